@@ -82,6 +82,7 @@ DOCUMENTS = {
     "mcp install": "host",
     "mcp remove": "host",
     "mcp status": "mcp-status",
+    "conversations checkout": "checked-out",
     "conversations resume": "resumption",
     "skills install": "skill-changed",
     "skills remove": "skill-changed",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from scopes.conversation.merge_requests import MergeRequestList, list_merge_requests
     from scopes.conversation.range_diff import RangeDifference
     from scopes.conversation.range_diff import range_diff as compare_ranges
+    from scopes.exporters.undo_session import follow_undo as follow_session
     from scopes.history.past import show_past
     from scopes.importers.deleted_journals import follow_undo
     from scopes.importers.discovery import find_sources
@@ -47,6 +48,7 @@ else:
     list_conflicts = deferred("scopes.conversation.conflicts:list_conflicts")
     list_merge_requests = deferred("scopes.conversation.merge_requests:list_merge_requests")
     compare_ranges = deferred("scopes.conversation.range_diff:range_diff")
+    follow_session = deferred("scopes.exporters.undo_session:follow_undo")
     follow_undo = deferred("scopes.importers.deleted_journals:follow_undo")
     find_sources = deferred("scopes.importers.discovery:find_sources")
     ImportOptions = deferred("scopes.importers.import_sources:ImportOptions")
@@ -273,7 +275,7 @@ class Store(RegisteringStore):
         undone = undo_operation(
             self.repository, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run
         )
-        return follow_undo(self.repository, undone, os.environ)
+        return follow_session(self.repository, follow_undo(self.repository, undone, os.environ))
 
     def redo(self, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False) -> Undone:
         """Redo what this store's author undid last; the options are those of `undo`.
@@ -282,4 +284,4 @@ class Store(RegisteringStore):
             NotFound, Refused: nothing was undone last, or its refs have moved since.
         """
         redone = redo_operation(self.repository, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
-        return follow_undo(self.repository, redone, os.environ)
+        return follow_session(self.repository, follow_undo(self.repository, redone, os.environ))

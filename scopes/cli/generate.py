@@ -21,6 +21,7 @@ from scopes.cli.table import TABLE, Table
 from scopes.context.bisect_command import INPUTS
 from scopes.context.history_block import MEMORY
 from scopes.handover.agent_programs import PROGRAMS
+from scopes.handover.native.registry import WRITERS
 from scopes.handover.resume import SESSIONS
 from scopes.handover.skills import FOLDERS
 from scopes.hosts.mcp_servers import HOSTS
@@ -59,6 +60,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "--memory": MEMORY,
     "acp --continue": CONTINUE,
     "acp --inject": INJECT,
+    "conversations checkout --to": tuple(WRITERS),
     "conversations resume --in": tuple(PROGRAMS),
     "conversations resume --session": SESSIONS,
     "hooks install 1": tuple(TARGETS),

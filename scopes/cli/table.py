@@ -8,8 +8,8 @@ PACKAGE = "scopes.cli.commands"
 # Commands that change something. `branch` and `tag` are not here: without a name they list, as in git.
 _WRITING = frozenset({
     "new", "import", "reproject", "append", "amend", "retract", "summarize", "compact", "uncompact", "memory update",
-    "memory add",
-    "memory done", "memory prune", "tokens fetch", "switch", "rename", "abandon", "delete-branch", "merge", "rebase",
+    "memory add", "memory done", "memory prune", "tokens fetch", "switch", "checkout", "rename",
+    "abandon", "delete-branch", "merge", "rebase",
     "cherry-pick", "conflicts resolve", "conflicts intervene", "conflicts argue", "conflicts escalate",
     "rewind", "delete", "undo", "redo",
     "init", "repair", "gc", "config set", "config unset", "decisions withdraw", "decisions accept",
@@ -279,6 +279,7 @@ TABLE = Table(
         _command(LIVE, "acp stats", "Count the sessions behind scopes acp by agent"),
         _command(LIVE, "acp log", "Show what happened to sessions behind scopes acp"),
         _command(LIVE, "conv resume", "Go on with a conversation in its agent"),
+        _command(LIVE, "conv checkout", "Write a conversation as a session of another agent"),
         _command(LIVE, "mcp", "Serve the store to agents, by MCP"),
         _command(LIVE, "mcp install", "Add the server to the configuration of a program"),
         _command(LIVE, "mcp status", "Show which programs have the server"),
@@ -347,7 +348,7 @@ TABLE = Table(
         Group(("skills",), "Teach agents to use scopes"),
         Group(("config",), "Read and change settings"),
     ),
-    synonyms={"checkout": "switch", "events": "changes", "mr": "merge-requests", "view": "cat"},
+    synonyms={"events": "changes", "mr": "merge-requests", "view": "cat"},
     overview={
         "start": ("init", "import", "new", "append"),
         "read": ("list", "log", "show", "search"),

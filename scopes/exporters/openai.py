@@ -41,7 +41,7 @@ def write_openai(repository: Repository, selection: ExportSelection) -> Iterator
     named_kinds = _kinds_with_several_authors(selection)
     from_openai = selection.view.source == _OPENAI_SOURCE
     separator = "[\n"
-    for message in _walk_current(repository, selection):
+    for message in walk_current(repository, selection):
         for entry in _entries(message, named=message.author.kind in named_kinds, from_openai=from_openai):
             yield utf8(separator + json_text(entry))
             separator = ",\n"
@@ -54,7 +54,7 @@ def _kinds_with_several_authors(selection: ExportSelection) -> set[str]:
     return {kind for kind in ("human", "agent") if kinds.count(kind) > 1}
 
 
-def _walk_current(repository: Repository, selection: ExportSelection) -> Iterator[Message]:
+def walk_current(repository: Repository, selection: ExportSelection) -> Iterator[Message]:
     """Yield the messages with amendments applied, without retracted ones."""
     amendments = find_amendments(repository, selection.slices[0].tip, selection.heads)
     known = set(selection.ids.values())

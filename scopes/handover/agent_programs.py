@@ -63,6 +63,20 @@ PROGRAMS: Mapping[str, AgentProgram] = {
 }
 
 
+def session_words(name: str, session: str) -> list[str]:
+    """Return the words that go on with a session of an agent in a terminal.
+
+    Raises:
+        Invalid: the agent cannot be started, or the id of the session could be taken for something else.
+    """
+    if name == "llm":
+        return ["llm", "chat", "--cid", session]  # 0.36
+    words = read_agent_program(name).resume_words(session)
+    if words is None:
+        raise Invalid(f"the id {session!a} of the session is not valid")
+    return words
+
+
 def read_agent_program(name: str) -> AgentProgram:
     """Return the program of an agent by one of its names.
 

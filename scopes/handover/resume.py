@@ -166,7 +166,7 @@ def _plan(
         hint = _name_agent(shlex.quote(request.where or conversation), user.environ.get("PATH"))
         raise Refused("it was not recorded from an agent that can be started", hint=hint)
     recorded = (None if session is None else session.directory) or find_directory(repository, conversation)
-    directory = _check_directory(request.directory or recorded, given=request.directory is not None)
+    directory = check_directory(request.directory or recorded, given=request.directory is not None)
     is_elsewhere = directory is not None and recorded is not None and not _is_same(directory, recorded)
     reason = _why_new(branch, session, agent, request, user, is_elsewhere=is_elsewhere)
     own = None if session is None or reason is not None else agent.resume_words(session.id)
@@ -174,7 +174,7 @@ def _plan(
         words = [*own, *agent.prompt_words(request.prompt)]
         return Resumption(
             conversation=conversation, branch=branch.name, agent=agent.name, session="own", session_id=session.id,
-            reason=None, directory=directory, command=tuple(words), shell=_shell_line(directory, shlex.join(words)),
+            reason=None, directory=directory, command=tuple(words), shell=shell_line(directory, shlex.join(words)),
         )  # fmt: skip
     return _begin_new(branch, agent, request, choice, (directory, reason or "its id is not valid", user))
 
@@ -247,7 +247,7 @@ def _begin_new(
     return Resumption(
         conversation=branch.conversation.id, branch=branch.name, agent=agent.name, session="new", session_id=None,
         reason=reason, directory=directory, command=tuple(words),
-        shell=_shell_line(directory, _write_new(branch, agent, request, user)),
+        shell=shell_line(directory, _write_new(branch, agent, request, user)),
         messages=block.messages, tokens=block.tokens, total=block.total, left_out=block.left_out,
         notes=clear_notes(branch.repository, block.notes, "redact"),
     )  # fmt: skip
@@ -267,7 +267,8 @@ def _write_new(branch: BranchHandle, agent: AgentProgram, request: ResumeRequest
     return f'{shlex.join([agent.program, *options])} {before}"$({command}){asked and chr(10) + asked}"'
 
 
-def _shell_line(directory: str | None, command: str) -> str:
+def shell_line(directory: str | None, command: str) -> str:
+    """Return a command as a line of a shell that runs it in a directory."""
     return command if directory is None else f"cd {shlex.quote(directory)} && {command}"
 
 
@@ -275,7 +276,7 @@ def _is_same(directory: str, other: str) -> bool:
     return os.path.realpath(directory) == os.path.realpath(other)
 
 
-def _check_directory(directory: str | None, *, given: bool) -> str | None:
+def check_directory(directory: str | None, *, given: bool) -> str | None:
     """Return the directory for an agent, which reads settings there that may name programs.
 
     Raises:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+from scopes.errors import CannotImport, Corrupt, NotFound
 from scopes.handover.agent_programs import AgentProgram, find_agent_program
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import read_body
 from scopes.history.revisions import MAIN
 from scopes.history.source_paths import with_last_path
-from scopes.history.sources import TRACKING, find_source_record, source_key
+from scopes.history.sources import SOURCES, TRACKING, SourceRecord, find_source_record, source_key
 from scopes.ids import Oid
 from scopes.importers.discovery import find_standard_folders
+from scopes.importers.formats.base import read_session
 from scopes.importers.formats.registry import DATABASES, FORMATS
+from scopes.importers.stale_copy import StoredCopy
 from scopes.model.conversation import ACP, Root
 from scopes.model.path_encoding import encode_component
 from scopes.store.graph import walk_first_parents
@@ -61,7 +65,20 @@ def _find_imported(branch: BranchHandle, root: Root, root_commit: Oid) -> AgentS
         record = find_source_record(branch.repository, key)
         agent = None if record is None else find_agent_program(record.format)
         if record is not None and agent is not None and root_commit in {record.root, *record.more_roots}:
-            return AgentSession(agent, record.native_id, with_last_path(branch.repository, record).path, tip)
+            path, directory = with_last_path(branch.repository, record).path, _directory_of(branch, key, record)
+            return AgentSession(agent, record.native_id, path, tip, directory)
+    return None
+
+
+def _directory_of(branch: BranchHandle, key: str, record: SourceRecord) -> str | None:
+    """Return the directory that a session was written for, which may be another one than that of the conversation."""
+    known = next((each for each in FORMATS if each.name == record.format), None)
+    commit = branch.repository.find_ref(SOURCES + key)
+    if record.handover is None or known is None or commit is None:
+        return None
+    with suppress(CannotImport, Corrupt, NotFound):
+        session = read_session(known, StoredCopy(record.file_name, record.size, branch.repository, Oid(commit)))
+        return None if session is None else session.cwd
     return None
 
 

@@ -9,10 +9,10 @@ import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt, NotFound
-from scopes.ids import MessageId, Oid
+from scopes.ids import BranchName, MessageId, Oid, is_message_id, is_name
 from scopes.model import encoding
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob, read_blob, walk_blobs
@@ -22,6 +22,7 @@ TRACKING = "refs/scopes/tracking/"  # where the last import left the branches of
 DESCRIPTION_FILE = "source.json"
 CHUNKS = "chunks/"
 SEGMENTS = "segments/"
+HANDOVER_FIELD = "handover"  # of the description: the tip and the branch of a session that scopes has written
 PURGED_FIELD = "purged"  # of the description: bytes of it were overwritten
 _MESSAGE = re.compile(rb'"message":"([^"]+)"')
 _FILE_NAMES = {  # of agents whose formats read the name of a file: of the main file of a session, and of a sub file
@@ -32,6 +33,13 @@ _FILE_NAMES = {  # of agents whose formats read the name of a file: of the main 
 }
 MAX_SOURCES = 1000
 MAX_RECORD_BYTES = 16 << 20  # of one message, for `read_records`
+
+
+class Handover(NamedTuple):
+    """Where a session belongs that `checkout` has written for an agent: below which message, and on which branch."""
+
+    tip: MessageId
+    branch: BranchName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +56,7 @@ class SourceRecord:
         sessions: The keys and root commits of the sessions after the first, if it has several.
         joined: The key of the source that it begins like, if it was imported into the conversation of that one.
         purged: Whether records of it were overwritten, so that its bytes no longer have the digest.
+        handover: Set for a session that `checkout` has written: its first messages are those up to the tip.
     """
 
     format: str
@@ -62,6 +71,7 @@ class SourceRecord:
     sessions: tuple[tuple[str, Oid], ...] = ()
     joined: str | None = None
     purged: bool = False
+    handover: Handover | None = None
 
     @property
     def more_roots(self) -> tuple[Oid, ...]:
@@ -127,8 +137,17 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
                 sessions=tuple(_read_sessions(sessions)) if isinstance(sessions, list) else (),
                 joined=joined if isinstance(joined, str) else None,
                 purged=rest.get(PURGED_FIELD) is True,
+                handover=read_handover(rest.get(HANDOVER_FIELD)),
             )
     raise Corrupt("the record of an imported source is damaged", hint="see: scopes verify")
+
+
+def read_handover(value: object) -> Handover | None:
+    """Return what the description of a source says about a session that `checkout` has written; None if nothing."""
+    match value:
+        case {"tip": str(tip), "branch": str(branch), **rest} if is_message_id(tip) and is_name(branch) and not rest:
+            return Handover(MessageId(tip), BranchName(branch))
+    return None
 
 
 def _read_sessions(sessions: list[Any]) -> Iterator[tuple[str, Oid]]:

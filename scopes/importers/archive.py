@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from scopes import fast_json
 from scopes.errors import CannotImport, Corrupt
 from scopes.history.blank_records import Span, blank_records
-from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, PURGED_FIELD, SEGMENTS, SourceRecord
+from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, HANDOVER_FIELD, PURGED_FIELD, SEGMENTS, SourceRecord
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange
@@ -175,6 +175,8 @@ def _description(record: SourceRecord) -> dict[str, Any]:
         known["joined"] = record.joined
     if record.purged:
         known[PURGED_FIELD] = True
+    if record.handover is not None:
+        known[HANDOVER_FIELD] = record.handover._asdict()
     if record.sessions:
         known["sessions"] = [[key, root] for key, root in record.sessions]
     return {

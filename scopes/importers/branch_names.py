@@ -93,6 +93,8 @@ def _line_name(imported: ImportedSession) -> BranchName | None:
     """Name the active line of a session in another session's conversation; None if the conversation is its own."""
     if imported.own:
         return None
+    if imported.written is not None:
+        return imported.written.branch
     session, key = imported.session, source_key_of(imported.session)
     kind = session.details.get("line")
     if kind is not None and session.sub_file is not None:

@@ -9,7 +9,7 @@ from scopes.clock import seconds_of
 from scopes.errors import CannotImport
 from scopes.history.blank_records import Span
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
-from scopes.history.sources import SOURCES, SourceRecord
+from scopes.history.sources import SOURCES, Handover, SourceRecord
 from scopes.ids import Oid
 from scopes.importers.archive import CHUNK_BYTES, changed_meanwhile, digests_of, walk_segments, write_source_record
 from scopes.importers.branch_names import BranchTip, active_draft, name_branches, path_to
@@ -24,8 +24,18 @@ from scopes.importers.run_state import ImportRun
 from scopes.importers.session_commits import ImportedSession, Segment, write_commits
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.streams import is_contained, take_session, without_messages
-from scopes.importers.targets import UNDATED, CommittedSession, JoinPoint, StoredRecord, TargetMatch, may_be_recorded
+from scopes.importers.targets import (
+    UNDATED,
+    CommittedSession,
+    ImportTarget,
+    JoinPoint,
+    StoredRecord,
+    TargetMatch,
+    may_be_recorded,
+)
 from scopes.importers.work_queue import QueuedSource
+from scopes.importers.written_messages import WrittenMessages
+from scopes.importers.written_sources import find_written
 
 _IRREGULAR = {
     ("missing parent",): "links to missing parents",
@@ -39,7 +49,8 @@ class SourceStatus:
     """A source compared with what the store has of it.
 
     base: version of the record of the source that it continues
-    grown: it begins with all stored bytes, which the current parser has read
+    has_same_bytes: it begins with all stored bytes
+    grown: it does, and the current parser has read them
     """
 
     queued: QueuedSource
@@ -48,6 +59,7 @@ class SourceStatus:
     stored: StoredRecord | None
     digest: str
     base: str | None
+    has_same_bytes: bool
     grown: bool
 
 
@@ -127,12 +139,13 @@ def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
     stored = run.targets.stored(key)
     size = 0 if stored is None else stored.record.size
     digest, prefix_digest = digests_of(queued.source, queued.source.size, size)
-    grown = stored is not None and prefix_digest == stored.record.digest and stored.record.parser == PARSER_VERSION
+    has_same_bytes = stored is not None and prefix_digest == stored.record.digest
+    grown = has_same_bytes and stored is not None and stored.record.parser == PARSER_VERSION
     base = None
     if match.parent is not None:
         before = run.targets.stored(match.parent)
         base = run.versions.get(match.parent) or (None if before is None else before.record.version)
-    return SourceStatus(queued, key, match, stored, digest, base, grown)
+    return SourceStatus(queued, key, match, stored, digest, base, has_same_bytes, grown)
 
 
 def _match_target(run: ImportRun, session: Session, group: int, joined: str | None = None) -> TargetMatch:
@@ -184,6 +197,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
         base=status.base,
         sessions=tuple(roots.items())[1:],
         joined=status.match.joined,
+        handover=_handover_of(run, status),
         purged=any(each.message and run.purged.has_message(each.message) for each in segments),
     )
     run.versions[status.key] = record.version
@@ -203,10 +217,11 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     other_parser = record is not None and record.parser != PARSER_VERSION
     left_alone = match.joined is not None and match.parent is None
     sub_agent_fields = queued.format.sub_agent_fields
+    written = _find_written(run, status, target) if key == status.key and not run.rereads else None
     if run.rereads:
         run.targets.skip_known(target, key)
     else:
-        own = match.own or other_parser or left_alone
+        own = match.own or other_parser or left_alone or written is not None
         run.targets.read_known(target, key, replace(match, own=own), sub_agent_fields)
     parent = _find_parent(run, match.parent)
     imported = ImportedSession(
@@ -220,6 +235,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         secrets=None if run.find_secrets is None else run.find_secrets.begin(),
         purged=run.purged,
         quotes=run.quotes,
+        written=written,
     )
     recorded = _find_recorded(run, status, session)
     if recorded is not None:
@@ -296,6 +312,22 @@ def _several(text: str) -> str:
     """Return the beginning of the line for several sessions with the same irregularity, so that each kind has one."""
     known = (end for words, end in _IRREGULAR.items() if any(word in text for word in words))
     return f"{{}} sessions have {next(known, 'irregular records')}"
+
+
+def _handover_of(run: ImportRun, status: SourceStatus) -> Handover | None:
+    """Return what the session was written from; None if it was not, or went to a conversation of its own."""
+    is_written = status.stored is not None and run.targets.is_written(status.key, status.match.target.root)
+    return status.stored.record.handover if status.stored is not None and is_written else None
+
+
+def _find_written(run: ImportRun, status: SourceStatus, target: ImportTarget) -> WrittenMessages | None:
+    """Return the messages that `checkout` has written into the session; None if it did not write it."""
+    handover, stored = _handover_of(run, status), status.stored
+    if handover is None or stored is None:
+        return None
+    tips = [*run.targets.tracked.get(status.key, ()), *target.tips]
+    chosen, has_same_bytes = status.queued.format, status.has_same_bytes
+    return find_written(run.objects, tips, handover, chosen, stored, has_same_bytes=has_same_bytes)
 
 
 def _find_join_point(imported: ImportedSession, tips: Sequence[BranchTip]) -> JoinPoint | None:

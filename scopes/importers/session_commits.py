@@ -14,6 +14,7 @@ from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.handed_over import find_own_words
 from scopes.importers.identity import content_bytes, message_id
+from scopes.importers.written_messages import WrittenMessages
 from scopes.model.codec import decode, encode
 from scopes.model.encoding import ForeignValues
 from scopes.model.message import COPIED, HANDOVER, Message, Part
@@ -94,6 +95,7 @@ class ImportedSession:
     recorded: drafts that are messages which `scopes acp` has recorded
     purged: what stays out: the message has its place, and no content
     quotes: gets the texts of it
+    written: the messages that `checkout` has written into the session, which are those of the conversation
     """
 
     session: Session
@@ -117,6 +119,7 @@ class ImportedSession:
     recorded: Recorded = field(default_factory=dict)
     purged: Purged = NOTHING
     quotes: Quotes = field(default_factory=Quotes)
+    written: WrittenMessages | None = None
     ending: Ending = field(default_factory=lambda: Ending(active=None))
 
     @property
@@ -178,6 +181,11 @@ def _write_draft(
     objects: Objects, imported: ImportedSession, draft: Draft, feed: IndexFeed | None, *, still_open: bool
 ) -> None:
     """Write a draft as a commit, or reuse the commit of an equal message with the same parent."""
+    found = _find_written(imported, draft)
+    if found is not None:
+        _add_purged_quotes(imported, draft, found[0])
+        _add_draft(imported, draft, *found)
+        return
     parent = draft.parent
     if draft.key in imported.recorded:
         _take_recorded(imported, draft)
@@ -210,13 +218,45 @@ def _write_draft(
         imported.new.add(draft.key)
         if feed is not None:
             feed.add(objects, existing, parent_oid, message, time=above.time, root=imported.root)
+    imported.has_own = imported.has_own or draft.precision != COPIED
+    _add_draft(imported, draft, identity, existing)
+
+
+def _find_written(imported: ImportedSession, draft: Draft) -> tuple[MessageId, Oid] | None:
+    """Return the message that `checkout` has written, or for one that repeats results of it the one before."""
+    written, parent = imported.written, draft.parent
+    if written is None:
+        return None
+    found = written.find(draft)
+    if found is None and parent is not None and written.is_repeated(draft, imported.known.calls):
+        return imported.ids[parent], imported.oids[parent]
+    return found
+
+
+def _add_purged_quotes(imported: ImportedSession, draft: Draft, identity: MessageId) -> None:
+    """Record the texts of a written draft that were purged: other records of the session quote them.
+
+    A draft may be several messages; if each record is not one part, all of its texts are taken.
+    """
+    spans = {} if imported.written is None else imported.written.spans
+    owners = [spans.get(span, identity) for span in draft.spans] or [identity]
+    by_part = owners if len(owners) == len(draft.parts) else None
+    for owner in filter(imported.purged.has_message, dict.fromkeys(owners)):
+        whole = by_part is None or len(set(owners)) == 1
+        parts = draft.parts if whole else [p for p, each in zip(draft.parts, owners, strict=True) if each == owner]
+        imported.quotes.add_parts(parts, imported.purged.parts_of(owner) if len(set(owners)) == 1 else None)
+
+
+def _add_draft(imported: ImportedSession, draft: Draft, identity: MessageId, commit: Oid) -> None:
+    """Record what a draft became."""
     if draft.side is not None:
         imported.sides[draft.key] = draft.side
-    _note_draft(imported, draft, identity, existing)
+    _note_draft(imported, draft, identity, commit)
 
 
 def _take_recorded(imported: ImportedSession, draft: Draft) -> None:
     """Take the message that a draft is already: several drafts may be one, such as a call and its result."""
+    imported.has_own = imported.has_own or draft.precision != COPIED
     _note_draft(imported, draft, *imported.recorded[draft.key])
 
 
@@ -225,11 +265,14 @@ def _note_draft(imported: ImportedSession, draft: Draft, identity: MessageId, oi
     imported.oids[draft.key], imported.ids[draft.key] = oid, identity
     imported.parents[draft.key] = draft.parent
     imported.known.add_calls(draft.parts, identity, imported.sub_agent_fields)
-    imported.has_own = imported.has_own or draft.precision != COPIED
     imported.last = draft.key
     every_span_has_ids = len(draft.native_ids) <= _MAX_REPEATED_IDS
     imported.segments += [
-        Segment(span, message=identity, native_ids=draft.native_ids if every_span_has_ids or not number else ())
+        Segment(
+            span,
+            message=identity if imported.written is None else imported.written.spans.get(span, identity),
+            native_ids=draft.native_ids if every_span_has_ids or not number else (),
+        )
         for number, span in enumerate(draft.spans)
     ]
 

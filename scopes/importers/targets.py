@@ -177,12 +177,12 @@ class ImportTargets:
         match = None if joined is None else self._match_joined(source_key_of(session), joined, group)
         if match is not None:
             return match
-        root = self._find_own_root(session) or self._find_stream_root(session)
+        root = self._find_own_root(session) or self._find_stream_root(session) or self._find_written_root(session)
         live = None if root is not None else self._find_live_root(session)
         root = root or live or self._write_root(session)
         self._roots[source_key_of(session)] = root
         missing = session.base if session.sub_file is None else None
-        own = session.sub_file in {None, STREAM} and live is None
+        own = session.sub_file in {None, STREAM} and live is None and not self.is_written(source_key_of(session), root)
         return TargetMatch(self.at(root, group), own, missing_base=missing)
 
     def at(self, root: Oid, group: int) -> ImportTarget:
@@ -339,6 +339,18 @@ class ImportTargets:
         if root is None or not self._repository.has(root):
             return None
         return root if self._read_document(root).uuid == session_uuid(session.format, session.native_id) else None
+
+    def is_written(self, key: str, root: Oid) -> bool:
+        """Return True if `checkout` has written a session from the conversation with a root."""
+        stored = self.stored(key)
+        return stored is not None and stored.record.handover is not None and stored.record.root == root
+
+    def _find_written_root(self, session: Session) -> Oid | None:
+        """Return the root of the conversation that `checkout` has written the session from; None if it did not."""
+        stored = self.stored(source_key_of(session))
+        if stored is None or stored.record.handover is None or session.sub_file is not None:
+            return None
+        return stored.record.root if self._repository.has(stored.record.root) else None
 
     def _find_stream_root(self, session: Session) -> Oid | None:
         """Return the root of the conversation of the session's event stream, if that was imported before its file."""

@@ -14,7 +14,7 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.blank_records import Span, blank_records
 from scopes.history.purged import Purged
 from scopes.history.source_sets import SET_FILE, SourceInSet, describe_set, format_set, format_source
-from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, SEGMENTS, read_source_record
+from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, SEGMENTS, read_handover, read_source_record
 from scopes.ids import Oid, is_message_id, is_oid
 from scopes.model import encoding
 from scopes.model.tombstone import PURGED_TEXT
@@ -40,7 +40,9 @@ _FOLDERS: Final = {CHUNKS.rstrip("/"), SEGMENTS.rstrip("/")}
 _REQUIRED: Final[Mapping[str, type]] = {
     "v": int, "format": str, "native_id": str, "size": int, "sha256": str, "parser": int, "essence": str, "root": str,
 }  # fmt: skip
-_OPTIONAL: Final[Mapping[str, type]] = {"part": str, "base": str, "joined": str, "purged": bool, "sessions": list}
+_OPTIONAL: Final[Mapping[str, type]] = {
+    "part": str, "base": str, "joined": str, "purged": bool, "sessions": list, "handover": dict,
+}  # fmt: skip
 _SEGMENT: Final[Mapping[str, type]] = {
     "offset": int, "length": int, "message": str, "state": str, "unparsed": str, "native": list,
 }  # fmt: skip
@@ -178,6 +180,8 @@ def check_description(data: bytes) -> None:
         raise Corrupt("the description of a source is not as scopes writes it")
     if document["size"] < 0 or not is_oid(document["root"]):
         raise Corrupt("the description of a source has no size or no conversation")
+    if "handover" in document and read_handover(document["handover"]) is None:
+        raise Corrupt("the description of a source does not say what it was written from")
     for session in document.get("sessions", ()):
         match session:
             case [str(), str(root)] if is_oid(root):

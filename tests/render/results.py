@@ -68,6 +68,7 @@ from scopes.conversation.verify import Verification
 from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit, UnsignedCommit
 from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved
+from scopes.handover.checkout import CheckedOut
 from scopes.handover.resume import Resumption
 from scopes.handover.skill_status import SkillsStatus
 from scopes.handover.skills import SkillChanged
@@ -770,6 +771,14 @@ RESUMED = Resumption(
     session_id="11111111-2222-4333-8444-555555555555", reason=None, directory="/home/carol/shop",
     command=("claude", "--resume", "11111111-2222-4333-8444-555555555555"),
     shell="cd /home/carol/shop && claude --resume 11111111-2222-4333-8444-555555555555",
+)  # fmt: skip
+CHECKED_OUT = CheckedOut(
+    conversation=CONVERSATION, branch="main", agent="codex", new_branch="codex/1", state="written",
+    session_id="11111111-2222-4333-8444-555555555555",
+    file="/home/carol/.codex/sessions/2026/03/01/rollout-2026-03-01T10-00-00-11111111-2222-4333-8444-555555555555.jsonl",
+    directory="/home/carol/shop", command=("codex", "resume", "11111111-2222-4333-8444-555555555555"),
+    shell="cd /home/carol/shop && codex resume 11111111-2222-4333-8444-555555555555",
+    messages=12, tokens=3456, total=12, left_out=0, operation=OPERATION,
 )  # fmt: skip
 SKILL = SkillChanged(
     agent="codex", file="/home/carol/.agents/skills/scopes/SKILL.md", state="added", text="---\nname: scopes\n---\n",
@@ -1518,6 +1527,17 @@ SAMPLES = {
             id=DECIDED.id, oid=DECIDED.oid, conversation=CONVERSATION, branch="main", topic="cookies", candidate=CANDIDATE
         ),
         "dismissed": CandidateDismissed(conversation=CONVERSATION, candidate=CANDIDATE, operation=OPERATION),
+    },
+    "checkout": {
+        "written": CHECKED_OUT,
+        "dry_run": replace(CHECKED_OUT, operation=None, dry_run=True),
+        "unchanged": replace(CHECKED_OUT, state="unchanged", operation=None),
+        "continued": replace(CHECKED_OUT, state="continued", operation=None),
+        "in_a_database": replace(CHECKED_OUT, agent="opencode", new_branch="opencode/1", file=None),
+        "left_out": replace(
+            CHECKED_OUT, total=90, left_out=78,
+            notes=(Note("78 of 90 messages are shortened or left out", "take more: --full, --max-tokens N"),),
+        ),
     },
     "resume": {
         "own": RESUMED,

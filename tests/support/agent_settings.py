@@ -73,6 +73,18 @@ def configure_pi(home, port):
     return {"PI_OFFLINE": "1"}
 
 
+def configure_llm(home, port):
+    """Add a model, and make it the default one."""
+    folder = home / "llm"
+    folder.mkdir(exist_ok=True)
+    base = f"http://127.0.0.1:{port}/v1"
+    (folder / "extra-openai-models.yaml").write_text(
+        f"- model_id: stub\n  model_name: stub-model\n  api_base: {base}\n  supports_tools: true\n"
+    )
+    (folder / "default_model.txt").write_text("stub")
+    return {"LLM_USER_PATH": str(folder), "OPENAI_API_KEY": "stub"}
+
+
 def configure_qwen(home, port):
     """Return the environment; it needs no file."""
     del home

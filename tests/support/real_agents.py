@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import venv
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ PACKAGES = (
     "@modelcontextprotocol/inspector@0.15.0",
 )
 
+LLM = "llm==0.36"
+
 
 @pytest.fixture(scope="session")
 def programs():
@@ -36,6 +39,17 @@ def programs():
         install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", folder, *PACKAGES]
         subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
     return Path(folder) / "node_modules/.bin"
+
+
+@pytest.fixture(scope="session")
+def llm_programs(programs):
+    """Install llm from PyPI beside the agents, and return the directory of its program."""
+    folder = programs.parent.parent / "llm"
+    if not (folder / "bin" / "llm").is_file():
+        venv.create(folder, with_pip=True)
+        install = [str(folder / "bin" / "pip"), "install", "--quiet", LLM]
+        subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+    return folder / "bin"
 
 
 @pytest.fixture

@@ -34,6 +34,5 @@ def redo(
     limit = name if conversation is None else conversation
     repository = invocation.repository()
     redone = run_redo(repository, conversation=limit, any_actor=any_actor, dry_run=dry_run)
-    return invocation.show(
-        load("scopes.importers.deleted_journals:follow_undo")(repository, redone, invocation.environ)
-    )
+    redone = load("scopes.importers.deleted_journals:follow_undo")(repository, redone, invocation.environ)
+    return invocation.show(load("scopes.exporters.undo_session:follow_undo")(repository, redone))

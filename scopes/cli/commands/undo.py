@@ -45,6 +45,5 @@ def undo(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     undone = run_undo(repository, name, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
-    return invocation.show(
-        load("scopes.importers.deleted_journals:follow_undo")(repository, undone, invocation.environ)
-    )
+    undone = load("scopes.importers.deleted_journals:follow_undo")(repository, undone, invocation.environ)
+    return invocation.show(load("scopes.exporters.undo_session:follow_undo")(repository, undone))

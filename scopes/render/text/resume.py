@@ -19,3 +19,5 @@ def render_resumption(result: Resumption, view: View) -> None:
     if view.terminal and result.session == "new":
         size = f"{counted(result.messages, 'message')}, {result.tokens} tokens"
         write_hint(view, f"a new session with {size} of history: {result.reason}")
+        where = f"{result.conversation}/{result.branch}"
+        write_hint(view, f"with all tool calls, as a session of its own: scopes checkout {where} --to {result.agent}")

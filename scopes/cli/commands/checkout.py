@@ -1,0 +1,87 @@
+"""`scopes conv checkout`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from scopes.cli import usage
+from scopes.cli.arguments import AllowSecrets, Redact, secrets_mode, split_source
+from scopes.cli.commands.switch import switch
+from scopes.cli.invocation import Invocation
+from scopes.cli.token_options import tokenizer_for
+from scopes.errors import Invalid
+from scopes.handover.checkout import CheckoutRequest, plan_checkout, print_session
+from scopes.handover.checkout import checkout as write_session
+from scopes.handover.resume import User
+
+
+def checkout(
+    context: usage.Context,
+    conversation: Annotated[
+        str, usage.Argument(metavar="CONV", help="The conversation (default: the latest), or CONV/BRANCH")
+    ],
+    branch: Annotated[str | None, usage.Argument(metavar="BRANCH", help="The branch")] = None,
+    agent: Annotated[
+        str | None, usage.Option("--to", metavar="AGENT", help="Write it as a session of this agent")
+    ] = None,
+    directory: Annotated[
+        str | None, usage.Option("--directory", metavar="DIR", help="Where the agent works (default: where it was)")
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        usage.Option("--max-tokens", metavar="N", help="Tokens of history at most (default: by agent)"),
+    ] = None,
+    full: Annotated[bool, usage.Option("--full", help="All messages, not those since the last compaction")] = False,
+    reasoning: Annotated[bool, usage.Option("--reasoning", help="Quote the reasoning in the answers")] = False,
+    only_print: Annotated[bool, usage.Option("--print", help="Print the session, and write nothing")] = False,
+    dry_run: Annotated[bool, usage.Option("--dry-run", help="Say what would be written, and write nothing")] = False,
+    redact: Redact = False,
+    allow_secrets: AllowSecrets = False,
+) -> int:
+    """Write a conversation as a session of another agent.
+
+    With --to, the branch is written as a session of the agent's own, in the folder where the agent keeps its sessions,
+    and the command that opens it there is printed. Prompts, answers, tool calls and their results are in it as the
+    agent has its own; what it cannot hold, such as images, becomes text, and reasoning is left out unless --reasoning
+    quotes it. Notes say what that was. Agents: claude-code, codex, gemini, llm, opencode, pi, qwen. The session of llm
+    is added to its database, and the import of OpenCode puts it into that of OpenCode.
+
+    The session is also registered here, with a branch AGENT/N at the end of what was handed over. An import, or scopes
+    watch, then puts what the agent adds on that branch, and nothing twice. Its id follows from the last message and the
+    agent: the same command finds the session again. A file of the agent that scopes did not write is never replaced,
+    nor a session with which the agent has gone on. scopes undo takes the registration back, and deletes the file if it
+    is as it was written.
+
+    The history begins at the last compaction, unless --full is given. If it has more tokens than three quarters of what
+    the agent's usual models take, or than --max-tokens, the newest messages are whole, and a block as scopes history
+    writes it stands for those before.
+
+    A session that has possible secrets is refused, as an export is: see --redact and --allow-secrets.
+
+    Without --to, it makes a branch the active one, as scopes switch does.
+
+    Examples:
+      scopes checkout conv-012 --to codex
+      scopes checkout conv-012/try-sqlite --to claude-code --max-tokens 60000
+      scopes checkout conv-012 --to codex --dry-run --json
+      scopes checkout conv-012 --to codex --print | jq -c .payload
+      scopes checkout conv-012 main
+    """
+    if agent is None:
+        given = (directory, max_tokens, full, reasoning, only_print, dry_run, redact, allow_secrets)
+        if any(given):
+            raise Invalid("these options are for a session of an agent", hint="name the agent: --to AGENT")
+        return switch(context, conversation, branch)
+    invocation: Invocation = context.obj
+    name, branch_name = split_source(invocation.repository(), "checkout", (conversation, branch))
+    request = CheckoutRequest(
+        where=name if branch_name is None else f"{name}/{branch_name}", agent=agent, directory=directory,
+        here=invocation.cwd, max_tokens=max_tokens, full=full, reasoning=reasoning,
+        secrets=secrets_mode(redact=redact, allow_secrets=allow_secrets),
+    )  # fmt: skip
+    user = User(invocation.environ, invocation.home)
+    tokenizer = tokenizer_for(invocation, None, strict=False)
+    plan = plan_checkout(invocation.repository(), request, tokenizer, user)
+    if only_print:
+        return invocation.show(print_session(plan))
+    return invocation.show(write_session(plan, user, dry_run=dry_run))

@@ -1,0 +1,319 @@
+"""`checkout --to`: write a conversation as a session of another agent, which goes on with it as with its own.
+
+The session is registered as a source of the conversation: an import continues the conversation on a branch of its own
+with what the agent adds. Nothing is run here but the import of an agent that has one.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal, TypeAlias
+
+from scopes.errors import Refused
+from scopes.exporters.session_files import FILE, KIND, digest_of_file, prepared_file
+from scopes.handover.agent_programs import session_words
+from scopes.handover.delivery import import_with_program
+from scopes.handover.history import HistoryOptions, SessionHistory, make_session
+from scopes.handover.native.llm import NAME as LLM
+from scopes.handover.native.registry import read_writer
+from scopes.handover.native.session import NativeRecord, NativeSession, Writer, dump
+from scopes.handover.registration import (
+    Registered,
+    WrittenSession,
+    WrittenSource,
+    choose_branch,
+    find_registered,
+    read_segments,
+    register,
+)
+from scopes.handover.resume import User, check_directory, shell_line
+from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.revisions import find_directory
+from scopes.history.transaction import Transaction
+from scopes.hosts.agents import AGENTS, config_directory
+from scopes.ids import BranchName, ConversationId, MessageId, OperationId
+from scopes.importers.formats.base import Format
+from scopes.importers.formats.collection import SEPARATOR
+from scopes.importers.formats.registry import FORMATS
+from scopes.loading import load
+from scopes.result import Note, RawDocument, Result, plural
+from scopes.secret_scan.clearance import Cleared, Gate, Mode
+from scopes.secrets.gates import gate_of, redacted_notes
+from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+from scopes.tokens.choose import TokenizerChoice
+
+State: TypeAlias = Literal["written", "unchanged", "continued"]
+_NO_FILE: AbstractContextManager[Callable[[], None]] = nullcontext(lambda: None)
+_WINDOW_PERCENT = 75  # the agent's own instructions and the answers need room, too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckoutRequest:
+    """What to write for which agent.
+
+    directory: where the agent is to work, instead of where the conversation was.
+    max_tokens: of the history; None: what the agent's usual models have room for.
+    """
+
+    where: str
+    agent: str
+    directory: str | None = None
+    here: str = ""
+    max_tokens: int | None = None
+    full: bool = False
+    reasoning: bool = False
+    secrets: Mode = "refuse"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedOut(Result):
+    """A session that was written for an agent.
+
+    Attributes:
+        branch: what was handed over.
+        new_branch: where the messages of the agent go.
+        state: `written`, `unchanged` if the session was there, `continued` if the agent has gone on with it.
+        file: the session; None if the agent keeps it in a database.
+        command: the words that go on with it. shell: the same as one line of a shell, with its directory.
+        messages, tokens: the size of the history in it.
+        total, left_out: how many messages the branch has, and how many are in the session shortened or not at all.
+    """
+
+    conversation: ConversationId
+    branch: BranchName
+    agent: str
+    new_branch: BranchName
+    state: State
+    session_id: str
+    file: str | None
+    directory: str
+    command: tuple[str, ...]
+    shell: str
+    messages: int
+    tokens: int
+    total: int
+    left_out: int
+    operation: OperationId | None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedSession(RawDocument):
+    """A session as it would be written."""
+
+    content: Cleared
+
+    @property
+    def pieces(self) -> tuple[bytes, ...]:
+        """The bytes of the session."""
+        return (self.content.data,)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A session that is ready to be written.
+
+    owners: the messages of its records, by offset.
+    """
+
+    branch: BranchHandle
+    writer: Writer
+    history: SessionHistory
+    path: str
+    content: Cleared
+    owners: Mapping[int | str, MessageId]
+    notes: tuple[Note, ...]
+
+    @property
+    def session(self) -> NativeSession:
+        """The session."""
+        return self.history.session
+
+
+def plan_checkout(repository: Repository, request: CheckoutRequest, choice: TokenizerChoice, user: User) -> Plan:
+    """Return the session for an agent, without writing anything.
+
+    Raises:
+        NotFound, Ambiguous: the conversation or branch cannot be resolved.
+        Invalid: the agent is not known, or the newest messages have too many tokens.
+        Refused: there is nothing to hand over, or the directory is gone or belongs to somebody else.
+        SecretsFound: the session would have secrets, and they are refused.
+    """
+    writer = read_writer(request.agent)
+    branch = StoreHandle(repository).branch(request.where)
+    recorded = find_directory(repository, branch.conversation.id)
+    found = check_directory(request.directory or recorded, given=request.directory is not None)
+    limit = writer.window * _WINDOW_PERCENT // 100 if request.max_tokens is None else request.max_tokens
+    options = HistoryOptions(
+        directory=found or request.here, max_tokens=limit, full=request.full, reasoning=request.reasoning,
+        model=writer.configured_model(config_directory(AGENTS[writer.name], user.environ, user.home)),
+    )  # fmt: skip
+    gate = gate_of(repository, request.secrets)
+    history = make_session(branch, writer, options, gate, choice)
+    records = writer.write(history.session)
+    content, owners = _clear(writer, records, history.tip, gate)
+    standard = _format_of(writer.name).standard_folders
+    agent = AGENTS[writer.name] if standard is None else standard.agent
+    path = writer.path_of(history.session, config_directory(agent, user.environ, user.home))
+    notes = (*choice.notes, *_notes_of(history), *redacted_notes(gate.redacted))
+    return Plan(branch, writer, history, path, content, owners, notes)
+
+
+def print_session(plan: Plan) -> PrintedSession:
+    """Return the session as a document."""
+    return PrintedSession(content=plan.content, notes=plan.notes)
+
+
+def checkout(plan: Plan, user: User, *, dry_run: bool = False) -> CheckedOut:
+    """Write and register a session.
+
+    Raises:
+        Refused: the agent has a file there that scopes did not write, or its import fails.
+        NotFound: the program with that import is not in PATH.
+        Inaccessible: the file cannot be written.
+    """
+    branch, session, data = plan.branch, plan.session, plan.content.data
+    chosen = _format_of(plan.writer.name)
+    segments = read_segments(chosen, WrittenSource(plan.path, len(data), data), plan.owners)
+    written = WrittenSession(chosen.name, session.id, plan.path, data, session.created)
+    with exclusive_write(branch.repository):
+        registered = find_registered(branch, chosen.name, session.id)
+        state, there = _compare(plan, registered)
+        name = choose_branch(branch, plan.writer.name) if registered is None else registered.branch
+        operation = None
+        if state != "continued" and not dry_run:
+            transaction = register(branch, name, written, segments)
+            replaces = there is not None
+            file = prepared_file(plan.path, plan.content, replaces=replaces) if plan.writer.keeps_files else _NO_FILE
+            with file as place:
+                operation = _commit(plan, transaction)
+                if state == "written":
+                    place()
+    if state == "written" and not plan.writer.keeps_files and not dry_run:
+        _deliver(plan, user)
+    return _result(plan, name, state, operation, dry_run=dry_run)
+
+
+def _compare(plan: Plan, registered: Registered | None) -> tuple[State, str | None]:
+    """Return what becomes of a session, and the digest of the file that is there.
+
+    Raises:
+        Refused: scopes did not write the file.
+    """
+    is_continued = registered is not None and registered.is_continued
+    if not plan.writer.keeps_files:
+        return "continued" if is_continued else _find_delivered(plan), None
+    there, new = digest_of_file(plan.path), sha256(plan.content.data).hexdigest()
+    if there == new:
+        return "unchanged", there
+    if there is None:
+        return "written", None
+    if registered is None:
+        raise Refused(f"{plan.path} is there, and scopes did not write it", hint="see what it is, and move it away")
+    is_ours = there == registered.digest and not is_continued
+    return ("written" if is_ours else "continued"), there
+
+
+def _find_delivered(plan: Plan) -> State:
+    """Return what the database of an agent has of a session; an import of OpenCode that is repeated changes nothing."""
+    if plan.writer.name != LLM:
+        return "written"
+    path, _, thread = plan.path.rpartition(SEPARATOR)
+    tip = load("scopes.handover.llm_database:find_tip")(path, thread)
+    if tip is None:
+        return "written"
+    return "unchanged" if f'"tip_message_hash":"{tip}"'.encode() in plan.content.data else "continued"
+
+
+def _deliver(plan: Plan, user: User) -> None:
+    """Put a session into the database of its agent."""
+    if plan.writer.name == LLM:
+        load("scopes.handover.llm_database:add_thread")(plan.path.rpartition(SEPARATOR)[0], plan.content)
+    else:
+        import_with_program(plan.writer.name, plan.content, plan.session.directory, user.environ)
+
+
+def _commit(plan: Plan, transaction: Transaction) -> OperationId | None:
+    if not transaction:
+        return None
+    file = {"file": plan.path, "sha256": sha256(plan.content.data).hexdigest()} if plan.writer.keeps_files else {}
+    summary = f"check out {plan.branch} to {plan.writer.name}"
+    return transaction.commit(KIND, summary, details={FILE: file} if file else None).id
+
+
+def _result(plan: Plan, name: BranchName, state: State, operation: OperationId | None, *, dry_run: bool) -> CheckedOut:
+    words = session_words(plan.writer.name, plan.session.id)
+    history = plan.history
+    return CheckedOut(
+        conversation=plan.branch.conversation.id,
+        branch=plan.branch.name,
+        agent=plan.writer.name,
+        new_branch=name,
+        state=state,
+        session_id=plan.session.id,
+        file=plan.path if plan.writer.keeps_files else None,
+        directory=plan.session.directory,
+        command=tuple(words),
+        shell=shell_line(plan.session.directory, shlex.join(words)),
+        messages=len({turn.message for turn in plan.session.turns if turn.message is not None}),
+        tokens=history.tokens,
+        total=history.total,
+        left_out=history.left_out,
+        operation=operation,
+        dry_run=dry_run,
+        notes=plan.notes,
+    )
+
+
+def _clear(
+    writer: Writer, records: list[NativeRecord], tip: MessageId, gate: Gate
+) -> tuple[Cleared, dict[int | str, MessageId]]:
+    """Return the records as JSON lines that may leave, and the message of each by its offset.
+
+    The last one is of the tip, whatever the session cannot hold of it. A record of no message is of the one before it.
+    """
+    owners: dict[int | str, MessageId] = {}
+    lines: list[bytes] = []
+    position = 0
+    owner = next((record.message for record in records if record.message is not None), tip)
+    last = max((n for n, record in enumerate(records) if record.message is not None), default=-1)
+    final = records[last].message
+    for record in records:
+        owner = record.message or owner
+        line = dump(record.value).encode() + b"\n"
+        place = f"message {owner[:8]}"
+        if gate.mode == "redact":
+            line = gate.clear_line(line, place)
+        else:
+            gate.inspect(line, place)
+        owners[record.native_id or position] = tip if record.message == final else owner
+        lines.append(line)
+        position += len(line)
+    data = writer.assemble(lines)
+    return (gate.clear(data, "the session") if gate.mode == "redact" else gate.clear_inspected(data)), owners
+
+
+def _format_of(name: str) -> Format:
+    return next(each for each in FORMATS if each.name == name)
+
+
+def _notes_of(history: SessionHistory) -> tuple[Note, ...]:
+    """Return notes about what the session holds in another form, and about what it does not hold."""
+    notes = []
+    if history.flattened:
+        notes.append(Note(f"as text: {_counted(history.flattened)}"))
+    if history.dropped:
+        notes.append(Note(f"left out: {_counted(history.dropped)}"))
+    if history.left_out:
+        text = f"{history.left_out} of {history.total} {plural(history.total, 'message')} are shortened or left out"
+        notes.append(Note(text, "take more: --full, --max-tokens N"))
+    return tuple(notes)
+
+
+def _counted(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {what}" for what, number in sorted(found.items()))

@@ -1,0 +1,1 @@
+"""Sessions as agents keep them, written from a conversation: one module per agent."""
