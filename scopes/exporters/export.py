@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
+from scopes.exporters.atif import write_atif
 from scopes.exporters.cleared_pieces import clear_names, clear_pieces, clear_source, inspect_selection, inspect_source
 from scopes.exporters.json_export import write_json, write_json_lines
 from scopes.exporters.markdown import write_markdown
 from scopes.exporters.openai import write_openai
 from scopes.exporters.original import choose_sources, list_sources, name_files, walk_bytes
-from scopes.exporters.selection import ExportSelection, select_messages
+from scopes.exporters.selection import ExportSelection, add_sub_agents, select_messages
 from scopes.history.revisions import resolve_revision
 from scopes.ids import ConversationId
 from scopes.merge.in_progress import resolution_branch_notes
@@ -23,15 +24,18 @@ from scopes.store.repository import Repository
 
 Writer: TypeAlias = Callable[[Repository, ExportSelection], Iterator[bytes]]
 
-ExportFormat: TypeAlias = Literal["markdown", "json", "jsonl", "openai", "original"]
+ExportFormat: TypeAlias = Literal["markdown", "json", "jsonl", "openai", "atif", "original"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 ORIGINAL = "original"
 OPENAI = "openai"
+ATIF = "atif"
+ONE_BRANCH = {OPENAI: "a list of OpenAI messages holds one branch", ATIF: "a trajectory holds one branch"}
 _WRITERS: dict[str, tuple[Writer, str]] = {  # with the extension of the file
     "markdown": (write_markdown, ".md"),
     "json": (write_json, ".json"),
     "jsonl": (write_json_lines, ".jsonl"),
     OPENAI: (write_openai, ".json"),
+    ATIF: (write_atif, ".atif.json"),
 }
 
 
@@ -101,9 +105,11 @@ def export(
         raise Invalid(f"{format_name!a} is not a valid export format", hint=f"formats: {', '.join(FORMATS)}")
     if source is not None:
         raise Invalid("only original bytes have a source to choose", hint=f"add --format {ORIGINAL}")
-    if format_name == OPENAI and all_branches:
-        raise Invalid("a list of OpenAI messages holds one branch", hint="name the branch: CONV/BRANCH")
+    if format_name in ONE_BRANCH and all_branches:
+        raise Invalid(ONE_BRANCH[format_name], hint="name the branch: CONV/BRANCH")
     selection = select_messages(repository, where, all_branches=all_branches)
+    if format_name == ATIF:
+        add_sub_agents(repository, selection)
     write, extension = _WRITERS[format_name]
     inspect_selection(repository, selection, gate)
     clear_names(selection, gate)

@@ -24,7 +24,7 @@ from scopes.loading import load
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import redacted_notes
 
-_JSON_FORMS = frozenset({"json", "jsonl", "openai", "agent-trace", "git-ai"})
+_JSON_FORMS = frozenset({"json", "jsonl", "openai", "atif", "agent-trace", "git-ai"})
 _OF_COMMITS = {"agent-trace": "Agent Trace", "git-ai": "git-ai"}
 
 
@@ -32,7 +32,7 @@ def export(
     context: usage.Context,
     where: ConversationOrBranchArgument,
     form: Annotated[
-        Literal["markdown", "md", "json", "jsonl", "openai", "original", "agent-trace", "git-ai"] | None,
+        Literal["markdown", "md", "json", "jsonl", "openai", "atif", "original", "agent-trace", "git-ai"] | None,
         usage.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
     output: Output = STANDARD_OUTPUT,
@@ -65,6 +65,9 @@ def export(
     arguments. In other branches instructions to agents become system messages, images that are not from users become
     their names, and tools whose input is text become custom tools.
 
+    atif is one branch as a trajectory (ATIF 1.7), with the trajectories of the sub-agents that it started. The results
+    of calls are in the step of the answer, and messages are as last amended.
+
     original is the imported data, byte for byte, in files that can be imported again.
 
     agent-trace has a record of Agent Trace 0.1 for each commit of the project around the current directory that the
@@ -84,6 +87,7 @@ def export(
       scopes conv export conv-001 > transcript.md
       scopes conv export conv-001 --all --format json --output conv-001.json
       scopes conv export conv-001/main --format openai | jq length
+      scopes conv export conv-001 --format atif --output trajectory.json
       scopes conv export conv-002 --format original --output backup/
       scopes export conv-001 --format agent-trace > traces.jsonl
       scopes export conv-001 --format git-ai --notes
