@@ -16,6 +16,7 @@ from scopes.exporters.original import choose_sources, list_sources, name_files, 
 from scopes.exporters.selection import ExportSelection, add_sub_agents, select_messages
 from scopes.history.revisions import resolve_revision
 from scopes.ids import ConversationId
+from scopes.loading import load
 from scopes.merge.in_progress import resolution_branch_notes
 from scopes.result import RawDocument
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
@@ -24,14 +25,24 @@ from scopes.store.repository import Repository
 
 Writer: TypeAlias = Callable[[Repository, ExportSelection], Iterator[bytes]]
 
-ExportFormat: TypeAlias = Literal["markdown", "json", "jsonl", "openai", "atif", "original"]
+ExportFormat: TypeAlias = Literal["markdown", "json", "jsonl", "html", "openai", "atif", "original"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 ORIGINAL = "original"
+HTML = "html"
 OPENAI = "openai"
 ATIF = "atif"
 ONE_BRANCH = {OPENAI: "a list of OpenAI messages holds one branch", ATIF: "a trajectory holds one branch"}
+
+
+def _write_html(repository: Repository, selection: ExportSelection) -> Iterator[bytes]:
+    """Write a page; the parser of Markdown is only imported for it."""
+    writer: Writer = load("scopes.exporters.html.page:write_html")
+    return writer(repository, selection)
+
+
 _WRITERS: dict[str, tuple[Writer, str]] = {  # with the extension of the file
     "markdown": (write_markdown, ".md"),
+    HTML: (_write_html, ".html"),
     "json": (write_json, ".json"),
     "jsonl": (write_json_lines, ".jsonl"),
     OPENAI: (write_openai, ".json"),

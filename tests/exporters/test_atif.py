@@ -97,7 +97,7 @@ def test_a_result_without_its_call_is_a_step_of_the_system(repository):
     assert found[2]["observation"]["results"][0]["extra"] == {"call_id": "1"}
 
 
-def test_what_a_message_has_beside_results_of_others_stays_a_step(repository):
+def test_what_a_message_has_apart_from_results_of_others_is_a_step(repository):
     mixed = message("c", "", Part("text", {"text": "note"}), result("1", output="one"), author="tool", kind="tool")
     found = steps_of(repository, message("b", "go", call("1")), mixed)
     assert [(step["message"], "observation" in step) for step in found] == [("go", True), ("note", False)]

@@ -17,7 +17,7 @@ from tests.exporters.building import document, exported
 from tests.support.history import history, say
 
 WRITTEN = [format_name for format_name in FORMATS if format_name != ORIGINAL]
-NAMES = {"markdown": "conv-001.md", "jsonl": "conv-001.jsonl", "atif": "conv-001.atif.json"}
+NAMES = {"html": "conv-001.html", "markdown": "conv-001.md", "jsonl": "conv-001.jsonl", "atif": "conv-001.atif.json"}
 each_format = pytest.mark.parametrize("format_name", WRITTEN)
 
 

@@ -32,7 +32,8 @@ def export(
     context: usage.Context,
     where: ConversationOrBranchArgument,
     form: Annotated[
-        Literal["markdown", "md", "json", "jsonl", "openai", "atif", "original", "agent-trace", "git-ai"] | None,
+        Literal["markdown", "md", "json", "jsonl", "html", "openai", "atif", "original", "agent-trace", "git-ai"]
+        | None,
         usage.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
     output: Output = STANDARD_OUTPUT,
@@ -52,11 +53,15 @@ def export(
     redact: Redact = False,
     allow_secrets: AllowSecrets = False,
 ) -> int:
-    """Export a conversation as Markdown, JSON or original.
+    """Export a conversation as Markdown, HTML, JSON or original.
 
     markdown is a transcript to read: reasoning and tool calls are folded, nothing is cut. Because transcripts are
     pasted into prompts, it is written as in a context: lines that look like another speaker (Human:) or a system prompt
     begin with a backslash, and control and invisible characters are U+FFFD. All other formats keep every character.
+
+    html is one page for a browser, on any screen and on paper: tool calls are folded, branches and tokens are drawn,
+    and it can be searched. It loads nothing, and runs nothing but its own script. Control and invisible characters
+    are U+FFFD.
 
     json is one document with everything that is stored; jsonl is one message per line, as append --jsonl reads them.
 
@@ -86,6 +91,7 @@ def export(
     Examples:
       scopes conv export conv-001 > transcript.md
       scopes conv export conv-001 --all --format json --output conv-001.json
+      scopes conv export conv-001 --all --format html --output conv-001.html
       scopes conv export conv-001/main --format openai | jq length
       scopes conv export conv-001 --format atif --output trajectory.json
       scopes conv export conv-002 --format original --output backup/
