@@ -43,7 +43,7 @@ class _SubAgents:
     message alone to the slices.
     """
 
-    by_call: dict[tuple[str, object], list[str]] = field(default_factory=dict)
+    by_call: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     by_starter: dict[str, list[BranchSlice]] = field(default_factory=dict)
 
 
@@ -53,7 +53,7 @@ def _find_sub_agents(repository: Repository, selection: ExportSelection) -> _Sub
         spawned_by = read_body(repository, branch_slice.heads[0]).extra["spawned_by"] if branch_slice.heads else {}
         starter = spawned_by.get("message")
         if isinstance(starter, str):
-            call = starter, spawned_by.get("call_id")
+            call = starter, str(spawned_by.get("call_id"))
             found.by_call.setdefault(call, []).append(_trajectory_id(selection, branch_slice))
             found.by_starter.setdefault(starter, []).append(branch_slice)
     return found

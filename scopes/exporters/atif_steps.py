@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from scopes.clock import parse_time
+from scopes.exporters.current_messages import call_id_of
 from scopes.exporters.json_export import json_text
 from scopes.history.usage import tokens_of
 from scopes.model.message import Message, Part, payload_key
@@ -42,14 +43,14 @@ class Step:
     def takes_results_of(self, other: Step) -> bool:
         """Take the results of own calls out of another step; return whether there were any."""
         names = {call["tool_call_id"] for call in self.calls}
-        taken = [part for part in other.results if part.fields.get("call_id") in names]
+        taken = [part for part in other.results if call_id_of(part) in names]
         if taken:
             self.results += taken
             other.results = [part for part in other.results if part not in taken]
-            self.open_calls -= {str(part.fields.get("call_id")) for part in taken}
+            self.open_calls -= {str(call_id_of(part)) for part in taken}
         return bool(taken)
 
-    def document(self, sub_agents: Mapping[tuple[str, object], list[str]]) -> dict[str, Any]:
+    def document(self, sub_agents: Mapping[tuple[str, str], list[str]]) -> dict[str, Any]:
         """Return the step as the specification has it, without `step_id`."""
         message, is_agent = self.message, self.source == _AGENT
         document: dict[str, Any] = {"source": self.source}
@@ -74,15 +75,15 @@ class Step:
         document["extra"] = _extra(message)
         return document
 
-    def _result(self, part: Part, sub_agents: Mapping[tuple[str, object], list[str]]) -> dict[str, Any]:
-        call_id, fields = part.fields.get("call_id"), part.fields
+    def _result(self, part: Part, sub_agents: Mapping[tuple[str, str], list[str]]) -> dict[str, Any]:
+        call_id, fields = call_id_of(part), part.fields
         is_own = any(call["tool_call_id"] == call_id for call in self.calls)
         extra = {name: fields[name] for name in ("is_error", "exit_code") if fields.get(name) not in (None, False)}
-        if not is_own and isinstance(call_id, str):
+        if not is_own and call_id is not None:
             extra["call_id"] = call_id  # of a call in another step, which `source_call_id` may not name
         result: dict[str, Any] = {"source_call_id": call_id} if is_own else {}
         result["content"] = _result_content(fields.get("output", fields.get("output_text")))
-        started = sub_agents.get((self.message.id, call_id), ()) if is_own else ()
+        started = sub_agents.get((self.message.id, str(call_id)), ()) if is_own else ()
         if started:
             result["subagent_trajectory_ref"] = [{"trajectory_id": name} for name in started]
         return {**result, "extra": extra} if extra else result
@@ -96,15 +97,15 @@ def make_step(message: Message, *, is_copied: bool) -> Step:
         source = _AGENT
     calls = [_call(part, number) for number, part in enumerate(parts, 1)]
     results = [part for part in message.parts if part.type == "tool_result"]
-    answered = {part.fields.get("call_id") for part in results}
+    answered = {call_id_of(part) for part in results}
     open_calls = {call["tool_call_id"] for call in calls} - answered
     return Step(message, source, is_copied, calls, open_calls, results)
 
 
 def _call(part: Part, number: int) -> dict[str, Any]:
-    call_id, name = part.fields.get("call_id"), part.fields.get("name")
+    call_id, name = call_id_of(part), part.fields.get("name")
     return {
-        "tool_call_id": call_id if isinstance(call_id, str) else f"call-{number}",
+        "tool_call_id": call_id if call_id is not None else f"call-{number}",
         "function_name": name if isinstance(name, str) else _UNKNOWN,
         "arguments": _arguments(part),
     }

@@ -13,6 +13,7 @@ from scopes.exporters.json_export import write_json, write_json_lines
 from scopes.exporters.markdown import write_markdown
 from scopes.exporters.openai import write_openai
 from scopes.exporters.original import choose_sources, list_sources, name_files, walk_bytes
+from scopes.exporters.otel import write_otel
 from scopes.exporters.selection import ExportSelection, add_sub_agents, select_messages
 from scopes.history.revisions import resolve_revision
 from scopes.ids import ConversationId
@@ -25,7 +26,7 @@ from scopes.store.repository import Repository
 
 Writer: TypeAlias = Callable[[Repository, ExportSelection], Iterator[bytes]]
 
-ExportFormat: TypeAlias = Literal["markdown", "json", "jsonl", "html", "openai", "atif", "original"]
+ExportFormat: TypeAlias = Literal["markdown", "json", "jsonl", "html", "openai", "atif", "otel", "original"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 ORIGINAL = "original"
 HTML = "html"
@@ -47,6 +48,7 @@ _WRITERS: dict[str, tuple[Writer, str]] = {  # with the extension of the file
     "jsonl": (write_json_lines, ".jsonl"),
     OPENAI: (write_openai, ".json"),
     ATIF: (write_atif, ".atif.json"),
+    "otel": (write_otel, ".otlp.jsonl"),
 }
 
 

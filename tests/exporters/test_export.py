@@ -9,6 +9,8 @@ import pytest
 from scopes.conversation.new import new
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.exporters.export import FORMATS, ONE_BRANCH, ORIGINAL, export
+from scopes.exporters.html.markdown import render_markdown
+from scopes.exporters.html.template import escape
 from scopes.exporters.markdown_escape import escape_block
 from scopes.importers.import_sample import import_sample
 from scopes.result import RawDocument
@@ -17,7 +19,13 @@ from tests.exporters.building import document, exported
 from tests.support.history import history, say
 
 WRITTEN = [format_name for format_name in FORMATS if format_name != ORIGINAL]
-NAMES = {"html": "conv-001.html", "markdown": "conv-001.md", "jsonl": "conv-001.jsonl", "atif": "conv-001.atif.json"}
+NAMES = {
+    "otel": "conv-001.otlp.jsonl",
+    "html": "conv-001.html",
+    "markdown": "conv-001.md",
+    "jsonl": "conv-001.jsonl",
+    "atif": "conv-001.atif.json",
+}
 each_format = pytest.mark.parametrize("format_name", WRITTEN)
 
 
@@ -32,6 +40,12 @@ def test_an_export_has_conversation_format_and_size(repository, format_name):
     assert b"".join(done.pieces)
 
 
+def is_in(whole, text):
+    """Return True if an export has a text: as it is, in JSON, in JSON within JSON, or as HTML."""
+    quoted = json.dumps(text)[1:-1]
+    return any(each in whole for each in (text, quoted, json.dumps(quoted)[1:-1], render_markdown(text), escape(text)))
+
+
 @each_format
 def test_every_format_contains_the_text_of_every_message(repository, format_name):
     """For one branch, and for all branches if the format supports them."""
@@ -40,13 +54,13 @@ def test_every_format_contains_the_text_of_every_message(repository, format_name
         part["text"] for each in document(repository)["messages"] for part in each["parts"] if part["type"] == "text"
     ]
     whole = exported(repository, format_name=format_name)
-    assert [text for text in texts if text not in whole and json.dumps(text)[1:-1] not in whole] == []
+    assert [text for text in texts if not is_in(whole, text)] == []
     if format_name not in ONE_BRANCH:
         all_rows = document(repository, all_branches=True)["messages"]
         whole = exported(repository, format_name=format_name, all_branches=True)
         more = [part["text"] for each in all_rows for part in each["parts"] if part["type"] == "text"]
         assert len(more) > len(texts)
-        assert [text for text in more if text not in whole and json.dumps(text)[1:-1] not in whole] == []
+        assert [text for text in more if not is_in(whole, text)] == []
 
 
 @each_format
@@ -57,8 +71,13 @@ def test_every_format_contains_awkward_text(repository, format_name, text):
     new(repository)
     say(repository, "conv-001", text)
     whole = exported(repository, format_name=format_name)
-    expected = escape_block(for_prompt(text)) if format_name == "markdown" else json.dumps(text, ensure_ascii=False)
-    assert expected in whole
+    quoted = json.dumps(text, ensure_ascii=False)
+    expected = {
+        "markdown": escape_block(for_prompt(text)),
+        "html": render_markdown(text),
+        "otel": json.dumps(quoted, ensure_ascii=False)[1:-1],  # messages are JSON within attributes
+    }
+    assert expected.get(format_name, quoted) in whole
 
 
 @pytest.mark.parametrize("format_name", ["json", "jsonl", "openai", "atif"])

@@ -24,7 +24,7 @@ from scopes.loading import load
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import redacted_notes
 
-_JSON_FORMS = frozenset({"json", "jsonl", "openai", "atif", "agent-trace", "git-ai"})
+_JSON_FORMS = frozenset({"json", "jsonl", "openai", "atif", "otel", "agent-trace", "git-ai"})
 _OF_COMMITS = {"agent-trace": "Agent Trace", "git-ai": "git-ai"}
 
 
@@ -32,7 +32,7 @@ def export(
     context: usage.Context,
     where: ConversationOrBranchArgument,
     form: Annotated[
-        Literal["markdown", "md", "json", "jsonl", "html", "openai", "atif", "original", "agent-trace", "git-ai"]
+        Literal["markdown", "md", "json", "jsonl", "html", "openai", "atif", "otel", "original", "agent-trace", "git-ai"]
         | None,
         usage.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
@@ -72,6 +72,9 @@ def export(
 
     atif is one branch as a trajectory (ATIF 1.7), with the trajectories of the sub-agents that it started. The results
     of calls are in the step of the answer, and messages are as last amended.
+
+    otel is a trace of OpenTelemetry for each turn (GenAI conventions, lines of OTLP JSON): the agent, its answers with
+    model and tokens, and its calls. A collector reads it with its OTLP JSON file receiver.
 
     original is the imported data, byte for byte, in files that can be imported again.
 
