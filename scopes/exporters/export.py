@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
+from scopes.exporters.a2a import write_a2a
 from scopes.exporters.atif import write_atif
 from scopes.exporters.cleared_pieces import clear_names, clear_pieces, clear_source, inspect_selection, inspect_source
 from scopes.exporters.json_export import write_json, write_json_lines
@@ -26,7 +27,7 @@ from scopes.store.repository import Repository
 
 Writer: TypeAlias = Callable[[Repository, ExportSelection], Iterator[bytes]]
 
-ExportFormat: TypeAlias = Literal["markdown", "json", "jsonl", "html", "openai", "atif", "otel", "original"]
+ExportFormat: TypeAlias = Literal["markdown", "json", "jsonl", "html", "openai", "atif", "otel", "a2a", "original"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 ORIGINAL = "original"
 HTML = "html"
@@ -48,6 +49,7 @@ _WRITERS: dict[str, tuple[Writer, str]] = {  # with the extension of the file
     "jsonl": (write_json_lines, ".jsonl"),
     OPENAI: (write_openai, ".json"),
     ATIF: (write_atif, ".atif.json"),
+    "a2a": (write_a2a, ".a2a.jsonl"),
     "otel": (write_otel, ".otlp.jsonl"),
 }
 

@@ -20,6 +20,7 @@ from tests.support.history import history, say
 
 WRITTEN = [format_name for format_name in FORMATS if format_name != ORIGINAL]
 NAMES = {
+    "a2a": "conv-001.a2a.jsonl",
     "otel": "conv-001.otlp.jsonl",
     "html": "conv-001.html",
     "markdown": "conv-001.md",

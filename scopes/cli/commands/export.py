@@ -24,7 +24,7 @@ from scopes.loading import load
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import redacted_notes
 
-_JSON_FORMS = frozenset({"json", "jsonl", "openai", "atif", "otel", "agent-trace", "git-ai"})
+_JSON_FORMS = frozenset({"json", "jsonl", "openai", "atif", "otel", "a2a", "agent-trace", "git-ai"})
 _OF_COMMITS = {"agent-trace": "Agent Trace", "git-ai": "git-ai"}
 
 
@@ -32,7 +32,20 @@ def export(
     context: usage.Context,
     where: ConversationOrBranchArgument,
     form: Annotated[
-        Literal["markdown", "md", "json", "jsonl", "html", "openai", "atif", "otel", "original", "agent-trace", "git-ai"]
+        Literal[
+            "markdown",
+            "md",
+            "json",
+            "jsonl",
+            "html",
+            "openai",
+            "atif",
+            "otel",
+            "a2a",
+            "original",
+            "agent-trace",
+            "git-ai",
+        ]
         | None,
         usage.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
@@ -75,6 +88,8 @@ def export(
 
     otel is a trace of OpenTelemetry for each turn (GenAI conventions, lines of OTLP JSON): the agent, its answers with
     model and tokens, and its calls. A collector reads it with its OTLP JSON file receiver.
+
+    a2a is one task of A2A 1.0 for each branch, one a line, with its messages as history.
 
     original is the imported data, byte for byte, in files that can be imported again.
 
