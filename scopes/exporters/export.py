@@ -27,10 +27,13 @@ from scopes.store.repository import Repository
 
 Writer: TypeAlias = Callable[[Repository, ExportSelection], Iterator[bytes]]
 
-ExportFormat: TypeAlias = Literal["markdown", "json", "jsonl", "html", "openai", "atif", "otel", "a2a", "original"]
+ExportFormat: TypeAlias = Literal[
+    "markdown", "json", "jsonl", "html", "openai", "atif", "otel", "a2a", "parquet", "original"
+]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 ORIGINAL = "original"
 HTML = "html"
+PARQUET = "parquet"
 OPENAI = "openai"
 ATIF = "atif"
 ONE_BRANCH = {OPENAI: "a list of OpenAI messages holds one branch", ATIF: "a trajectory holds one branch"}
@@ -110,13 +113,13 @@ def export(
 
     Raises:
         NotFound, Ambiguous, Invalid: the revision, the format or the source cannot be resolved.
-        Refused: there are no original bytes.
+        Refused: there are no original bytes, or the format needs a package that is not installed.
         SecretsFound: there are possible secrets, and they are refused.
     """
     gate = gate_of(repository, secrets)
     if format_name == ORIGINAL:
         return _export_original(repository, where, source, gate)
-    if format_name not in _WRITERS:
+    if format_name not in _WRITERS and format_name != PARQUET:
         raise Invalid(f"{format_name!a} is not a valid export format", hint=f"formats: {', '.join(FORMATS)}")
     if source is not None:
         raise Invalid("only original bytes have a source to choose", hint=f"add --format {ORIGINAL}")
@@ -125,11 +128,9 @@ def export(
     selection = select_messages(repository, where, all_branches=all_branches)
     if format_name == ATIF:
         add_sub_agents(repository, selection)
-    write, extension = _WRITERS[format_name]
     inspect_selection(repository, selection, gate)
     clear_names(selection, gate)
-    pieces = clear_pieces(repository, gate, write(repository, selection), f"the text about {selection.view.id}")
-    file = ExportedFile(selection.view.id + extension, None, pieces)
+    file = _write(repository, selection, format_name, gate)
     revision = resolve_revision(repository, where)
     return Exported(
         conversation=selection.view.id,
@@ -139,6 +140,16 @@ def export(
         gate=gate,
         notes=() if all_branches else resolution_branch_notes(repository, revision, where, "export"),
     )
+
+
+def _write(repository: Repository, selection: ExportSelection, format_name: str, gate: Gate) -> ExportedFile:
+    if format_name == PARQUET:
+        load("scopes.exporters.parquet:require_pyarrow")()
+        rows: Iterator[Cleared] = load("scopes.exporters.parquet:write_parquet")(repository, selection, gate)
+        return ExportedFile(f"{selection.view.id}.parquet", None, rows)
+    write, extension = _WRITERS[format_name]
+    pieces = clear_pieces(repository, gate, write(repository, selection), f"the text about {selection.view.id}")
+    return ExportedFile(selection.view.id + extension, None, pieces)
 
 
 def _export_original(repository: Repository, where: str, source_name: str | None, gate: Gate) -> Exported:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.arguments import (
@@ -26,27 +26,17 @@ from scopes.secrets.gates import redacted_notes
 
 _JSON_FORMS = frozenset({"json", "jsonl", "openai", "atif", "otel", "a2a", "agent-trace", "git-ai"})
 _OF_COMMITS = {"agent-trace": "Agent Trace", "git-ai": "git-ai"}
+Form: TypeAlias = Literal[
+    "markdown", "md", "html", "json", "jsonl", "openai", "atif", "otel", "a2a", "parquet", "original", "agent-trace",
+    "git-ai",
+]  # fmt: skip
 
 
 def export(
     context: usage.Context,
     where: ConversationOrBranchArgument,
     form: Annotated[
-        Literal[
-            "markdown",
-            "md",
-            "json",
-            "jsonl",
-            "html",
-            "openai",
-            "atif",
-            "otel",
-            "a2a",
-            "original",
-            "agent-trace",
-            "git-ai",
-        ]
-        | None,
+        Form | None,
         usage.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
     output: Output = STANDARD_OUTPUT,
@@ -91,6 +81,8 @@ def export(
 
     a2a is one task of A2A 1.0 for each branch, one a line, with its messages as history.
 
+    parquet is a table with one row a message, for DuckDB, Polars or pandas; it needs pip install 'scopes-ai[parquet]'.
+
     original is the imported data, byte for byte, in files that can be imported again.
 
     agent-trace has a record of Agent Trace 0.1 for each commit of the project around the current directory that the
@@ -112,6 +104,7 @@ def export(
       scopes conv export conv-001 --all --format html --output conv-001.html
       scopes conv export conv-001/main --format openai | jq length
       scopes conv export conv-001 --format atif --output trajectory.json
+      scopes conv export conv-001 --all --format parquet --output conv-001.parquet
       scopes conv export conv-002 --format original --output backup/
       scopes export conv-001 --format agent-trace > traces.jsonl
       scopes export conv-001 --format git-ai --notes
@@ -122,6 +115,8 @@ def export(
     export_format = "markdown" if form == "md" else form or ("json" if invocation.json and to_stdout else "markdown")
     if invocation.json and to_stdout and export_format not in _JSON_FORMS:
         raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
+    if export_format == "parquet" and to_stdout:
+        raise Invalid("a Parquet file is not text", hint="name a file: --output FILE")
     if (notes or notes_ref is not None) and export_format not in _OF_COMMITS:
         raise Invalid("only records of commits become notes", hint="add --format agent-trace, or --format git-ai")
     if export_format in _OF_COMMITS:
