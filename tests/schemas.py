@@ -35,7 +35,7 @@ MESSAGE = "log-message"  # a message that `log` or `cat` prints under the kind o
 DOCUMENTS = {
     "conversations new": "conversation",
     "conversations import": "import",
-    "conversations export": "export traces-noted",
+    "conversations export": "export site traces-noted",
     "conversations append": "message",
     "conversations amend": "message",
     "conversations retract": "message",

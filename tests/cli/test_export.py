@@ -167,3 +167,26 @@ def test_formats_of_programs_are_json(store, form):
         0,
         True,
     )
+
+
+def test_all_conversations_are_a_site(store, tmp_path):
+    done = export(store, "--all-conversations", "--format", "html", "--output", "site", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout) == {
+        "scopes": 1, "kind": "site", "path": "site", "conversations": 2, "messages": 18,
+        "bytes": sum(each.stat().st_size for each in (tmp_path / "site").iterdir()),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ((), "name one: CONV"),
+        (("--all-conversations",), "add --format html"),
+        (("--all-conversations", "--format", "html"), "--output DIR"),
+        (("conv-001", "--all-conversations", "--format", "html", "--output", "x"), "leave out the others"),
+    ],
+)
+@pytest.mark.every_case("each is another mistake")
+def test_a_site_needs_its_options_and_no_others(store, words, hint):
+    done = export(store, *words)
+    assert (done.returncode, hint in done.stderr) == (2, True)

@@ -8,7 +8,6 @@ from scopes.cli import usage
 from scopes.cli.arguments import (
     STANDARD_OUTPUT,
     AllowSecrets,
-    ConversationOrBranchArgument,
     Force,
     Output,
     Redact,
@@ -21,6 +20,7 @@ from scopes.exporters.atomic_save import save
 from scopes.exporters.export import Exported
 from scopes.exporters.export import export as run_export
 from scopes.loading import load
+from scopes.render.progress import progress
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import redacted_notes
 
@@ -34,13 +34,22 @@ Form: TypeAlias = Literal[
 
 def export(
     context: usage.Context,
-    where: ConversationOrBranchArgument,
+    where: Annotated[
+        str | None,
+        usage.Argument(metavar="[CONV[/BRANCH]]", help="The conversation or one of its branches"),
+    ] = None,
     form: Annotated[
         Form | None,
         usage.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
     output: Output = STANDARD_OUTPUT,
     include_all: Annotated[bool, usage.Option("--all", help="All branches, not only one")] = False,
+    every_conversation: Annotated[
+        bool,
+        usage.Option(
+            "--all-conversations", help="With html and --output DIR: a site of all conversations, with an index"
+        ),
+    ] = False,
     source: Annotated[
         str | None, usage.Option("--source", metavar="NAME", help="The original file to write, if there are several")
     ] = None,
@@ -65,6 +74,9 @@ def export(
     html is one page for a browser, on any screen and on paper: tool calls are folded, branches and tokens are drawn,
     and it can be searched. It loads nothing, and runs nothing but its own script. Control and invisible characters
     are U+FFFD.
+
+    With --all-conversations it is a directory with a page for each conversation, and an index that is searched by
+    title, agent, project and date. A new directory is there when it is complete.
 
     json is one document with everything that is stored; jsonl is one message per line, as append --jsonl reads them.
 
@@ -102,6 +114,7 @@ def export(
       scopes conv export conv-001 > transcript.md
       scopes conv export conv-001 --all --format json --output conv-001.json
       scopes conv export conv-001 --all --format html --output conv-001.html
+      scopes conv export --all-conversations --format html --output site
       scopes conv export conv-001/main --format openai | jq length
       scopes conv export conv-001 --format atif --output trajectory.json
       scopes conv export conv-001 --all --format parquet --output conv-001.parquet
@@ -113,6 +126,11 @@ def export(
     invocation: Invocation = context.obj
     to_stdout, secrets = output == STANDARD_OUTPUT, secrets_mode(redact=redact, allow_secrets=allow_secrets)
     export_format = "markdown" if form == "md" else form or ("json" if invocation.json and to_stdout else "markdown")
+    if every_conversation:
+        refused = where is not None or source is not None or include_all or notes or notes_ref is not None
+        return _export_site(invocation, export_format, output, force=force, refused=refused, secrets=secrets)
+    if where is None:
+        raise Invalid("export needs a conversation", hint="name one: CONV, or write a site: --all-conversations")
     if invocation.json and to_stdout and export_format not in _JSON_FORMS:
         raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
     if export_format == "parquet" and to_stdout:
@@ -129,6 +147,30 @@ def export(
         format_name=export_format, all_branches=include_all, source=source, secrets=secrets,
     )  # fmt: skip
     return _show(invocation, exported, output, force=force)
+
+
+def _export_site(
+    invocation: Invocation, export_format: str, output: str, *, force: bool, refused: bool, secrets: Mode
+) -> int:
+    """Write a page for each conversation; `refused` says that an option was given that is for one conversation."""
+    if export_format != "html":
+        raise Invalid("all conversations are exported as a site only", hint="add --format html")
+    if output == STANDARD_OUTPUT:
+        raise Invalid("a site is a directory", hint="name it: --output DIR")
+    if refused:
+        raise Invalid(
+            "--all-conversations takes no conversation", hint="leave out the others: all branches are exported"
+        )
+    with progress(invocation.output(), "writing pages") as meter:
+
+        def on_progress(done: int, total: int) -> None:
+            meter.expect(lambda: total)
+            meter(1 if done else 0)
+
+        result = load("scopes.exporters.html.site:export_site")(
+            invocation.repository(), output, force=force, secrets=secrets, on_progress=on_progress
+        )
+    return invocation.show(result)
 
 
 def _show(invocation: Invocation, exported: Exported, output: str, *, force: bool) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from scopes.clock import in_seconds
@@ -22,33 +23,68 @@ from scopes.exporters.transcript import Transcript, read_transcript
 from scopes.history.messages import read_body
 from scopes.ids import BranchName
 from scopes.result import plural
-from scopes.sanitize import mark_cut
 from scopes.store.repository import Repository
 
 _MOST_PROMPTS: Final = 400  # that the contents list
+_MOST_SHOWN: Final = 120  # characters of one
+_MOST_READ: Final = 1_000
+_READ: Final = frozenset({"human", "agent"})  # kinds of author
 _COMMENT: Final = re.compile(r"^\s*//.*\n", re.MULTILINE)
 
 
 def write_html(repository: Repository, selection: ExportSelection) -> Iterator[bytes]:
     """Yield the page of a conversation."""
-    yield from write_page(repository, selection, home=False)
+    yield from write_page(repository, selection, Overview(), home=False)
 
 
-def write_page(repository: Repository, selection: ExportSelection, *, home: bool) -> Iterator[bytes]:
-    """Yield the page; with `home` it leads back to the index of a site."""
+@dataclass(slots=True)
+class Overview:
+    """What the head of a page says about all messages; it is complete when the first piece of the page is there.
+
+    title: the title of the conversation, or else its first prompt
+    prompts: places and beginnings of what people wrote, of which `more` are left out
+    """
+
+    title: str = ""
+    prompts: list[tuple[str, str]] = field(default_factory=list)
+    more: int = 0
+    usage: UsageCounter = field(default_factory=UsageCounter)
+
+    def read(self, repository: Repository, selection: ExportSelection) -> None:
+        """Read the messages of a selection, whose texts are redacted meanwhile, unlike the subjects of commits."""
+        for head in selection.heads:
+            if head.author_kind not in _READ:
+                continue
+            message = read_body(repository, head)
+            self.usage.add(message)
+            if head.author_kind == "human" and len(self.prompts) < _MOST_PROMPTS:
+                self.prompts.append((message_anchor(head.id), _beginning(message.text)))
+            else:
+                self.more += head.author_kind == "human"
+        first = next((text for _, text in self.prompts if text), "")
+        self.title = selection.view.title or first or selection.view.id
+
+
+def _beginning(text: str) -> str:
+    words = " ".join(text[:_MOST_READ].split())
+    return f"{words[:_MOST_SHOWN]}…" if len(words) > _MOST_SHOWN else words
+
+
+def write_page(
+    repository: Repository, selection: ExportSelection, overview: Overview, *, home: bool
+) -> Iterator[bytes]:
+    """Yield the page; with `home` it leads back to the index of a site. `overview` is filled at its beginning."""
     template, transcript = Template("page.html"), read_transcript(repository, selection)
-    usage = UsageCounter()
-    for head in selection.heads:
-        if head.author_kind == "agent":
-            usage.add(read_body(repository, head))
+    overview.read(repository, selection)
+    usage = overview.usage
     before, after = template.split(
         "page",
         "messages",
         **page_frame("page.css", "page.js"),
         home=template.fill("home") if home else EMPTY,
-        title=selection.view.title or selection.view.opening or selection.view.id,
+        title=overview.title,
         facts=_facts(template, selection, list(usage.by_model)),
-        contents=_contents(template, selection),
+        contents=_contents(template, overview),
         graph=draw_graph(template, selection.view.branches, lambda name: _anchor_in(transcript, name)),
         usage=show_usage(template, usage),
     )
@@ -100,15 +136,10 @@ def _minutes(time: str | None) -> str:
     return in_seconds(time or "").removesuffix("Z").replace("T", " ")[:16]
 
 
-def _contents(template: Template, selection: ExportSelection) -> Html:
-    """Return links to what people wrote; without their texts being read, so they are as long as subjects."""
-    prompts = [head for head in selection.heads if head.author_kind == "human"]
-    if len(prompts) < 2:
+def _contents(template: Template, overview: Overview) -> Html:
+    """Return links to what people wrote."""
+    if len(overview.prompts) < 2:
         return EMPTY
-    rows = [
-        template.fill("contents_row", anchor=message_anchor(head.id), text=mark_cut(head.subject))
-        for head in prompts[:_MOST_PROMPTS]
-    ]
-    left_out = len(prompts) - len(rows)
-    rows += [template.fill("contents_more", text=f"and {left_out:,} more")] if left_out else []
-    return template.fill("contents", count=f"{len(prompts):,}", rows=join(rows))
+    rows = [template.fill("contents_row", anchor=anchor, text=text or "(no text)") for anchor, text in overview.prompts]
+    rows += [template.fill("contents_more", text=f"and {overview.more:,} more")] if overview.more else []
+    return template.fill("contents", count=f"{len(overview.prompts) + overview.more:,}", rows=join(rows))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.exporters.commit_notes import TracesNoted
+    from scopes.exporters.html.site import SiteSaved
     from scopes.importers.import_sample import SampleImported
     from scopes.importers.results import ConversationImported, Imported
     from scopes.importers.verify_source import SourceVerification
@@ -123,6 +124,17 @@ def render_export_saved(result: ExportSaved, view: View) -> None:
         content = f"{counted(result.messages, 'message')} as {result.format}"
     name = Span(result.conversation, "id")
     view.sentence("wrote ", name, " to ", many, path, f": {content}, {format_size(result.size_bytes)}")
+
+
+@render_text.register
+def render_site_saved(result: SiteSaved, view: View) -> None:
+    """Write where the site is; in a pipe only its index."""
+    index = os.path.join(result.path, "index.html")
+    if not view.terminal:
+        view.line(Span(index, "id"))
+        return
+    pages = f"{counted(result.conversations, 'conversation')}, {counted(result.messages, 'message')}"
+    view.sentence("wrote a site of ", pages, f", {format_size(result.size_bytes)}: ", Span(index, "id"))
 
 
 @render_text.register
