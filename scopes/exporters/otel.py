@@ -16,7 +16,7 @@ from scopes.clock import parse_time
 from scopes.exporters.current_messages import walk_with_heads
 from scopes.exporters.json_export import json_text, utf8
 from scopes.exporters.otel_spans import Span, span_id, trace_id
-from scopes.exporters.otel_values import attribute, output_message, result_text, text_parts, usage_of, value_text
+from scopes.exporters.otel_values import attribute, describe_answer, output_message, result_text, text_parts, value_text
 from scopes.exporters.selection import BranchSlice, ExportSelection
 from scopes.model.message import Message, Part
 from scopes.model.tool_calls import is_refused, tool_name
@@ -117,7 +117,9 @@ class _Writer:
         )
         self._describe(span, "chat", message)
         span.set("scopes.commit.id", commit)
-        usage_of(span, message)
+        span.name = "chat" if message.model is None else f"chat {message.model}"
+        for name, value in describe_answer(message).items():
+            span.set(name, value)
         span.set("gen_ai.output.messages", json_text([output_message(message)]))
         self.spans.append(span)
         if message.author.kind == "agent":

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from scopes.exporters.json_export import json_text
-from scopes.history.usage import tokens_of
+from scopes.history.usage import Tokens, tokens_of
 from scopes.model.message import Message, Part, payload_key
 from scopes.model.tool_calls import tool_name
-
-if TYPE_CHECKING:
-    from scopes.exporters.otel_spans import Span
 
 _PROVIDERS: Final = {
     "claude": "anthropic", "gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "codex": "openai",
@@ -38,23 +35,23 @@ def attribute(name: str, value: Any) -> dict[str, Any]:
     return {"key": name, "value": held}
 
 
-def usage_of(span: Span, message: Message) -> None:
-    """Set the model, the provider, the reason of the end, and the tokens of an answer; input includes cached tokens."""
-    model = message.model
-    span.set("gen_ai.provider.name", _provider(model))
-    if model is not None:
-        span.name = f"chat {model}"
-        span.set("gen_ai.request.model", model)
-        span.set("gen_ai.response.model", model)
-    if message.stop_reason is not None:
-        span.set("gen_ai.response.finish_reasons", [_finish_reason(message)])
-    tokens = tokens_of(message)
-    if tokens is not None:
-        span.set("gen_ai.usage.input_tokens", tokens.input)
-        span.set("gen_ai.usage.output_tokens", tokens.output)
-        span.set("gen_ai.usage.cache_read.input_tokens", tokens.cache_read)
-        span.set("gen_ai.usage.cache_creation.input_tokens", tokens.cache_write)
-        span.set("gen_ai.usage.reasoning.output_tokens", tokens.reasoning)
+def describe_answer(message: Message) -> dict[str, Any]:
+    """Return the model, the provider, the reason of the end, and the tokens of an answer; input includes cached tokens.
+
+    What is not known is None.
+    """
+    tokens = tokens_of(message) or Tokens()
+    return {
+        "gen_ai.provider.name": _provider(message.model),
+        "gen_ai.request.model": message.model,
+        "gen_ai.response.model": message.model,
+        "gen_ai.response.finish_reasons": None if message.stop_reason is None else [_finish_reason(message)],
+        "gen_ai.usage.input_tokens": tokens.input,
+        "gen_ai.usage.output_tokens": tokens.output,
+        "gen_ai.usage.cache_read.input_tokens": tokens.cache_read,
+        "gen_ai.usage.cache_creation.input_tokens": tokens.cache_write,
+        "gen_ai.usage.reasoning.output_tokens": tokens.reasoning,
+    }
 
 
 def _provider(model: str | None) -> str:

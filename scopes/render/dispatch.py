@@ -75,7 +75,6 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.withdraw": "claims",
     "scopes.exporters.commit_notes": "import_export",
     "scopes.exporters.atomic_save": "import_export",
-    "scopes.exporters.html.site": "import_export",
     "scopes.proposals.apply": "proposals",
     "scopes.proposals.create": "proposals",
     "scopes.proposals.steps": "proposals",

@@ -21,7 +21,7 @@ SECOND = 1_000_000_000
 BEGIN = 1_772_359_200  # 2026-03-01T10:00:00Z
 
 
-def said(identity, seconds, kind="agent", *parts, text="", author=None, **fields):
+def at_second(identity, seconds, kind="agent", *parts, text="", author=None, **fields):
     """Return a message some seconds after the beginning."""
     content = (Part("text", {"text": text}),) if text else ()
     time = f"2026-03-01T10:00:{seconds:02d}Z"
@@ -51,11 +51,11 @@ def turn(*middle):
     """Return a turn with a prompt, an answer with calls, its results, and the last answer."""
     usage = {"usage": {"input_uncached": 5, "cache_read": 10, "cache_write": 1, "output": 7, "reasoning": 2}}
     return (
-        said("b", 0, "human", text="fix it"),
-        said("c", 4, "agent", Part("reasoning", {"text": "hm"}), call("1", input={"command": "ls"}), call("2"), text="I look", author="bot", model="claude-x", extra=usage),
-        said("d", 9, "tool", result("1", output="a.py", exit_code=2)),
+        at_second("b", 0, "human", text="fix it"),
+        at_second("c", 4, "agent", Part("reasoning", {"text": "hm"}), call("1", input={"command": "ls"}), call("2"), text="I look", author="bot", model="claude-x", extra=usage),
+        at_second("d", 9, "tool", result("1", output="a.py", exit_code=2)),
         *middle,
-        said("e", 20, "agent", text="done", author="bot", model="claude-x", stop_reason="end_turn"),
+        at_second("e", 20, "agent", text="done", author="bot", model="claude-x", stop_reason="end_turn"),
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def test_a_call_has_its_arguments_result_and_failure(repository):
 
 
 def test_the_agent_has_what_it_was_asked_and_its_last_words(repository):
-    injected = said("x", 10, "injected", text="a rule")
+    injected = at_second("x", 10, "injected", text="a rule")
     agent = spans_of(repository, *turn(injected))[-1]["attributes"]
     assert json.loads(agent["gen_ai.input.messages"]) == [
         {"role": "user", "parts": [{"type": "text", "content": "fix it"}]},
@@ -126,7 +126,7 @@ def test_the_agent_has_what_it_was_asked_and_its_last_words(repository):
 
 
 def test_every_name_is_one_of_the_conventions(repository):
-    found = spans_of(repository, *turn(said("x", 10, "tool", result("9", output="late", is_error=True))))
+    found = spans_of(repository, *turn(at_second("x", 10, "tool", result("9", output="late", is_error=True))))
     names = {name for span in found for name in span["attributes"]}
     assert {name for name in names if name.startswith("gen_ai.")} <= KNOWN
     assert {name for name in names if not name.startswith("gen_ai.")} == {
@@ -135,13 +135,13 @@ def test_every_name_is_one_of_the_conventions(repository):
 
 
 def test_each_prompt_begins_a_trace_and_all_have_the_conversation(repository):
-    found = spans_of(repository, *turn(), said("f", 30, "human", text="more"), said("g", 31, text="ok"))
+    found = spans_of(repository, *turn(), at_second("f", 30, "human", text="more"), at_second("g", 31, text="ok"))
     assert len({span["traceId"] for span in found}) == 2
     assert len({span["attributes"]["gen_ai.conversation.id"] for span in found}) == 1
 
 
 def test_messages_without_times_and_with_times_that_go_back_have_spans_that_do_not(repository):
-    backwards = said("b", 30, "human", text="a"), said("c", 10, text="b"), said("d", 5, text="c")
+    backwards = at_second("b", 30, "human", text="a"), at_second("c", 10, text="b"), at_second("d", 5, text="c")
     for span in spans_of(repository, *backwards):
         assert int(span["endTimeUnixNano"]) >= int(span["startTimeUnixNano"])
 
@@ -151,7 +151,7 @@ def test_messages_without_times_and_with_times_that_go_back_have_spans_that_do_n
     [("gpt-5", "openai"), ("google/gemini-3", "gcp.gemini"), ("my-model", "unknown"), (None, "unknown")],
 )
 def test_the_provider_is_known_from_the_model(repository, model, provider):
-    (chat, _) = spans_of(repository, said("b", 1, text="x", model=model))
+    (chat, _) = spans_of(repository, at_second("b", 1, text="x", model=model))
     assert chat["attributes"]["gen_ai.provider.name"] == provider
     assert ("gen_ai.request.model" in chat["attributes"]) is (model is not None)
 
@@ -160,7 +160,7 @@ def test_a_long_turn_is_written_in_several_lines(repository):
     new(repository)
     calls = [call(str(number)) for number in range(250)]
     root = list_branch_tips(repository, "conv-001")["main"]
-    put(repository, "main", root, said("b", 1, "agent", *calls, *(result(str(number)) for number in range(250))), said("c", 2, text="x"))  # fmt: skip
+    put(repository, "main", root, at_second("b", 1, "agent", *calls, *(result(str(number)) for number in range(250))), at_second("c", 2, text="x"))  # fmt: skip
     text = exported(repository, "conv-001", "otel")
     assert (len(text.splitlines()), len(read(text))) == (2, 253)
 

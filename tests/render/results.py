@@ -67,8 +67,7 @@ from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
 from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit, UnsignedCommit
 from scopes.conversation.withdraw import DecisionWithdrawn
-from scopes.exporters.atomic_save import ExportSaved
-from scopes.exporters.html.site import SiteSaved
+from scopes.exporters.atomic_save import ExportSaved, SiteSaved
 from scopes.handover.resume import Resumption
 from scopes.handover.skill_status import SkillsStatus
 from scopes.handover.skills import SkillChanged

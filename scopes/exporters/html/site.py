@@ -10,11 +10,10 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, Refused
-from scopes.exporters.atomic_save import check_target, write_file
+from scopes.exporters.atomic_save import SiteSaved, check_target, write_file
 from scopes.exporters.cleared_pieces import clear_names, clear_pieces, inspect_selection
 from scopes.exporters.html.page import Overview, page_frame, project_of, write_page
 from scopes.exporters.html.template import Template, join
@@ -23,7 +22,7 @@ from scopes.exporters.selection import select_messages
 from scopes.history.revisions import conversation_ids
 from scopes.ids import ConversationId
 from scopes.part_files import part_of
-from scopes.result import Note, Result, few, plural
+from scopes.result import Note, few, plural
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacted_notes
 from scopes.store.repository import Repository
@@ -31,16 +30,6 @@ from scopes.store.repository import Repository
 INDEX: Final = "index.html"
 _NOT_IN_ADDRESS: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _DAY, _MONTH = 10, 7  # characters of a time
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SiteSaved(Result):
-    """A saved site: its directory, the number of its conversations and of their messages, and its size."""
-
-    path: str
-    conversations: int
-    messages: int
-    size_bytes: int
 
 
 class _Row(NamedTuple):

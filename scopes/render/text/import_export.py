@@ -13,9 +13,8 @@ from scopes.sanitize import SUBJECT_LENGTH, mark_cut
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scopes.exporters.atomic_save import ExportSaved
+    from scopes.exporters.atomic_save import ExportSaved, SiteSaved
     from scopes.exporters.commit_notes import TracesNoted
-    from scopes.exporters.html.site import SiteSaved
     from scopes.importers.import_sample import SampleImported
     from scopes.importers.results import ConversationImported, Imported
     from scopes.importers.verify_source import SourceVerification

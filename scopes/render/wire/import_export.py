@@ -9,9 +9,8 @@ from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 
 if TYPE_CHECKING:
-    from scopes.exporters.atomic_save import ExportSaved
+    from scopes.exporters.atomic_save import ExportSaved, SiteSaved
     from scopes.exporters.commit_notes import TracesNoted
-    from scopes.exporters.html.site import SiteSaved
     from scopes.importers.import_sample import SampleImported
     from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
     from scopes.importers.verify_source import SourceVerification
