@@ -65,7 +65,7 @@ def export(
     redact: Redact = False,
     allow_secrets: AllowSecrets = False,
 ) -> int:
-    """Export a conversation as Markdown, HTML, JSON or original.
+    """Export a conversation as Markdown, HTML or JSON.
 
     markdown is a transcript to read: reasoning and tool calls are folded, nothing is cut. Because transcripts are
     pasted into prompts, it is written as in a context: lines that look like another speaker (Human:) or a system prompt
