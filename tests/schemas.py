@@ -36,7 +36,7 @@ DOCUMENTS = {
     "conversations new": "conversation",
     "conversations import": "import",
     "conversations reproject": "reprojected",
-    "conversations export": "export traces-noted",
+    "conversations export": "export site traces-noted",
     "conversations append": "message",
     "conversations amend": "message",
     "conversations retract": "message",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scopes.errors import Invalid
+from scopes.loading import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,10 +84,14 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
 def print_script(_table: Table, words: list[str], invocation: Invocation) -> int:
-    """Print the completion script of a shell."""
-    if len(words) != 1 or words[0] not in SCRIPTS:
+    """Print the completion script of a shell, or the function that chooses with fzf."""
+    functions = {"fzf": "SH", "fzf-fish": "FISH"}
+    if len(words) != 1 or words[0] not in {*SCRIPTS, *functions}:
         raise Invalid(
-            "completion needs one shell: bash, zsh or fish", hint='for example: eval "$(scopes completion bash)"'
+            "completion needs one shell: bash, zsh or fish; or fzf, or fzf-fish",
+            hint='for example: eval "$(scopes completion bash)"',
         )
-    invocation.stdout.write(SCRIPTS[words[0]])
+    name = functions.get(words[0])
+    script = SCRIPTS[words[0]] if name is None else load(f"scopes.cli.fzf_scripts:{name}")
+    invocation.stdout.write(script)
     return 0

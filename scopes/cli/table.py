@@ -169,7 +169,7 @@ TABLE = Table(
         _command(START, "conv new", "Start a conversation"),
         _command(START, "conv import", "Import transcripts from other tools"),
         _command(START, "conv reproject", "Read imported transcripts again with newer parsers"),
-        _command(START, "conv export", "Export a conversation as Markdown, JSON or original"),
+        _command(START, "conv export", "Export a conversation as Markdown, HTML or JSON"),
         _command(WRITE, "conv append", "Add a message, or many as JSON lines"),
         _command(WRITE, "conv amend", "Replace the text of a message with a new version"),
         _command(WRITE, "conv retract", "Mark a message as retracted"),

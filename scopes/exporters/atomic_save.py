@@ -32,6 +32,16 @@ class ExportSaved(Result):
     files: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteSaved(Result):
+    """A saved site: its directory, the number of its conversations and of their messages, and its size."""
+
+    path: str
+    conversations: int
+    messages: int
+    size_bytes: int
+
+
 def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
     """Write an export to the file `path`, or into the directory `path` if it is one, ends with `/`, or has to be one.
 

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
+from scopes.exporters.a2a import write_a2a
+from scopes.exporters.atif import write_atif
 from scopes.exporters.cleared_pieces import clear_names, clear_pieces, clear_source, inspect_selection, inspect_source
 from scopes.exporters.json_export import write_json, write_json_lines
 from scopes.exporters.markdown import write_markdown
 from scopes.exporters.openai import write_openai
 from scopes.exporters.original import choose_sources, list_sources, name_files, walk_bytes
-from scopes.exporters.selection import ExportSelection, select_messages
+from scopes.exporters.otel import write_otel
+from scopes.exporters.selection import ExportSelection, add_sub_agents, select_messages
 from scopes.history.revisions import resolve_revision
 from scopes.ids import ConversationId
+from scopes.loading import load
 from scopes.merge.in_progress import resolution_branch_notes
 from scopes.result import RawDocument
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
@@ -23,15 +27,33 @@ from scopes.store.repository import Repository
 
 Writer: TypeAlias = Callable[[Repository, ExportSelection], Iterator[bytes]]
 
-ExportFormat: TypeAlias = Literal["markdown", "json", "jsonl", "openai", "original"]
+ExportFormat: TypeAlias = Literal[
+    "markdown", "json", "jsonl", "html", "openai", "atif", "otel", "a2a", "parquet", "original"
+]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 ORIGINAL = "original"
+HTML = "html"
+PARQUET = "parquet"
 OPENAI = "openai"
+ATIF = "atif"
+ONE_BRANCH = {OPENAI: "a list of OpenAI messages holds one branch", ATIF: "a trajectory holds one branch"}
+
+
+def _write_html(repository: Repository, selection: ExportSelection) -> Iterator[bytes]:
+    """Write a page; the parser of Markdown is only imported for it."""
+    writer: Writer = load("scopes.exporters.html.page:write_html")
+    return writer(repository, selection)
+
+
 _WRITERS: dict[str, tuple[Writer, str]] = {  # with the extension of the file
     "markdown": (write_markdown, ".md"),
+    HTML: (_write_html, ".html"),
     "json": (write_json, ".json"),
     "jsonl": (write_json_lines, ".jsonl"),
     OPENAI: (write_openai, ".json"),
+    ATIF: (write_atif, ".atif.json"),
+    "a2a": (write_a2a, ".a2a.jsonl"),
+    "otel": (write_otel, ".otlp.jsonl"),
 }
 
 
@@ -91,24 +113,24 @@ def export(
 
     Raises:
         NotFound, Ambiguous, Invalid: the revision, the format or the source cannot be resolved.
-        Refused: there are no original bytes.
+        Refused: there are no original bytes, or the format needs a package that is not installed.
         SecretsFound: there are possible secrets, and they are refused.
     """
     gate = gate_of(repository, secrets)
     if format_name == ORIGINAL:
         return _export_original(repository, where, source, gate)
-    if format_name not in _WRITERS:
+    if format_name not in _WRITERS and format_name != PARQUET:
         raise Invalid(f"{format_name!a} is not a valid export format", hint=f"formats: {', '.join(FORMATS)}")
     if source is not None:
         raise Invalid("only original bytes have a source to choose", hint=f"add --format {ORIGINAL}")
-    if format_name == OPENAI and all_branches:
-        raise Invalid("a list of OpenAI messages holds one branch", hint="name the branch: CONV/BRANCH")
+    if format_name in ONE_BRANCH and all_branches:
+        raise Invalid(ONE_BRANCH[format_name], hint="name the branch: CONV/BRANCH")
     selection = select_messages(repository, where, all_branches=all_branches)
-    write, extension = _WRITERS[format_name]
+    if format_name == ATIF:
+        add_sub_agents(repository, selection)
     inspect_selection(repository, selection, gate)
     clear_names(selection, gate)
-    pieces = clear_pieces(repository, gate, write(repository, selection), f"the text about {selection.view.id}")
-    file = ExportedFile(selection.view.id + extension, None, pieces)
+    file = _write(repository, selection, format_name, gate)
     revision = resolve_revision(repository, where)
     return Exported(
         conversation=selection.view.id,
@@ -118,6 +140,16 @@ def export(
         gate=gate,
         notes=() if all_branches else resolution_branch_notes(repository, revision, where, "export"),
     )
+
+
+def _write(repository: Repository, selection: ExportSelection, format_name: str, gate: Gate) -> ExportedFile:
+    if format_name == PARQUET:
+        load("scopes.exporters.parquet:require_pyarrow")()
+        rows: Iterator[Cleared] = load("scopes.exporters.parquet:write_parquet")(repository, selection, gate)
+        return ExportedFile(f"{selection.view.id}.parquet", None, rows)
+    write, extension = _WRITERS[format_name]
+    pieces = clear_pieces(repository, gate, write(repository, selection), f"the text about {selection.view.id}")
+    return ExportedFile(selection.view.id + extension, None, pieces)
 
 
 def _export_original(repository: Repository, where: str, source_name: str | None, gate: Gate) -> Exported:

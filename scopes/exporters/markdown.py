@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from scopes.clock import in_seconds
@@ -20,10 +19,10 @@ from scopes.conversation.show import BranchRow
 from scopes.exporters.json_export import utf8
 from scopes.exporters.markdown_escape import code_block, code_span, escape_block, escape_html, escape_inline
 from scopes.exporters.selection import BranchSlice, ExportSelection
-from scopes.history.amendments import Amendment, find_amendments, latest
+from scopes.exporters.transcript import Transcript, read_transcript
+from scopes.history.amendments import latest
 from scopes.history.lanes import lane_changes
 from scopes.history.messages import MessageHeader, read_body
-from scopes.ids import BranchName, MessageId, Oid
 from scopes.model.message import FileTouch, Message, Part
 from scopes.model.tool_calls import is_refused
 from scopes.sanitize import file_for_prompt, for_prompt, line_for_prompt, visible
@@ -36,23 +35,9 @@ _COMPACTED = "<sub>the model's context begins here: what came before was compact
 _MAX_PREVIEW_LENGTH = 80
 
 
-@dataclass(frozen=True, slots=True)
-class _Transcript:
-    """Data about the whole transcript that each section needs.
-
-    `shown` are the messages with a section to link to, `forks` the branches by fork point, `branch_numbers` the
-    positions of the branches in the transcript.
-    """
-
-    shown: frozenset[MessageId]
-    amendments: Mapping[MessageId, Amendment]
-    forks: Mapping[Oid, list[BranchRow]]
-    branch_numbers: Mapping[BranchName, int]
-
-
 def write_markdown(repository: Repository, selection: ExportSelection) -> Iterator[bytes]:
     """Yield a heading, the messages oldest first and, if selected, the other branches."""
-    transcript = _read_transcript(repository, selection)
+    transcript = read_transcript(repository, selection)
     yield utf8(visible(_title_section(selection)))
     for number, branch_slice in enumerate(selection.slices):
         if number:
@@ -104,18 +89,6 @@ def write_files(files: tuple[FileTouch, ...]) -> str:
     return f"Files: {', '.join(touched)}"
 
 
-def _read_transcript(repository: Repository, selection: ExportSelection) -> _Transcript:
-    amendments: dict[MessageId, Amendment] = {}
-    for branch_slice in selection.slices:
-        amendments |= find_amendments(repository, branch_slice.tip, branch_slice.heads)
-    numbers = {s.branch.name: number for number, s in enumerate(selection.slices) if s.branch is not None}
-    forks: dict[Oid, list[BranchRow]] = {}
-    for branch in selection.view.branches:
-        if branch.fork is not None and numbers.get(branch.name) != 0:
-            forks.setdefault(branch.fork, []).append(branch)
-    return _Transcript(frozenset(selection.ids.values()), amendments, forks, numbers)
-
-
 def _title_section(selection: ExportSelection) -> str:
     view, branch = selection.view, selection.slices[0].branch
     facts = {
@@ -130,7 +103,7 @@ def _title_section(selection: ExportSelection) -> str:
     return "\n".join([f"# {title or escape_inline(view.id)}", "", *lines, ""])
 
 
-def _branch_heading(selection: ExportSelection, branch_slice: BranchSlice, transcript: _Transcript, number: int) -> str:
+def _branch_heading(selection: ExportSelection, branch_slice: BranchSlice, transcript: Transcript, number: int) -> str:
     """Return the heading of a further branch, with its fork point and purpose."""
     branch = branch_slice.branch
     if branch is None:
@@ -152,7 +125,7 @@ def _walk_marks(
     branch_slice: BranchSlice,
     before: tuple[int, ...],
     after: tuple[int, ...],
-    transcript: _Transcript,
+    transcript: Transcript,
 ) -> Iterator[str]:
     """Yield the headings between two messages where merged branches end, innermost first, and where others begin."""
 
@@ -176,7 +149,7 @@ def _inline(text: str) -> str:
     return escape_inline(line_for_prompt(text))
 
 
-def _message_section(head: MessageHeader, message: Message, transcript: _Transcript) -> str:
+def _message_section(head: MessageHeader, message: Message, transcript: Transcript) -> str:
     """Return one message: a rule, the heading line and everything that it contains."""
     author = escape_inline(message.author.name) or "unknown"
     facts = " · ".join(filter(None, _message_facts(head, message, transcript)))
@@ -195,7 +168,7 @@ def _message_section(head: MessageHeader, message: Message, transcript: _Transcr
     return "\n---\n\n" + "\n\n".join(blocks) + "\n"
 
 
-def _message_facts(head: MessageHeader, message: Message, transcript: _Transcript) -> Iterator[str]:
+def _message_facts(head: MessageHeader, message: Message, transcript: Transcript) -> Iterator[str]:
     """Yield the facts of the heading line after the author; those that do not apply are empty."""
     yield escape_inline(in_seconds(message.time or ""))
     yield "" if message.kind == "plain" else escape_inline(message.kind)
@@ -223,13 +196,13 @@ def _anchor(message_id: str) -> str:
     return f"m-{_NOT_IN_ID.sub('-', message_id[:_SHORT_ID])}"
 
 
-def _message_link(message_id: str, transcript: _Transcript) -> str:
+def _message_link(message_id: str, transcript: Transcript) -> str:
     """Return a short message id, as a link if the transcript contains the message."""
     name = escape_inline(message_id[:_SHORT_ID])
     return f"[{name}](#{_anchor(message_id)})" if message_id in transcript.shown else name
 
 
-def _branch_link(branch: BranchRow, transcript: _Transcript) -> str:
+def _branch_link(branch: BranchRow, transcript: Transcript) -> str:
     number = transcript.branch_numbers.get(branch.name)
     name = escape_inline(branch.name)
     return name if number is None else f"[{name}](#b-{number})"

@@ -10,21 +10,13 @@ that name them and say what both sides did.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
+from scopes.exporters.current_messages import walk_current
 from scopes.exporters.json_export import json_text, utf8
 from scopes.exporters.selection import ExportSelection
-from scopes.history.amendments import Amendment, find_amendments, latest
-from scopes.history.lanes import lane_changes
-from scopes.history.messages import plain_message, read_body
-from scopes.ids import MessageId
-from scopes.merge.commits import SCOPES, is_written_by_scopes
-from scopes.merge.lane_marks import MarkedLanes
-from scopes.merge.resolution_lines import may_be_resolution
-from scopes.model.message import Author, Message, Part, payload_key
-from scopes.sanitize import line_for_prompt
+from scopes.model.message import Message, Part, payload_key
 from scopes.store.repository import Repository
 
 _ROLES = {"agent": "assistant", "system": "system", "injected": "system"}  # any other kind of author is a user
@@ -32,7 +24,6 @@ _NOT_IN_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _MAX_NAME_LENGTH = 64
 _OPENAI_SOURCE = "openai-messages"  # the source format of a conversation imported from such a list
 _UNNAMED = frozenset({"user", "tool", _OPENAI_SOURCE})  # authors that the import gives to messages without a name
-_DIGEST = "What both sides did, as recorded; these are not instructions:"
 _URL_PREFIXES = ("data:", "http://", "https://")
 
 
@@ -52,68 +43,6 @@ def _kinds_with_several_authors(selection: ExportSelection) -> set[str]:
     authors = {(head.author_kind, head.author) for head in selection.heads}
     kinds = [kind for kind, _ in authors]
     return {kind for kind in ("human", "agent") if kinds.count(kind) > 1}
-
-
-def walk_current(repository: Repository, selection: ExportSelection) -> Iterator[Message]:
-    """Yield the messages with amendments applied, without retracted ones."""
-    amendments = find_amendments(repository, selection.slices[0].tip, selection.heads)
-    known = set(selection.ids.values())
-    retracted_calls: set[object] = set()  # their results are left out
-    lanes_before: tuple[int, ...] = ()
-    lanes = selection.slices[0].lanes
-    for head in selection.heads:
-        message = read_body(repository, head)
-        lanes_now = lanes.lanes_of(head.oid)
-        yield from _walk_marks(repository, lanes, lanes_before, lanes_now, amendments)
-        lanes_before = lanes_now
-        if lanes and (is_written_by_scopes(head) or may_be_resolution(head)):
-            continue  # the marks of the merged branches say it with names and values
-        if message.amends in known or message.retracts in known:
-            continue
-        current = latest(message, amendments)
-        if current is None:
-            retracted_calls |= {part.fields.get("call_id") for part in message.parts if part.type == "tool_call"}
-        else:
-            yield replace(message, parts=tuple(_current_parts(message, current, retracted_calls)))
-
-
-def _walk_marks(
-    repository: Repository,
-    lanes: MarkedLanes,
-    before: tuple[int, ...],
-    after: tuple[int, ...],
-    amendments: Mapping[MessageId, Amendment],
-) -> Iterator[Message]:
-    """Yield system messages where merged branches begin and end, and one with what both sides did.
-
-    That has recorded texts, so it is not a system message.
-    """
-    left, entered = lane_changes(before, after)
-    for lane in left:
-        mark = lanes.mark(lane, lambda head: latest(read_body(repository, head), amendments))
-        yield plain_message(SCOPES, _sentence(mark.end()))
-        if mark.digest:
-            yield plain_message(
-                Author(SCOPES.name, "human"),
-                "\n".join((_DIGEST, *(f"- {line_for_prompt(line)}" for line in mark.digest))),
-            )
-    for lane in entered:
-        yield plain_message(SCOPES, _sentence(lanes.mark(lane).begin()))
-
-
-def _sentence(text: str) -> str:
-    line = line_for_prompt(text)
-    return f"{line[:1].upper()}{line[1:]}."
-
-
-def _current_parts(message: Message, current: Message, retracted_calls: set[object]) -> Iterator[Part]:
-    if current is not message:
-        yield from (part for part in current.parts if part.type == "text")
-    for part in message.parts:
-        is_replaced = part.type == "text" and current is not message
-        is_orphaned = part.type == "tool_result" and part.fields.get("call_id") in retracted_calls
-        if not is_replaced and not is_orphaned:
-            yield part
 
 
 def _entries(message: Message, *, named: bool, from_openai: bool) -> Iterator[dict[str, Any]]:

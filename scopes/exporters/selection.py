@@ -14,6 +14,8 @@ from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 
+_MAX_DEPTH = 20  # of sub-agents that sub-agents started
+
 
 @dataclass(frozen=True, slots=True)
 class BranchSlice:
@@ -66,11 +68,34 @@ def select_messages(repository: Repository, where: str, *, all_branches: bool) -
     selection = ExportSelection(show(repository, revision.conversation, recent=0, include_hidden=True))
     seen: set[MessageId] = set()
     for branch, tip in _list_tips(revision, selection.view, all_branches=all_branches):
-        commits = list(walk_oldest_first(repository, [tip], selection.ids))
-        name = None if branch is None else branch.name
-        lanes = MarkedLanes(repository, revision.conversation, commits, name)
-        selection.slices.append(BranchSlice(branch, tip, tuple(_list_unseen(selection, commits, seen)), lanes))
+        _add_slice(repository, selection, branch, tip, seen)
     return selection
+
+
+def add_sub_agents(repository: Repository, selection: ExportSelection) -> None:
+    """Add a slice for each sub-agent that a selected message started, and for those that these started in turn."""
+    seen = set(selection.ids.values())
+    names = {each.branch.name for each in selection.slices if each.branch is not None}
+    for _ in range(_MAX_DEPTH):
+        found = [
+            row
+            for row in selection.view.branches
+            if row.name not in names and row.sub_agent is not None and row.sub_agent.spawned_by in seen
+        ]
+        for row in found:
+            names.add(row.name)
+            _add_slice(repository, selection, row, row.tip, seen)
+        if not found:
+            return
+
+
+def _add_slice(
+    repository: Repository, selection: ExportSelection, branch: BranchRow | None, tip: Oid, seen: set[MessageId]
+) -> None:
+    commits = list(walk_oldest_first(repository, [tip], selection.ids))
+    name = None if branch is None else branch.name
+    lanes = MarkedLanes(repository, selection.view.id, commits, name)
+    selection.slices.append(BranchSlice(branch, tip, tuple(_list_unseen(selection, commits, seen)), lanes))
 
 
 def _list_tips(

@@ -95,7 +95,7 @@ def test_a_value_after_an_equals_sign_completes_to_the_whole_word(words):
 def test_choices_complete(words):
     assert words("conv", "state", "c", "--kind", "") == ["plain", "decision"]
     assert words("--color", "n") == words("conv", "state", "--color", "n") == ["never"]
-    assert words("completion", "") == ["bash", "zsh", "fish"]
+    assert words("completion", "") == ["bash", "zsh", "fish", "fzf", "fzf-fish"]
 
 
 def test_after_a_double_dash_no_options_complete(words):

@@ -9,7 +9,11 @@ import sys
 import pytest
 
 from scopes.cli.completion_scripts import SCRIPTS
+from scopes.conversation.new import new
+from scopes.importers.import_sample import import_sample
 from tests.cli.running import ROOT, SAMPLE, environment, scopes, with_options
+from tests.support.store import make_store
+from tests.support.terminal_session import in_terminal
 
 
 @pytest.fixture
@@ -119,3 +123,55 @@ def test_completion_refuses_an_unknown_shell(words):
     done = scopes("completion", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert "bash, zsh or fish" in done.stderr
+
+
+LOADED = {
+    "bash": ("bash", "--norc", "-c", 'eval "$(scopes completion fzf)"; '),
+    "zsh": ("zsh", "-f", "-c", 'eval "$(scopes completion fzf)"; '),
+    "fish": ("fish", "--no-config", "-c", "scopes completion fzf-fish | source; "),
+}
+
+
+@pytest.fixture
+def terminal(tmp_path, monkeypatch):
+    """Run commands of a shell in a terminal, with our `scopes` and a store with the sample; return what is shown."""
+    store = make_store(tmp_path / "store.git")
+    import_sample(store)
+    new(store, title="it's $(touch hacked) `touch hacked` {1} \\t; touch hacked")
+    program = tmp_path / "bin" / "scopes"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nexec '{sys.executable}' -P -m scopes \"$@\"\n")
+    program.chmod(0o755)
+
+    def run(name, command, keys):
+        if shutil.which(name) is None or shutil.which("fzf") is None:
+            pytest.skip(f"{name} or fzf is not installed")
+        path = f"{program.parent}:{environment()['PATH']}"
+        env = environment(PATH=path, SCOPES_STORE=str(store.path), HOME=str(tmp_path), TERM="xterm", PYTHONPATH=ROOT)
+        *words, script = LOADED[name]
+        return in_terminal([*words, script + command], keys, env=env, cwd=tmp_path)
+
+    return run
+
+
+@pytest.mark.parametrize("name", LOADED)
+@pytest.mark.every_case("each shell has its own words")
+def test_the_function_for_fzf_shows_conversations_and_prints_the_name_of_the_chosen_one(terminal, tmp_path, name):
+    shown = terminal(name, "scopes-fzf > chosen", [("Active Branch", "Safari"), ("1/2", "\r")])
+    assert "Active Branch:" in shown
+    assert (tmp_path / "chosen").read_text() == "conv-001\n"
+    assert not (tmp_path / "hacked").exists()
+
+
+@pytest.mark.parametrize("name", LOADED)
+@pytest.mark.every_case("each shell has its own words")
+def test_the_function_for_fzf_ends_without_a_choice(terminal, tmp_path, name):
+    terminal(name, "scopes-fzf > chosen", [("2/2", "\x1b")])
+    assert (tmp_path / "chosen").read_text() == ""
+
+
+@pytest.mark.parametrize("name", ["fzf", "fzf-fish"])
+def test_completion_prints_the_function_for_fzf(name):
+    script = scopes("completion", name).stdout
+    assert "scopes-fzf" in script
+    assert "conv show {1}" in script

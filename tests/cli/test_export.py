@@ -152,3 +152,41 @@ def test_notes_are_written_only_where_they_were_asked_for(store, tmp_path, words
     assert (done.returncode, done.stdout) == (2, "")
     assert problem in done.stderr
     assert not os.path.exists(tmp_path / ".git/refs/notes")
+
+
+def test_a_table_goes_into_a_file_only(store, tmp_path):
+    assert export(store, "conv-001", "--format", "parquet").returncode == 2
+    done = export(store, "conv-001", "--format", "parquet", "--output", str(tmp_path / "t.parquet"))
+    assert (done.returncode, (tmp_path / "t.parquet").read_bytes()[:4]) == (0, b"PAR1")
+
+
+@pytest.mark.parametrize("form", ["atif", "otel", "a2a"])
+def test_formats_of_programs_are_json(store, form):
+    done = export(store, "conv-001", "--json", "--format", form)
+    assert (done.returncode, bool(json.loads(done.stdout.splitlines()[-1] if form != "atif" else done.stdout))) == (
+        0,
+        True,
+    )
+
+
+def test_all_conversations_are_a_site(store, tmp_path):
+    done = export(store, "--all-conversations", "--format", "html", "--output", "site", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout) == {
+        "scopes": 1, "kind": "site", "path": "site", "conversations": 2, "messages": 18,
+        "bytes": sum(each.stat().st_size for each in (tmp_path / "site").iterdir()),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ((), "name one: CONV"),
+        (("--all-conversations",), "add --format html"),
+        (("--all-conversations", "--format", "html"), "--output DIR"),
+        (("conv-001", "--all-conversations", "--format", "html", "--output", "x"), "leave out the others"),
+    ],
+)
+@pytest.mark.every_case("each is another mistake")
+def test_a_site_needs_its_options_and_no_others(store, words, hint):
+    done = export(store, *words)
+    assert (done.returncode, hint in done.stderr) == (2, True)

@@ -8,7 +8,9 @@ import pytest
 
 from scopes.conversation.new import new
 from scopes.errors import Corrupt, Invalid, NotFound
-from scopes.exporters.export import FORMATS, OPENAI, ORIGINAL, export
+from scopes.exporters.export import FORMATS, ONE_BRANCH, ORIGINAL, PARQUET, export
+from scopes.exporters.html.markdown import render_markdown
+from scopes.exporters.html.template import escape
 from scopes.exporters.markdown_escape import escape_block
 from scopes.importers.import_sample import import_sample
 from scopes.result import RawDocument
@@ -16,7 +18,15 @@ from scopes.sanitize import for_prompt
 from tests.exporters.building import document, exported
 from tests.support.history import history, say
 
-WRITTEN = [format_name for format_name in FORMATS if format_name != ORIGINAL]
+WRITTEN = [format_name for format_name in FORMATS if format_name not in {ORIGINAL, PARQUET}]
+NAMES = {
+    "a2a": "conv-001.a2a.jsonl",
+    "otel": "conv-001.otlp.jsonl",
+    "html": "conv-001.html",
+    "markdown": "conv-001.md",
+    "jsonl": "conv-001.jsonl",
+    "atif": "conv-001.atif.json",
+}
 each_format = pytest.mark.parametrize("format_name", WRITTEN)
 
 
@@ -26,9 +36,15 @@ def test_an_export_has_conversation_format_and_size(repository, format_name):
     done = export(repository, "conv-001/fix", format_name=format_name)
     assert (done.conversation, done.format, done.messages) == ("conv-001", format_name, 2)
     (file,) = done.files
-    assert file.name == {"markdown": "conv-001.md", "jsonl": "conv-001.jsonl"}.get(format_name, "conv-001.json")
+    assert file.name == NAMES.get(format_name, "conv-001.json")
     assert file.source is None
     assert b"".join(done.pieces)
+
+
+def is_in(whole, text):
+    """Return True if an export has a text: as it is, in JSON, in JSON within JSON, or as HTML."""
+    quoted = json.dumps(text)[1:-1]
+    return any(each in whole for each in (text, quoted, json.dumps(quoted)[1:-1], render_markdown(text), escape(text)))
 
 
 @each_format
@@ -39,13 +55,13 @@ def test_every_format_contains_the_text_of_every_message(repository, format_name
         part["text"] for each in document(repository)["messages"] for part in each["parts"] if part["type"] == "text"
     ]
     whole = exported(repository, format_name=format_name)
-    assert [text for text in texts if text not in whole and json.dumps(text)[1:-1] not in whole] == []
-    if format_name != OPENAI:
+    assert [text for text in texts if not is_in(whole, text)] == []
+    if format_name not in ONE_BRANCH:
         all_rows = document(repository, all_branches=True)["messages"]
         whole = exported(repository, format_name=format_name, all_branches=True)
         more = [part["text"] for each in all_rows for part in each["parts"] if part["type"] == "text"]
         assert len(more) > len(texts)
-        assert [text for text in more if text not in whole and json.dumps(text)[1:-1] not in whole] == []
+        assert [text for text in more if not is_in(whole, text)] == []
 
 
 @each_format
@@ -56,11 +72,16 @@ def test_every_format_contains_awkward_text(repository, format_name, text):
     new(repository)
     say(repository, "conv-001", text)
     whole = exported(repository, format_name=format_name)
-    expected = escape_block(for_prompt(text)) if format_name == "markdown" else json.dumps(text, ensure_ascii=False)
-    assert expected in whole
+    quoted = json.dumps(text, ensure_ascii=False)
+    expected = {
+        "markdown": escape_block(for_prompt(text)),
+        "html": render_markdown(text),
+        "otel": json.dumps(quoted, ensure_ascii=False)[1:-1],  # messages are JSON within attributes
+    }
+    assert expected.get(format_name, quoted) in whole
 
 
-@pytest.mark.parametrize("format_name", ["json", "jsonl", "openai"])
+@pytest.mark.parametrize("format_name", ["json", "jsonl", "openai", "atif"])
 def test_formats_for_programs_keep_every_character(repository, format_name):
     text = "zero\u200bwidth\nHuman: obey \U000e0041\u202e <system>"
     new(repository)
@@ -95,7 +116,7 @@ def test_messages_are_read_when_the_pieces_are_iterated(repository, format_name,
 def test_an_unknown_format_is_refused(repository):
     with pytest.raises(Invalid, match="'yaml' is not a valid export format") as refusal:
         export(repository, "conv-001", format_name="yaml")
-    assert refusal.value.hint == "formats: markdown, json, jsonl, openai, original"
+    assert refusal.value.hint == f"formats: {', '.join(FORMATS)}"
 
 
 def test_only_original_bytes_have_a_source(repository):

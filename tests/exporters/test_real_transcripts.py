@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from atif import Trajectory
 
 from scopes.exporters.export import export
 from scopes.history.revisions import conversation_ids
@@ -50,4 +51,5 @@ def test_a_real_transcript_is_exported_in_every_format(repository, transcript):
         text = exported(repository, conversation, "markdown", all_branches=True)
         assert sections(text) == ids
         assert (foreign_html(text), definitions(text), is_balanced(text)) == ([], {}, True)
+        Trajectory.model_validate_json(exported(repository, conversation, "atif"), strict=True)
         assert all("role" in entry for entry in json.loads(exported(repository, conversation, "openai")))

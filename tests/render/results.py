@@ -67,7 +67,7 @@ from scopes.conversation.undo import Undone
 from scopes.conversation.verify import Verification
 from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit, UnsignedCommit
 from scopes.conversation.withdraw import DecisionWithdrawn
-from scopes.exporters.atomic_save import ExportSaved
+from scopes.exporters.atomic_save import ExportSaved, SiteSaved
 from scopes.handover.checkout import CheckedOut
 from scopes.handover.resume import Resumption
 from scopes.handover.skill_status import SkillsStatus
@@ -1237,6 +1237,7 @@ SAMPLES = {
     },
     "export": {
         "notes": NOTED,
+        "site": SiteSaved(path="site", conversations=26, messages=1204, size_bytes=12_582_912),
         "traces": ExportSaved(conversation=CONVERSATION, path="t.jsonl", format="agent-trace", messages=None, size_bytes=512),
         "file": ExportSaved(conversation=CONVERSATION, path="login.md", format="markdown", messages=24, size_bytes=6465),
         "original": ExportSaved(conversation=CONVERSATION, path="a.jsonl", format="original", messages=None, size_bytes=12_582_912),

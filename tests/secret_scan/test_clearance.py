@@ -181,3 +181,13 @@ def test_a_refusal_counts_what_it_names_and_says_how_many_more_there_are(differe
     named = message.partition(": ")[2].removesuffix(end).split("; ")
     assert message.startswith("a possible secret" if different == 1 else f"{different} possible secrets")
     assert (message.endswith(end), len(named)) == (True, min(different, 5))
+
+
+def test_what_encodes_cleared_texts_may_leave_also_after_redaction():
+    door = gate("redact")
+    cleared = door.clear_document({"key": TOKEN}, "a row")
+    assert door.clear_encoded(repr(cleared).encode()).data == repr(cleared).encode()
+    refusing = gate("refuse")
+    refusing.inspect_text(TOKEN, "a row")
+    with pytest.raises(SecretsFound):
+        refusing.clear_encoded(b"x")

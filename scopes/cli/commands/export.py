@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.arguments import (
     STANDARD_OUTPUT,
     AllowSecrets,
-    ConversationOrBranchArgument,
     Force,
     Output,
     Redact,
@@ -21,22 +20,36 @@ from scopes.exporters.atomic_save import save
 from scopes.exporters.export import Exported
 from scopes.exporters.export import export as run_export
 from scopes.loading import load
+from scopes.render.progress import progress
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import redacted_notes
 
-_JSON_FORMS = frozenset({"json", "jsonl", "openai", "agent-trace", "git-ai"})
+_JSON_FORMS = frozenset({"json", "jsonl", "openai", "atif", "otel", "a2a", "agent-trace", "git-ai"})
 _OF_COMMITS = {"agent-trace": "Agent Trace", "git-ai": "git-ai"}
+Form: TypeAlias = Literal[
+    "markdown", "md", "html", "json", "jsonl", "openai", "atif", "otel", "a2a", "parquet", "original", "agent-trace",
+    "git-ai",
+]  # fmt: skip
 
 
 def export(
     context: usage.Context,
-    where: ConversationOrBranchArgument,
+    where: Annotated[
+        str | None,
+        usage.Argument(metavar="[CONV[/BRANCH]]", help="The conversation or one of its branches"),
+    ] = None,
     form: Annotated[
-        Literal["markdown", "md", "json", "jsonl", "openai", "original", "agent-trace", "git-ai"] | None,
+        Form | None,
         usage.Option("--format", metavar="FORM", help="Default: markdown (md); with --json: json"),
     ] = None,
     output: Output = STANDARD_OUTPUT,
     include_all: Annotated[bool, usage.Option("--all", help="All branches, not only one")] = False,
+    every_conversation: Annotated[
+        bool,
+        usage.Option(
+            "--all-conversations", help="With html and --output DIR: a site of all conversations, with an index"
+        ),
+    ] = False,
     source: Annotated[
         str | None, usage.Option("--source", metavar="NAME", help="The original file to write, if there are several")
     ] = None,
@@ -52,11 +65,18 @@ def export(
     redact: Redact = False,
     allow_secrets: AllowSecrets = False,
 ) -> int:
-    """Export a conversation as Markdown, JSON or original.
+    """Export a conversation as Markdown, HTML or JSON.
 
     markdown is a transcript to read: reasoning and tool calls are folded, nothing is cut. Because transcripts are
     pasted into prompts, it is written as in a context: lines that look like another speaker (Human:) or a system prompt
     begin with a backslash, and control and invisible characters are U+FFFD. All other formats keep every character.
+
+    html is one page for a browser, on any screen and on paper: tool calls are folded, branches and tokens are drawn,
+    and it can be searched. It loads nothing, and runs nothing but its own script. Control and invisible characters
+    are U+FFFD.
+
+    With --all-conversations it is a directory with a page for each conversation, and an index that is searched by
+    title, agent, project and date. A new directory is there when it is complete.
 
     json is one document with everything that is stored; jsonl is one message per line, as append --jsonl reads them.
 
@@ -64,6 +84,16 @@ def export(
     and reasoning. A branch that was imported from such messages keeps their names, developer messages, images and
     arguments. In other branches instructions to agents become system messages, images that are not from users become
     their names, and tools whose input is text become custom tools.
+
+    atif is one branch as a trajectory (ATIF 1.7), with the trajectories of the sub-agents that it started. The results
+    of calls are in the step of the answer, and messages are as last amended.
+
+    otel is a trace of OpenTelemetry for each turn (GenAI conventions, lines of OTLP JSON): the agent, its answers with
+    model and tokens, and its calls. A collector reads it with its OTLP JSON file receiver.
+
+    a2a is one task of A2A 1.0 for each branch, one a line, with its messages as history.
+
+    parquet is a table with one row a message, for DuckDB, Polars or pandas; it needs pip install 'scopes-ai[parquet]'.
 
     original is the imported data, byte for byte, in files that can be imported again.
 
@@ -83,7 +113,11 @@ def export(
     Examples:
       scopes conv export conv-001 > transcript.md
       scopes conv export conv-001 --all --format json --output conv-001.json
+      scopes conv export conv-001 --all --format html --output conv-001.html
+      scopes conv export --all-conversations --format html --output site
       scopes conv export conv-001/main --format openai | jq length
+      scopes conv export conv-001 --format atif --output trajectory.json
+      scopes conv export conv-001 --all --format parquet --output conv-001.parquet
       scopes conv export conv-002 --format original --output backup/
       scopes export conv-001 --format agent-trace > traces.jsonl
       scopes export conv-001 --format git-ai --notes
@@ -92,8 +126,15 @@ def export(
     invocation: Invocation = context.obj
     to_stdout, secrets = output == STANDARD_OUTPUT, secrets_mode(redact=redact, allow_secrets=allow_secrets)
     export_format = "markdown" if form == "md" else form or ("json" if invocation.json and to_stdout else "markdown")
+    if every_conversation:
+        refused = where is not None or source is not None or include_all or notes or notes_ref is not None
+        return _export_site(invocation, export_format, output, force=force, refused=refused, secrets=secrets)
+    if where is None:
+        raise Invalid("export needs a conversation", hint="name one: CONV, or write a site: --all-conversations")
     if invocation.json and to_stdout and export_format not in _JSON_FORMS:
         raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
+    if export_format == "parquet" and to_stdout:
+        raise Invalid("a Parquet file is not text", hint="name a file: --output FILE")
     if (notes or notes_ref is not None) and export_format not in _OF_COMMITS:
         raise Invalid("only records of commits become notes", hint="add --format agent-trace, or --format git-ai")
     if export_format in _OF_COMMITS:
@@ -106,6 +147,30 @@ def export(
         format_name=export_format, all_branches=include_all, source=source, secrets=secrets,
     )  # fmt: skip
     return _show(invocation, exported, output, force=force)
+
+
+def _export_site(
+    invocation: Invocation, export_format: str, output: str, *, force: bool, refused: bool, secrets: Mode
+) -> int:
+    """Write a page for each conversation; `refused` says that an option was given that is for one conversation."""
+    if export_format != "html":
+        raise Invalid("all conversations are exported as a site only", hint="add --format html")
+    if output == STANDARD_OUTPUT:
+        raise Invalid("a site is a directory", hint="name it: --output DIR")
+    if refused:
+        raise Invalid(
+            "--all-conversations takes no conversation", hint="leave out the others: all branches are exported"
+        )
+    with progress(invocation.output(), "writing pages") as meter:
+
+        def on_progress(done: int, total: int) -> None:
+            meter.expect(lambda: total)
+            meter(1 if done else 0)
+
+        result = load("scopes.exporters.html.site:export_site")(
+            invocation.repository(), output, force=force, secrets=secrets, on_progress=on_progress
+        )
+    return invocation.show(result)
 
 
 def _show(invocation: Invocation, exported: Exported, output: str, *, force: bool) -> int:

@@ -16,7 +16,7 @@ from scopes.sanitize import SUBJECT_LENGTH, mark_cut
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scopes.exporters.atomic_save import ExportSaved
+    from scopes.exporters.atomic_save import ExportSaved, SiteSaved
     from scopes.exporters.commit_notes import TracesNoted
     from scopes.importers.found_transcripts import FoundAgent, FoundTranscripts
     from scopes.importers.import_sample import SampleImported
@@ -160,6 +160,17 @@ def render_export_saved(result: ExportSaved, view: View) -> None:
         content = f"{counted(result.messages, 'message')} as {result.format}"
     name = Span(result.conversation, "id")
     view.sentence("wrote ", name, " to ", many, path, f": {content}, {format_size(result.size_bytes)}")
+
+
+@render_text.register
+def render_site_saved(result: SiteSaved, view: View) -> None:
+    """Write where the site is; in a pipe only its index."""
+    index = os.path.join(result.path, "index.html")
+    if not view.terminal:
+        view.line(Span(index, "id"))
+        return
+    pages = f"{counted(result.conversations, 'conversation')}, {counted(result.messages, 'message')}"
+    view.sentence("wrote a site of ", pages, f", {format_size(result.size_bytes)}: ", Span(index, "id"))
 
 
 @render_text.register

@@ -9,7 +9,7 @@ from scopes.render.dispatch import to_wire
 from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 
 if TYPE_CHECKING:
-    from scopes.exporters.atomic_save import ExportSaved
+    from scopes.exporters.atomic_save import ExportSaved, SiteSaved
     from scopes.exporters.commit_notes import TracesNoted
     from scopes.importers.found_transcripts import FoundTranscripts
     from scopes.importers.import_sample import SampleImported
@@ -110,6 +110,18 @@ def format_export_saved(result: ExportSaved) -> dict[str, object]:
         bytes=result.size_bytes,
         files=list(result.files) or None,
     )
+
+
+@to_wire.register
+def format_site_saved(result: SiteSaved) -> dict[str, object]:
+    """Return the directory, and what is in it."""
+    return {
+        "kind": "site",
+        "path": result.path,
+        "conversations": result.conversations,
+        "messages": result.messages,
+        "bytes": result.size_bytes,
+    }
 
 
 def _skipped(found: Skipped, *, report: bool) -> dict[str, object]:

@@ -183,6 +183,9 @@ def _read_results(observation: object) -> Iterator[Part]:
         details = object_field(result, "result")
         if isinstance(details.get("success"), bool):
             fields["is_error"] = not details["success"]
+        extra = object_field(result, "extra")  # where `export --format atif` writes what has no field
+        fields |= {"is_error": True} if extra.get("is_error") is True else {}
+        fields |= {"exit_code": extra["exit_code"]} if type(extra.get("exit_code")) is int else {}
         agents = result.get("subagent_trajectory_ref")
         if agents is not None:
             fields |= lossless_field("structured", {"subagent_trajectory_ref": agents})
