@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from scopes.context.result import Context, ContextMessage
+from scopes.ids import ConversationId
 from scopes.result import Note
 from scopes.secret_scan.clearance import Gate, count_placeholders
 from scopes.secrets.gates import redacted_notes
@@ -40,6 +41,7 @@ def clear_context(result: Context, gate: Gate) -> Context:
         return result
     result = replace(
         result,
+        conversation=ConversationId(clear(result.conversation)),
         messages=tuple(_clear_message(message, clear) for message in result.messages),
         metadata=gate.clear_document(result.metadata, "the context"),
         explained=tuple(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -12,7 +12,10 @@ from scopes.context.request import Request
 from scopes.context.result import Context, ContextMessage
 from scopes.conversation.diff import DiffSide, resolve_sides
 from scopes.conversation.diff_lines import diff_lines
+from scopes.ids import BranchName, ConversationId
 from scopes.result import Note, Result
+from scopes.secret_scan.clearance import Gate
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 from scopes.tokens.choose import TokenizerChoice
 
@@ -70,6 +73,7 @@ def diff_contexts(
     sides = resolve_sides(repository, *names, command="context --diff")
     one, two = (_build(repository, request, choice, cache_directory, side) for side in sides)
     notes = dict.fromkeys(Note(note.text, note.hint) for built in (one, two) for note in built.notes)
+    sides = _clear_names(sides, gate_of(repository, request.secrets))
     return ContextDifference(
         left=ContextSide(sides[0], one.tokens_used, one.turns_included),
         right=ContextSide(sides[1], two.tokens_used, two.turns_included),
@@ -78,6 +82,25 @@ def diff_contexts(
         changes=tuple(_walk_changes(one, two)),
         notes=tuple(notes),
     )
+
+
+def _clear_names(sides: tuple[DiffSide, DiffSide], gate: Gate) -> tuple[DiffSide, DiffSide]:
+    """Return the sides with the names of branches and conversations as they may leave, if the gate redacts.
+
+    One that refuses has refused the contexts, which name both.
+    """
+    if gate.mode != "redact":
+        return sides
+
+    def clear(side: DiffSide) -> DiffSide:
+        place = side.revision
+        branch = None if place.branch is None else BranchName(gate.clear_text(place.branch, "the context"))
+        conversation = ConversationId(gate.clear_text(place.conversation, "the context"))
+        revision = place._replace(conversation=conversation, branch=branch)
+        return replace(side, name=gate.clear_text(side.name, "the context"), revision=revision)
+
+    left, right = sides
+    return clear(left), clear(right)
 
 
 def _build(

@@ -189,7 +189,9 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
         return block
     text = gate.clear_text(block.text, "the block")
     branch = None if block.branch is None else BranchName(gate.clear_text(block.branch, "the block"))
-    return replace(block, branch=branch, text=text, notes=tuple(dict.fromkeys((*block.notes, *notes_of(text)))))
+    conversation = ConversationId(gate.clear_text(block.conversation, "the block"))
+    notes = tuple(dict.fromkeys((*block.notes, *notes_of(text))))
+    return replace(block, conversation=conversation, branch=branch, text=text, notes=notes)
 
 
 def _build_block(

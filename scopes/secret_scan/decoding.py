@@ -25,7 +25,9 @@ _IN_JSON: Final = compile_lazily(rb"\\(?:(?P<codes>u[0-9A-Fa-f]{4}(?:\\u[0-9A-Fa
 _SIGNS: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
 _RUN: Final = compile_lazily(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _BASE32: Final = compile_lazily(r"[A-Z2-7]{32,}={0,6}")
-_STRETCH: Final = compile_lazily(rb"[\t\n\r -~]{20,}|(?:[\t\n\r -~]\x00){19,}[\t\n\r -~]?")  # of ASCII, in UTF-16 too
+_STRETCH: Final = compile_lazily(
+    rb"[\t\n\r\x1b -~]{20,}|(?:[\t\n\r\x1b -~]\x00){19,}[\t\n\r\x1b -~]?"
+)  # of ASCII, in UTF-16 too
 _WORDS: Final = compile_lazily(rb"[ -~]{20}")
 _STEP: Final = 1 << 16  # characters of a run that are decoded at a time
 _OVERLAP: Final = 1 << 14
@@ -45,7 +47,7 @@ class DecodedText(NamedTuple):
 
 
 class EncodedStretch(NamedTuple):
-    """A run of base64 with ASCII text in it: its place, and the text."""
+    """A run of base64 with ASCII text in it: its place, and the text, with the escape characters of colors."""
 
     start: int
     end: int

@@ -13,8 +13,9 @@ from typing import Final
 
 _HIDDEN: Final = "\ufffd"  # what a prompt has for a NUL and for an escape
 _INVISIBLE: Final = (
-    "\u00ad\u00ad", "\u034f\u034f", "\u061c\u061c", "\u115f\u1160", "\u180b\u180e", "\u200b\u200f", "\u202a\u202e",
-    "\u2060\u206f", "\u2800\u2800", "\u3164\u3164", "\ufe00\ufe0f", "\ufeff\ufeff", "\uffa0\uffa0",
+    "\u00ad\u00ad", "\u034f\u034f", "\u061c\u061c", "\u115f\u1160", "\u17b4\u17b5", "\u180b\u180e", "\u200b\u200f",
+    "\u202a\u202e", "\u2060\u206f", "\u2800\u2800", "\u3164\u3164", "\ufe00\ufe0f", "\ufeff\ufeff", "\uffa0\uffa0",
+    "\ufff0\ufffb",
 )  # fmt: skip
 _TAGS: Final = "\U000e0000-\U000e01ff"  # these, and selectors of variants, are invisible too
 _DASHES: Final = ("\u2010\u2015", "\u2212\u2212", "\ufe58\ufe58", "\ufe63\ufe63", "\uff0d\uff0d")
@@ -29,17 +30,18 @@ _C1_COLOR: Final = _COLOR.removeprefix(r"\[")
 _SET: Final = r"[()* #%][0-9A-Za-z@]"  # a character set, and others of two characters
 _ONE: Final = r"[78=>cDEHMNOZ]"  # such as those that keep the place of the cursor
 _STRING_END: Final = rf"(?:\x07|\^G|(?:\x1b|\^\[)\\+|\\+(?:[aA]|x07|0?07|u0007|{_ESCAPE_CODE}\\+))"
-_STRING: Final = rf"[\]P_][^\x00-\x1f\x7f\"\\^WIDE]{{0,400}}{_STRING_END}"  # a hyperlink or a title
+_STRING: Final = rf"[\]P_X^][^\x00-\x1f\x7f\"\\^WIDE]{{0,400}}{_STRING_END}"  # a hyperlink or a title
 _SEQUENCE: Final = f"(?:{_COLOR}|{_SET}|{_STRING}|{_ONE})"
 _SHOWN_SEQUENCE: Final = rf"(?:{_COLOR}|[()][0-9A-Z]|{_STRING})?"  # behind what stands for any sign
 _BEHIND_BACKSLASH: Final = "|".join((
     f"{_ESCAPE_CODE}{_SEQUENCE}",
     rf"(?:x9[bB]|u009[bB]|233){_C1_COLOR}",
     rf"u(?:00|\{{0{{0,4}})(?P<unicode>{_ASCII})\}}?|U000000(?P<long>{_ASCII})|x(?P<hex>{_ASCII})",
+    rf"x\{{0{{0,4}}(?P<braced>{_ASCII})\}}|0(?P<long_octal>0[4-7][0-7]|1[0-7][0-7])",
     r"(?P<octal>0[4-7][0-7]|1[0-7][0-7])|u0000|x00",
     r"u(?:00[aA][dD]|034[fF]|061[cC]|115[fF]|1160|180[b-eB-E]|200[b-fB-F]|202[a-eA-E]|206[0-9a-fA-F]|2800|3164)",
     r"u[fF](?:[eE](?:0[0-9a-fA-F]|[fF][fF])|[fF][aA]0)",
-    rf"u[fF]{{3}}[dD]{_SHOWN_SEQUENCE}",
+    rf"u[fF]{{3}}(?:[dD]{_SHOWN_SEQUENCE}|[0-9abAB])|u17[bB][45]",
     rf"(?:U000|u\{{)[eE]0[01]{_HEX}{{2}}\}}?|u[dD][bB]40\\+u[dD][cCdD]{_HEX}{{2}}",
     r"(?P<dash_code>u(?:201[0-5]|2212|[fF][eE](?:58|63)|[fF][fF]0[dD]))",
     rf"u[fF][fF](?P<wide_code>0[eE]|1[0-9]|2[1-9a-fA-F]|3[0-9aAfF]|4{_HEX}|5[0-9aA])",
@@ -57,7 +59,8 @@ _WAYS: Final = (
 )
 NO_USUAL_ESCAPE: Final = r"(?!(?<=\\)[^\\uUx0-2eE/_.-])"  # told at once of `\n` and `\"`, which are most of JSON
 _BASES: Final = {
-    "unicode": 16, "long": 16, "hex": 16, "octal": 8, "percent": 16, "percent_u": 16, "quoted": 16,
+    "unicode": 16, "long": 16, "hex": 16, "octal": 8, "braced": 16, "long_octal": 8, "percent": 16,
+    "percent_u": 16, "quoted": 16,
 }  # fmt: skip
 
 
@@ -99,10 +102,10 @@ def _range_in_bytes(ends: str) -> bytes:
 TEXT_PATTERN: Final = _text_pattern()
 BYTE_PATTERN: Final = _byte_pattern()
 BEFORE_SOFT_END: Final = b"(?<=%b=)" % _WORD.encode()
-_OPENINGS: Final = rb"[][()* #%78=>cDEHMNOZP_]"  # of what stands behind an escape character
+_OPENINGS: Final = rb"[][()* #%78=>cDEHMNOZP_X^]"  # of what stands behind an escape character
 ESCAPES: Final = {
-    b"\\": rb"\\(?:u(?:00|\{|034|061|11[56]|180|20[0126]|2212|2800|3164|[dD][bB]40|[fF][eEfF])|U000[0eE]0"
-    rb"|[/_.-]|x(?:[02-7]|1[bB]|9[bB])|0[3-7]|1[0-7][0-7]|233|[eE]%b)" % _OPENINGS,
+    b"\\": rb"\\(?:u(?:00|\{|034|061|11[56]|17[bB]|180|20[0126]|2212|2800|3164|[dD][bB]40|[fF][eEfF])|U000[0eE]0"
+    rb"|[/_.-]|x(?:[02-7{]|1[bB]|9[bB])|0(?:[3-7]|0[4-7][0-7]|1[0-7][0-7])|1[0-7][0-7]|233|[eE]%b)" % _OPENINGS,
     b"%": rb"%(?:[2-7][0-9A-Fa-f]|u00)",
     b"=": rb"=(?:5F|2[BDEF]|3D|%b%b)" % (BEFORE_SOFT_END, SOFT_END.encode()),
     b"^": rb"\^(?:\[%b|@)" % _OPENINGS,
@@ -111,10 +114,10 @@ ESCAPES: Final = {
     b"\xc2": rb"\xc2[\xad\x9b]",
     b"\xcd": rb"\xcd\x8f",
     b"\xd8": rb"\xd8\x9c",
-    b"\xe1": rb"\xe1(?:\xa0[\x8b-\x8e]|\x85[\x9f\xa0])",
+    b"\xe1": rb"\xe1(?:\xa0[\x8b-\x8e]|\x9e[\xb4\xb5]|\x85[\x9f\xa0])",
     b"\xe2": rb"\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf]|\xa0\x80|(?:\x80[\x90-\x95]|\x88\x92)[A-Za-z0-9_])",
     b"\xe3": rb"\xe3\x85\xa4",
-    b"\xef": rb"\xef(?:\xbf\xbd|\xbb\xbf|\xbe\xa0|\xb8[\x80-\x8f]|(?:\xb9[\x98\xa3]|\xbc\x8d)[A-Za-z0-9_]"
+    b"\xef": rb"\xef(?:\xbf[\xb0-\xbb\xbd]|\xbb\xbf|\xbe\xa0|\xb8[\x80-\x8f]|(?:\xb9[\x98\xa3]|\xbc\x8d)[A-Za-z0-9_]"
     rb"|\xbc[\x8e\x90-\x99\xa1-\xba\xbf]|\xbd[\x81-\x9a])",
     b"\xf3": rb"\xf3\xa0[\x80-\x87]",
 }

@@ -198,7 +198,8 @@ def places_in(document: object, message: str, identify: Identify) -> Iterator[Se
     for path, found in scan_document(document):
         text = _text_at(document, path)
         line = text.count("\n", 0, max(found.start, 0)) + 1
-        yield SecretPlace(identify(found.rule, found.value), found.rule, message, _path_text(path), line)
+        field = _path_text(path, Gate("redact", identify))
+        yield SecretPlace(identify(found.rule, found.value), found.rule, message, field, line)
 
 
 def _text_at(document: object, path: Path) -> str:
@@ -209,7 +210,7 @@ def _text_at(document: object, path: Path) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _path_text(path: Path) -> str:
-    """Return a path as `parts[0].text`."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return text.removeprefix(".")
+def _path_text(path: Path, names: Gate) -> str:
+    """Return a path as `parts[0].text`, with placeholders for secrets that are names of members."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{names.clear_text(step, '')}" for step in path)
+    return "".join(steps).removeprefix(".")

@@ -22,8 +22,8 @@ from scopes.secret_scan.scan import RULES_VERSION
 
 _FILE: Final = "secrets.json"
 _MAX_BYTES: Final = 256 << 20
-_VERSION: Final = 3
-"""Changed with the places that a scan looks at."""
+_VERSION: Final = 4
+"""Changed with the places that a scan looks at, and with how their fields are written."""
 
 
 class SecretPlace(NamedTuple):

@@ -9,6 +9,7 @@ import pytest
 from scopes.context.context_diff import diff_contexts
 from scopes.context.request import Request
 from scopes.conversation.amend import amend
+from scopes.conversation.branch import branch
 from scopes.errors import NotFound
 from scopes.memory.summarize import summarize
 from scopes.model.message import Author
@@ -16,7 +17,9 @@ from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.support.diffs import apply_lines
 from tests.support.history import history, say
+from tests.support.planted import KINDS
 
+TOKEN = KINDS[1][1]
 COUNTER = SimpleNamespace(method="exact", count=len, prepare=list)
 
 
@@ -110,3 +113,13 @@ def test_the_diff_leads_from_the_turns_of_one_context_to_those_of_the_other(repo
             turns[change.right.id] = "\n".join(text)
     assert turns == expected
     assert (found.exit_code == 0) is (names[0] == names[1])
+
+
+def test_names_of_branches_and_ids_with_secrets_are_replaced(repository):
+    history(repository, "main: a b", conversation=f"x-{TOKEN}")
+    branch(repository, f"x-{TOKEN}", name=TOKEN)
+    say(repository, f"x-{TOKEN}", "c")
+    found = compare(repository, f"x-{TOKEN}", f"main..{TOKEN}", secrets="redact")
+    assert TOKEN not in f"{found.left} {found.right}"
+    assert (found.left.side.revision.branch, found.exit_code) == ("main", 1)
+    assert TOKEN in str(compare(repository, f"x-{TOKEN}", f"main..{TOKEN}", secrets="allow").right)

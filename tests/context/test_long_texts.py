@@ -7,8 +7,10 @@ import json
 import pytest
 
 from scopes.context import long_texts
+from scopes.context.context import context
 from scopes.context.history_block import TOOLS, HistoryRequest, history
 from scopes.context.long_texts import MAX_READ_CHARACTERS, shorten
+from scopes.context.request import Request
 from scopes.conversation.new import new
 from scopes.secret_scan.clearance import Gate
 from tests.support.history import say
@@ -91,3 +93,18 @@ def test_afterwards_messages_are_read_whole(repository, exact):
 )
 def test_what_is_no_long_message_stays_as_it_is(data):
     assert shorten(data) == data
+
+
+def test_the_id_of_a_conversation_with_a_secret_leaves_in_no_field_of_a_block(repository, exact):
+    name = f"x-{TOKEN}"
+    new(repository, conversation_id=name)
+    say(repository, name, "hello")
+    shown, whole = (
+        history(repository, HistoryRequest(where=name, secrets=mode), exact) for mode in ("redact", "allow")
+    )
+    assert TOKEN not in f"{shown.conversation} {shown.text}"
+    assert shown.conversation.startswith("x-[redacted:github-token")
+    assert whole.conversation == name
+    assert context(repository, Request(max_tokens=2000, where=name), exact, repository.path).conversation == (
+        shown.conversation
+    )

@@ -194,3 +194,14 @@ def test_a_password_of_fewer_than_20_characters_is_hidden_in_reports_alone():
     text = "DB_PASSWORD=hunter2hunter2"
     assert scan_text(text) == []
     assert redact(text) == "DB_PASSWORD=[redacted assigned-secret]"
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("color", ["\x1b[31m", "\x1b(B", "\x1b[1;38:5:1m"])
+def test_a_secret_behind_a_color_is_found_in_the_base64_of_a_terminal(color):
+    for kind, secret in sample(KINDS, 8):
+        for text in (f"{color}{secret}\x1b[0m", f"$ env\n{color}{secret}"):
+            for encode in (text.encode(), text.encode("utf-16-le")):
+                shown = f"output: {b64encode(encode).decode()}"
+                assert [each.rule for each in scan_text(shown)] == [kind], text
+                assert prefilter.may_hold_secret(json.dumps({"text": shown}).encode()), text

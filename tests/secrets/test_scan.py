@@ -204,3 +204,14 @@ def test_a_value_that_a_reader_of_the_message_does_not_take_is_found(repository,
     stored = f'{{"parts":[{{"text":"{TOKEN}","text":"harmless"}}]}}\n'.encode()
     monkeypatch.setattr("scopes.secrets.scan.read_stored_body", lambda *_: stored)
     assert {row.rule for row in look().secrets} == {"github-token"}
+
+
+def test_a_secret_that_is_the_name_of_a_member_is_in_no_field_and_not_in_the_kept_scan(repository, look, tmp_path):
+    history(repository, "main: a")
+    call = {"type": "tool_call", "call_id": "1", "name": "n", "input": {f"x {TOKEN}": {"b": KEY}}}
+    say(repository, "conv-001", "look", author="claude", parts=[call])
+    by_rule = {row.rule: row.field for row in look().secrets}
+    assert by_rule["stripe-key"].startswith("parts[1].input.x [redacted:github-token:")
+    assert by_rule["stripe-key"].endswith("].b")
+    for kept in (tmp_path / "index").iterdir():
+        assert TOKEN.encode() not in kept.read_bytes()

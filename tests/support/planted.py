@@ -118,6 +118,7 @@ INSIDE = [
     "\x1b[1;31m", "\x1b[K", "\x1b(B", "\x1b7", "\x9b0m", "^[[0m", "^[(B", "\\e[0m", "\\e(B", "\\x1b[0m", "\\u001b[0m", "\\u001b(B",
     "\x1b]8;;https://h.io/a\x07", "\x1b]8;;\x1b\\", "\\e]8;;https://h.io\\a", "\\033]8;;\\033\\\\", "^[]8;;u^G", "\0", "\\x00", "^@", "\ufffd",
     "\\ufffd", "\ufffd[0m", "\u00ad", "\\u00ad", "\u200b", "\\u200b", "\ufeff", "\u3164", "\\u3164", "\u115f", "\uffa0", "\u2800", "\ufe0f",
+    "\u17b4", "\\u17b5", "\ufff9", "\\ufffa", "\x1b^a note\x1b\\", "\x1bXa note\x1b\\",
     "\U000e0041", "\U000e0100", "\\udb40\\udc41", "\\U000e0041", "\\u{e0041}", "=\n", "=\r\n", "=\\n", "=\\r\\n",
 ]  # fmt: skip
 """What a terminal, a browser or a mail program does not show."""
@@ -127,6 +128,8 @@ ESCAPED: list[Callable[[str], str]] = [
     lambda sign: f"\\U{ord(sign):08x}",
     lambda sign: f"\\u{{{ord(sign):x}}}",
     lambda sign: f"\\{ord(sign):03o}",
+    lambda sign: f"\\0{ord(sign):03o}",
+    lambda sign: f"\\x{{{ord(sign):x}}}",
     lambda sign: f"%{ord(sign):02x}",
     lambda sign: f"%u{ord(sign):04x}",
     lambda sign: f"={ord(sign):02X}" if sign in "_-.+/=" else sign,
