@@ -54,6 +54,7 @@ from scopes.secrets.count import secret_finder
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
+from scopes.store.prunes import Prunes
 from scopes.store.refs import HEADS, SOURCE_PATHS
 from scopes.store.refs_listed_once import refs_listed_once
 from scopes.store.repository import Objects, Repository
@@ -181,7 +182,7 @@ def _import_queue(
     index_directory: str | None,
     remember: Remember | None,
 ) -> Imported:
-    """Import the queue as one operation; again if another process imports one of its sources meanwhile."""
+    """Import the queue as one operation; again if another process imports one of its sources meanwhile, or purges."""
     if options.dry_run:
         with overlay_of(repository) as overlay, bulk_objects(overlay, keep=False) as objects:
             run = import_all(overlay, objects, queue, formats, options, notes=notes, on_progress=on_progress)
@@ -190,6 +191,7 @@ def _import_queue(
     for _ in range(_ATTEMPTS):
         with _feed_index(repository, queue, index_directory) as feed:
             with shared_write(repository), bulk_objects(repository) as objects:
+                prunes = Prunes(repository.path)
                 run = import_all(
                     repository, objects, queue, formats, options, notes=notes, on_progress=on_progress,
                     index_directory=index_directory, feed=feed,
@@ -198,14 +200,15 @@ def _import_queue(
                 feed.insert_all()
             with begin_to_keep(run, index_directory) as wait_until_kept:
                 with exclusive_write(repository):
-                    result = _update_refs(run, skipped, options, notes, remember)
+                    is_lost = prunes.have_run()  # what was written, and no ref has yet
+                    result = None if is_lost else _update_refs(run, skipped, options, notes, remember)
                 if result is not None:
                     wait_until_kept()
                     keep_rest(repository, result, index_directory)
                     note = None if feed is None else feed.finish()
                     return result if note is None else replace(result, notes=(*result.notes, note))
         on_progress = _ignore_progress
-    raise Busy("other processes keep importing the same sources", hint="try again in a moment")
+    raise Busy("other processes keep importing the same sources, or purging", hint="try again in a moment")
 
 
 def _feed_index(
