@@ -28,7 +28,7 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, note_deleted_branches
 from scopes.sync.fetch import new_objects, receive
 from scopes.sync.format_check import PurgedHere
-from scopes.sync.git_transport import RefUpdate
+from scopes.sync.git_transport import GitTransport, RefUpdate
 from scopes.sync.local_conversations import read_all_tips
 from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost, forget_lost
 from scopes.sync.names import RemoteName, tracking_ref
@@ -90,13 +90,15 @@ class MemberPush:
         self._unsent: dict[RemoteName, Outgoing] = {}  # what the remote has as far as is known: it was not asked
         self._older: dict[str, Oid] = {}  # refs of the remote with a value before the one that is known
         self._lost: dict[Note, None] = {}
+        self._never_taken: set[RemoteName] = set()  # by the remote: a push was killed before that
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
         """Push, and after each round push again what the remote had moved meanwhile."""
         waiting = list(chosen)
         for _ in range(TRIES):
             moved = [each.outgoing for each in self._push_once(waiting)]
-            refused = self._fetch([each.name for each in moved]) if moved else {}
+            names = [each.name for each in moved if each.name not in self._never_taken]
+            refused = self._fetch(names) if names else {}
             if len(refused) == len(moved) and self._unsent:  # nothing else is to be sent
                 unsent, self._unsent = self._unsent, {}
                 lost, gone = self._find_lost(unsent)
@@ -202,50 +204,60 @@ class MemberPush:
         self._searched.keep()
         if not cleared:
             return []
-        moved: list[_Planned] = []
-        purged: list[_Planned] = []  # those of them that were purged here, which nothing is fetched for
         with quarantine_of(self._repository, knows_remotes=False) as quarantine:
             transport = self._connection.open(quarantine, self._remote.address)
             with exclusive_write(self._repository):
                 prunes.require_none()
                 values = {ref: update.new for ref, (_, update) in cleared.items() if update.new is not None}
                 begin_to_send(self._repository, self._remote.name, values)
-            for statuses in send(transport, [update for _, update in cleared.values()]):
-                before = {status.update: cleared[status.update.ref][0].outgoing.previous_oid for status in statuses}
-                gone = self._remember({each.update: before[each.update] for each in statuses if each.reason is None})
-                for status in statuses:
-                    each = cleared[status.update.ref][0]
-                    if status.update.ref in gone:
-                        moved += [each] if list_branch_tips(self._repository, each.outgoing.conversation) else []
-                        self._note(each.outgoing, "refused", PURGED_MEANWHILE)
-                    elif status.reason is not None and status.moved:
-                        (purged if self._purged.has(each.outgoing.name.ref) else moved).append(each)
-                        self._note(each.outgoing, "refused", status.reason)
-                    elif status.reason is not None:
-                        self._note(each.outgoing, "refused", status.reason)
-                    elif status.had_it:
-                        self._note(each.outgoing, "unchanged")
-                    else:
-                        self._note(each.outgoing, "new" if status.update.old is None else "updated")
+            moved, purged = self._send(transport, cleared, prunes)
             with exclusive_write(self._repository):
                 end_to_send(self._repository, self._remote.name, cleared)
         return [*moved, *self._keep_restored(purged)]
 
+    def _send(
+        self, transport: GitTransport, cleared: Mapping[str, tuple[_Planned, RefUpdate]], prunes: Prunes
+    ) -> tuple[list[_Planned], list[_Planned]]:
+        """Send updates and note what became of them; return those to try again, and others that were purged here.
+
+        Nothing is fetched for the latter.
+        """
+        moved: list[_Planned] = []
+        purged: list[_Planned] = []
+        for statuses in send(transport, [update for _, update in cleared.values()]):
+            before = {status.update: cleared[status.update.ref][0].outgoing.previous_oid for status in statuses}
+            gone = self._remember({each.update: before[each.update] for each in statuses if each.reason is None})
+            for status in statuses:
+                each = cleared[status.update.ref][0]
+                if status.update.ref in gone:
+                    moved += [each] if list_branch_tips(self._repository, each.outgoing.conversation) else []
+                    self._note(each.outgoing, "refused", PURGED_MEANWHILE)
+                elif status.reason is not None and status.moved:
+                    (purged if self._purged.has(each.outgoing.name.ref) else moved).append(each)
+                    self._note(each.outgoing, "refused", status.reason)
+                elif status.reason is not None:
+                    moved += [each] if prunes.have_run() else []  # there was nothing to send any more
+                    self._note(each.outgoing, "refused", status.reason)
+                elif status.had_it:
+                    self._note(each.outgoing, "unchanged")
+                else:
+                    self._note(each.outgoing, "new" if status.update.old is None else "updated")
+        return moved, purged
+
     def _keep_restored(self, moved: Sequence[_Planned]) -> Iterator[_Planned]:
         """Yield those of which the remote has an older value than before a purge, or none; the others are noted."""
         lost, _ = self._find_lost([each.outgoing.name for each in moved])
-        never_taken: list[str] = []
         for each in moved:
             name, before = each.outgoing.name, each.outgoing.previous_oid
             if name in lost.others:
                 self._note(each.outgoing, "refused", NEWER_ON_REMOTE)
                 continue
             if name not in lost.older and (name not in lost.gone or before is None):
-                never_taken.append(name.ref)  # it is as it was before a push that was killed
+                self._never_taken.add(name)
             yield each
-        if never_taken:
+        if self._never_taken:
             with exclusive_write(self._repository):
-                self._purged.forget(never_taken)
+                self._purged.forget(name.ref for name in self._never_taken)
 
     def _plan(self, conversation: ConversationId, objects: Objects, local: Mapping[BranchName, Oid]) -> _Planned | None:
         """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""

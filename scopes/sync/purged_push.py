@@ -28,7 +28,7 @@ NEWER_ON_REMOTE: Final = (
     "the remote has newer messages above what was purged here: whoever pushed them runs scopes fetch and "
     "scopes purge --accept, and pushes again"
 )
-PURGED_MEANWHILE: Final = "something of it was purged here while it was sent: push it again"
+PURGED_MEANWHILE: Final = "it was purged here while it was sent"
 
 
 def list_purged(repository: Repository, remotes: Iterable[Remote]) -> list[ConversationId]:

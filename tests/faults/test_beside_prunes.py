@@ -5,7 +5,6 @@ A purge deletes every object that nothing reaches. It runs in each gap in which 
 
 from __future__ import annotations
 
-import os
 import shutil
 
 import pytest
