@@ -54,7 +54,6 @@ from scopes.secrets.count import secret_finder
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
-from scopes.store.prunes import Prunes
 from scopes.store.refs import HEADS, SOURCE_PATHS
 from scopes.store.refs_listed_once import refs_listed_once
 from scopes.store.repository import Objects, Repository
@@ -191,7 +190,6 @@ def _import_queue(
     for _ in range(_ATTEMPTS):
         with _feed_index(repository, queue, index_directory) as feed:
             with shared_write(repository), bulk_objects(repository) as objects:
-                prunes = Prunes(repository.path)
                 run = import_all(
                     repository, objects, queue, formats, options, notes=notes, on_progress=on_progress,
                     index_directory=index_directory, feed=feed,
@@ -200,8 +198,7 @@ def _import_queue(
                 feed.insert_all()
             with begin_to_keep(run, index_directory) as wait_until_kept:
                 with exclusive_write(repository):
-                    is_lost = prunes.have_run()  # what was written, and no ref has yet
-                    result = None if is_lost else _update_refs(run, skipped, options, notes, remember)
+                    result = _update_refs(run, skipped, options, notes, remember)
                 if result is not None:
                     wait_until_kept()
                     keep_rest(repository, result, index_directory)

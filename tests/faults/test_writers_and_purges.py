@@ -62,7 +62,7 @@ sys.exit(main(sys.argv[2:], load(sys.argv[1])))
 """
 
 
-def run_beside(tmp_path, template, verb, act, turn):
+def run_meanwhile(tmp_path, template, verb, act, turn):
     """Run a command on a copy of a store, and act before it takes the lock the N-th time; return what became of it."""
     store, told = str(tmp_path / f"{act}{turn}"), tmp_path / f"told-{act}{turn}"
     shutil.copytree(template, store)
@@ -77,7 +77,7 @@ def run_beside(tmp_path, template, verb, act, turn):
 @pytest.mark.parametrize("verb", [each for each in VERBS if each.template != NO_STORE], ids=lambda verb: verb.name)
 def test_a_command_succeeds_when_objects_are_deleted_in_any_gap_between_its_locks(templates, verb, act, tmp_path):
     for turn in range(1, 9):
-        store, done, told = run_beside(tmp_path, templates[verb.template], verb, act, turn)
+        store, done, told = run_meanwhile(tmp_path, templates[verb.template], verb, act, turn)
         assert (done.returncode, [line for line in told if line != act]) == (verb.code, []), done.stderr
         assert verify(open_store(store)).exit_code == 0
         if not told:
@@ -88,7 +88,7 @@ def test_a_command_succeeds_when_objects_are_deleted_in_any_gap_between_its_lock
 @pytest.mark.cases(4)
 @pytest.mark.parametrize("verb", [each for each in VERBS if each.template == FULL], ids=lambda verb: verb.name)
 def test_a_command_that_began_before_a_purge_brings_nothing_back(templates, verb, tmp_path):
-    store, done, told = run_beside(tmp_path, templates[FULL], verb, "purge", 1)
+    store, done, told = run_meanwhile(tmp_path, templates[FULL], verb, "purge", 1)
     assert done.returncode in {0, *CHANGED_MEANWHILE}, done.stderr
     assert told == ([] if verb.name == "config-set" else ["purge"])  # which takes no lock, and has no objects
     assert verify(open_store(store)).exit_code == 0

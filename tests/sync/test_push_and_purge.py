@@ -44,7 +44,7 @@ def act_once(monkeypatch, module, act, *, before=False):
     """Act the first time a module sends something, before or after the server has taken it."""
     send, acts = module.send, [act]
 
-    def send_beside(transport, updates):
+    def send_meanwhile(transport, updates):
         if before and acts:
             acts.pop()()
         for statuses in send(transport, updates):
@@ -52,7 +52,7 @@ def act_once(monkeypatch, module, act, *, before=False):
                 acts.pop()()
             yield statuses
 
-    monkeypatch.setattr(module, "send", send_beside)
+    monkeypatch.setattr(module, "send", send_meanwhile)
 
 
 def clone_and_open(tmp_path, bare):
