@@ -175,7 +175,7 @@ def message_writers(
     *,
     lines: Sequence[bytes] | None = None,
 ) -> list[Callable[[Oid], Oid]]:
-    """Write the blobs of messages, and return for each a function that writes its commit on top of a tip.
+    """Return for each message a function that writes it, and its commit, on top of a tip; call it under the lock.
 
     A commit names the files that tool calls touched, relative to the directory of the conversation, and replaces what
     its author stated in another spelling of a topic. Objects are written to `objects` (default: the repository);
@@ -183,27 +183,26 @@ def message_writers(
 
     Raises:
         Invalid: a message is too large.
-        Inaccessible: the store cannot be written.
+        Refused, TooNew: the store cannot be written.
     """
     repository.require_writable()
     store = repository if objects is None else objects
     lines = [encode(message) for message in messages] if lines is None else lines
-    blobs = [store.write(BLOB, line) for line in lines]
     base = find_directory(repository, conversation) if any(map(_names_files, messages)) else None
     signs = [signs_as(repository, each.author) if each.kind == "decision" else bytes for each in messages]
-    return [partial(_write, store, base, *each) for each in zip(messages, blobs, signs, strict=True)]
+    return [partial(_write, store, base, *each) for each in zip(messages, lines, signs, strict=True)]
 
 
 def _write(  # noqa: PLR0917 - where, then what
     objects: Objects,
     base: str | None,
     given: Message,
-    given_blob: Oid,
+    line: bytes,
     sign: Callable[[bytes], bytes],
     tip: Oid,
 ) -> Oid:
     message = _with_touched_files(objects, tip, given)
-    blob = given_blob if message is given else write_message_blob(objects, message)
+    blob = objects.write(BLOB, line) if message is given else write_message_blob(objects, message)
     below = _newest.get(tip) or read_below(objects, tip)
     commit, now = write_message_over(objects, tip, below, message, blob, base, _replaced(objects, tip, message), sign)
     _newest.clear()

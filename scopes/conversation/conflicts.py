@@ -32,6 +32,7 @@ from scopes.model.conflicts import ENDED, STATUSES, Conflict
 from scopes.result import Result
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
+from scopes.store.unwritten_objects import UnwrittenObjects
 
 MAX_PATCH = 1 << 16
 _NAMED_CONVERSATIONS = 8
@@ -142,7 +143,8 @@ def list_sides_of(repository: Repository, row: ConflictRow, in_progress: InProgr
     """Return the sides that a resolution of a conflict can take; none if it has ended."""
     if row.conflict.status in ENDED:
         return ()
-    return list_sides(find_disagreement(repository, in_progress, row.conflict), row.conflict)
+    unwritten = UnwrittenObjects(repository)
+    return list_sides(find_disagreement(repository, in_progress, row.conflict, unwritten), row.conflict)
 
 
 def find_conflict_anywhere(repository: Repository, name: str) -> ConversationId:

@@ -50,10 +50,10 @@ def new(
     given_id = None if conversation_id is None else parse_conversation_id(conversation_id)
     repository.require_writable()
     root = Root(uuid=new_uuid(), created=now())
-    commit = write_root_commit(repository, root, kinds)
     with exclusive_write(repository):
         new_id = given_id or next_conversation_id(repository)
         refuse_taken(repository, new_id)
+        commit = write_root_commit(repository, root, kinds)
         tx = Transaction(repository, new_id)
         tx.create_branch(MAIN, commit)
         tx.set_branch_entry(MAIN, BranchEntry(fork=commit, created=root.created))

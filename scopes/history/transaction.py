@@ -302,14 +302,13 @@ def append_message(
         Busy, Inaccessible: nothing was written, unless the error text says otherwise.
     """
     repository.require_writable()
-    blob = write_message_blob(repository, message)
-    return append_commit(
-        repository,
-        conversation,
-        branch,
-        message.id,
-        lambda tip: write_message_commit(repository, tip, message, blob, state_changes=state_changes(tip), sign=sign),
-    )
+
+    def write(tip: Oid) -> Oid:
+        changes = state_changes(tip)
+        blob = write_message_blob(repository, message)
+        return write_message_commit(repository, tip, message, blob, state_changes=changes, sign=sign)
+
+    return append_commit(repository, conversation, branch, message.id, write)
 
 
 def append_commit(  # noqa: PLR0917 - where, what, how

@@ -181,7 +181,7 @@ def _import_queue(
     index_directory: str | None,
     remember: Remember | None,
 ) -> Imported:
-    """Import the queue as one operation; again if another process imports one of its sources meanwhile."""
+    """Import the queue as one operation; again if another process imports one of its sources meanwhile, or purges."""
     if options.dry_run:
         with overlay_of(repository) as overlay, bulk_objects(overlay, keep=False) as objects:
             run = import_all(overlay, objects, queue, formats, options, notes=notes, on_progress=on_progress)
@@ -205,7 +205,7 @@ def _import_queue(
                     note = None if feed is None else feed.finish()
                     return result if note is None else replace(result, notes=(*result.notes, note))
         on_progress = _ignore_progress
-    raise Busy("other processes keep importing the same sources", hint="try again in a moment")
+    raise Busy("other processes keep importing the same sources, or purging", hint="try again in a moment")
 
 
 def _feed_index(

@@ -15,6 +15,7 @@ from scopes.importers.targets import ImportTargets
 from scopes.result import Note
 from scopes.secrets.count import SecretFinder
 from scopes.store.packs.bulk import BulkObjects
+from scopes.store.prunes import Prunes
 from scopes.store.repository import Repository
 
 if TYPE_CHECKING:
@@ -60,9 +61,11 @@ class ImportRun:
     quotes: Quotes = field(default_factory=Quotes)
     paths: dict[str, str] = field(default_factory=dict)
     records: RefTransaction = field(init=False)
+    prunes: Prunes = field(init=False)
 
     def __post_init__(self) -> None:
         self.records = RefTransaction(self.repository)
+        self.prunes = Prunes(self.repository.path)  # the lock is held, under which the objects are written
 
     def start_source(self) -> None:
         """Start new lists of results and changes, without those of the sources before."""
@@ -70,10 +73,15 @@ class ImportRun:
         self.records = RefTransaction(self.repository)
 
     def is_overtaken(self) -> bool:
-        """Return True if another process has imported a source or deleted a conversation since this run read it."""
+        """Return True if another process has imported a source or deleted a conversation since this run read it.
+
+        Also if one has purged something: what this run has written is gone, as no ref has it yet.
+        """
         changes = self.records.list_changes()
-        return self.targets.is_any_deleted() or any(
-            self.repository.find_ref(change.ref) != change.old for change in changes
+        return (
+            self.prunes.have_run()
+            or self.targets.is_any_deleted()
+            or any(self.repository.find_ref(change.ref) != change.old for change in changes)
         )
 
     def release(self, group: int) -> None:

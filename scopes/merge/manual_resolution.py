@@ -24,20 +24,23 @@ from scopes.model.conflicts import SIDES, Choice, Conflict, Position
 from scopes.model.path_encoding import encode_component
 from scopes.store.graph import list_new_commits, walk_newest_first
 from scopes.store.objects import BLOB
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import BlobChange
 
 
-def find_disagreement(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Disagreement:
+def find_disagreement(
+    repository: Repository, in_progress: InProgress, conflict: Conflict, objects: Objects | None = None
+) -> Disagreement:
     """Detect the disagreement behind a recorded conflict again, from the tips of both sides.
 
-    A branch that only holds the record has the values in the record: the disagreement is made from these.
+    A branch that only holds the record has the values in the record: the disagreement is made from these, and their
+    claims are written to `objects` (default: the repository, under its lock).
     """
     divergence = None if in_progress.kind == HELD else _divergence(repository, in_progress)
     for disagreement in () if divergence is None else find_disagreements(repository, divergence):
         if (disagreement.key, disagreement.type) == (conflict.key, conflict.type):
             return disagreement
-    return _disagreement_of_record(repository, in_progress.tip, conflict)
+    return _disagreement_of_record(repository, objects or repository, in_progress.tip, conflict)
 
 
 def changes_made_since(repository: Repository, in_progress: InProgress, key: str) -> dict[str, BlobChange]:
@@ -50,10 +53,10 @@ def changes_made_since(repository: Repository, in_progress: InProgress, key: str
     return {path: change.old for path, change in changes.items()}
 
 
-def _disagreement_of_record(repository: Repository, tip: Oid, conflict: Conflict) -> Disagreement:
+def _disagreement_of_record(repository: Repository, objects: Objects, tip: Oid, conflict: Conflict) -> Disagreement:
     """Make the disagreement that a record describes, from the values of its positions."""
     base, target, source = (
-        _claims_of_positions(repository, tip, conflict.key, positions)
+        _claims_of_positions(repository, objects, tip, conflict.key, positions)
         for positions in (conflict.base, conflict.target, conflict.source)
     )
     if group_of(conflict.key) == MESSAGES:  # a side that only answered the message has not changed it
@@ -64,7 +67,9 @@ def _disagreement_of_record(repository: Repository, tip: Oid, conflict: Conflict
     return Disagreement(conflict.key, conflict.type, changes[0], changes[1])
 
 
-def _claims_of_positions(repository: Repository, tip: Oid, key: str, positions: Iterable[Position]) -> dict[str, Oid]:
+def _claims_of_positions(
+    repository: Repository, objects: Objects, tip: Oid, key: str, positions: Iterable[Position]
+) -> dict[str, Oid]:
     found = {}
     for position in positions:
         claim = _claim_of_position(repository, tip, key, position)
@@ -72,7 +77,7 @@ def _claims_of_positions(repository: Repository, tip: Oid, key: str, positions: 
             agent = f"/{encode_component(position.agent or '')}" if per_agent(key) else ""
             is_entity = group_of(key) == PROPOSALS and isinstance(claim, dict) and claim.keys() == {"value"}
             path = f"{ENTITIES}/{key.partition('/')[2]}=" if is_entity else f"{key}{agent}="
-            found[path] = repository.write(BLOB, encoding.dump(claim))
+            found[path] = objects.write(BLOB, encoding.dump(claim))
     return found
 
 

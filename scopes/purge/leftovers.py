@@ -15,6 +15,7 @@ from typing import Final
 from scopes.history.quotes import Quotes
 from scopes.regular_file import read_regular
 from scopes.store.error_translation import translated
+from scopes.store.quarantine import is_in_use
 from scopes.store.repository import Repository
 
 _QUARANTINES: Final = ("scopes-quarantine", "scopes-git-", "scopes-incoming-")
@@ -39,7 +40,8 @@ def delete_in_store(repository: Repository) -> None:
     with translated("delete copies in the store", repository.path):
         for entry in list(os.scandir(repository.path)):
             if entry.is_dir(follow_symlinks=False) and entry.name.startswith(_QUARANTINES):
-                shutil.rmtree(entry.path)
+                if not is_in_use(entry.path):  # a fetch that comes after a purge takes nothing of it
+                    shutil.rmtree(entry.path)
             elif entry.is_file(follow_symlinks=False) and _is_bundle(entry.path):
                 os.unlink(entry.path)
         for top in _EMPTY_BELOW:

@@ -5,20 +5,22 @@ The file has ids of commits only. A push replaces exactly these values, and then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
+from scopes.errors import NotFound
 from scopes.ids import Oid
 from scopes.model.manifest import MANIFEST_FILE, decode_manifest
 from scopes.model.operation import RefChange
+from scopes.purge.being_sent import read_being_sent
 from scopes.purge.gone_there import read_gone
 from scopes.purge.purged_values import add_purged_values, list_replaced
 from scopes.store import refs
 from scopes.store.json_file import read_json, write_json
 from scopes.store.reflog import NULL_OID, walk_moves
 from scopes.store.remote_file import read_addresses
-from scopes.store.repository import Repository, read_commit_stub
+from scopes.store.repository import Repository, read_commit, read_commit_stub
 from scopes.store.trees import find_blob
 
 FILE: Final = "purged-on-remotes.json"
@@ -27,6 +29,7 @@ Values: TypeAlias = Mapping[str, Mapping[str, str]]
 
 CONVERSATIONS: Final = "refs/scopes/v1/c/"
 SOURCES_THERE: Final = "refs/scopes/v1/s/"  # the original files of a conversation, by the same names
+_SOURCES_HERE: Final = "refs/scopes/sources/", refs.REMOTE_SOURCES
 NO_COUNTS: Final[Mapping[str, int]] = {}
 _SERVERS: Final = {
     "github.com": "ask GitHub Support to run garbage collection and to delete cached views, and delete forks",
@@ -58,8 +61,11 @@ def read_values(store: str) -> dict[str, dict[str, str]]:
     return {}
 
 
-def add_values(repository: Repository, changes: Iterable[RefChange]) -> None:
-    """Remember what remotes have of the conversations whose manifests are rewritten here; older values stay."""
+def add_values(repository: Repository, changes: Sequence[RefChange], rewritten: Collection[Oid]) -> None:
+    """Remember what remotes have of the conversations whose manifests are rewritten here; older values stay.
+
+    What is on its way to them belongs to it. `rewritten` are the commits that are written again, or go.
+    """
     known, still_there = read_values(repository.path), still_there_of(repository)
     replaced: dict[str, set[Oid]] = {}
     for change in changes:
@@ -75,7 +81,29 @@ def add_values(repository: Repository, changes: Iterable[RefChange]) -> None:
             replaced.setdefault(ref, set()).update(list_replaced(repository, change.old, change.new), earlier)
             if still_there(change.ref):
                 known.setdefault(remote, {}).setdefault(ref, change.old)
+    has_sources = any(change.ref.startswith(_SOURCES_HERE) for change in changes)
+    for remote, sent in read_being_sent(repository.path).items():
+        for ref, value in sent.items():
+            if (has_sources and ref.startswith(SOURCES_THERE)) or _is_above(repository, Oid(value), rewritten):
+                replaced.setdefault(ref, set()).add(Oid(value))
+                known.setdefault(remote, {}).setdefault(ref, value)
     add_purged_values(repository, replaced)
+    _write(repository, known)
+
+
+def _is_above(repository: Repository, value: Oid, rewritten: Collection[Oid]) -> bool:
+    """Return True if a manifest that no ref has is on top of a commit that is rewritten, or it is gone."""
+    try:
+        return any(parent in rewritten for parent in read_commit(repository, value).parents)
+    except NotFound:
+        return True
+
+
+def keep_value(repository: Repository, remote: str, ref: str, value: Oid) -> None:
+    """Remember that a remote has taken a value from which something was purged meanwhile; under the exclusive lock."""
+    add_purged_values(repository, {ref: [value]})
+    known = read_values(repository.path)
+    known.setdefault(remote, {})[ref] = value
     _write(repository, known)
 
 

@@ -213,7 +213,7 @@ def _require_possible(repository: Repository) -> None:
 
 def _move_refs(repository: Repository, done: RewrittenStore, listed: Oid) -> OperationId | None:
     """Move all refs in one operation; None if a purge that was interrupted had moved them."""
-    add_values(repository, done.changes)
+    add_values(repository, done.changes, done.histories.commits)
     before = repository.raw_ref(refs.PURGED)
     changes = [each for each in done.changes if each.ref not in {refs.OPERATIONS, refs.PURGED}]
     if before != listed:

@@ -24,6 +24,7 @@ from scopes.store.reflog import OPERATION_PREFIX_LENGTH
 from scopes.store.repository import OPERATION_FILE, Objects, read_operation
 
 _AFTER: Final = re.compile(rb"(?<= after )[0-9a-f]{16}(?![0-9a-f])")
+_WORDS: Final = re.compile(r"[^\w.-]+")  # between the names of conversations in a text
 
 
 class OperationRewriter:
@@ -39,9 +40,17 @@ class OperationRewriter:
         self._histories = histories
         self._records = records
         self._commits = histories.commits
+        self._names: set[ConversationId] = set()
         self._prefixes: dict[bytes, bytes] = {}
         self.summaries: dict[str, str] = {}
         self.rewritten = 0
+
+    def note_names(self, commit: Commit) -> None:
+        """Note the names of the conversations that go, from a commit of the log; call it for each before `rewrite`."""
+        for change in read_operation(self._objects, commit).changes:
+            name = refs.conversation_of(change.ref)
+            if name is not None and change.ref.startswith(refs.HEADS) and self._is_gone(change):
+                self._names.add(name)
 
     def rewrite(self, commit: Commit, data: bytes) -> None:
         """Rewrite one commit, if something in it changes."""
@@ -70,23 +79,25 @@ class OperationRewriter:
 
     def _rewrite(self, operation: Operation) -> Operation:
         gone = {refs.conversation_of(each.ref) for each in operation.changes if self._is_gone(each)} - {None}
+        gone |= {name for each in operation.changes if (name := refs.conversation_of(each.ref)) in self._names}
         changes = tuple(each for each in operation.changes if not self._is_gone(each) and not _belongs(each, gone))
         made = {each.new for each in operation.changes}
-        is_quoted = bool(gone) or bool(made & self._histories.purged_commits)
         quotes = self._histories.quotes
         texts = " ".join((operation.summary, operation.command))
+        is_named = bool(gone) or not self._names.isdisjoint(_WORDS.split(texts))
+        is_quoted = is_named or bool(made & self._histories.purged_commits)
         if is_quoted or quotes.are_in(texts) or quotes.are_in(operation.summary):
             operation = replace(operation, summary=PURGED_TEXT, command=PURGED_TEXT)
-        return replace(operation, changes=changes, details=self._without_quotes(operation.details, gone))
+        return replace(operation, changes=changes, details=self._without_quotes(operation.details, is_named=is_named))
 
     def _is_gone(self, change: RefChange) -> bool:
         return any(
             value is not None and self._commits.get(Oid(value), "") is None for value in (change.old, change.new)
         )
 
-    def _without_quotes(self, details: Mapping[str, Any], gone: object) -> Mapping[str, Any]:
+    def _without_quotes(self, details: Mapping[str, Any], *, is_named: bool) -> Mapping[str, Any]:
         """Return the details, or only those that undo needs if others quote what was purged."""
-        if not gone and not any(self._histories.quotes.are_copied_in(text) for text in walk_texts(details)):
+        if not is_named and not any(self._histories.quotes.are_copied_in(text) for text in walk_texts(details)):
             return details
         return {name: value for name, value in details.items() if name == SAME_COMMAND}
 

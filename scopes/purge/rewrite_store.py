@@ -60,6 +60,9 @@ def rewrite_store(
             others.append((commit, data))
         else:
             histories.rewrite(commit, data)
+    for commit, _ in others if histories.roots else ():
+        if commit.oid in log:
+            operations.note_names(commit)
     if histories.commits:
         for commit, data in sorted(others, key=lambda other: _rank(other[0], log)):
             (operations if commit.oid in log else records).rewrite(commit, data)

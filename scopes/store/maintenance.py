@@ -13,6 +13,7 @@ from scopes.store.git_program import find_git, run_git
 from scopes.store.graph_check import list_wrong_files
 from scopes.store.graph_trust import is_known, remember_written_graph
 from scopes.store.init import remove_unfinished_stores, sync
+from scopes.store.prunes import note_prune
 from scopes.store.recovery import list_leftovers, remove_orphans
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -100,6 +101,7 @@ def drop_unreachable(repository: Repository) -> None:
                 ):
                     os.unlink(os.path.join(top, name))
     repository.close()
+    note_prune(repository.path)
     run_git(repository.path, "repack", "-a", "-d", "-q", "--no-write-bitmap-index", lock=lock)
     run_git(repository.path, "prune", "--expire=now", lock=lock)
     run_git(repository.path, "commit-graph", "write", "--reachable", lock=lock)

@@ -18,6 +18,7 @@ from scopes.ids import Oid
 from scopes.loading import load
 from scopes.store.error_translation import translated
 from scopes.store.init import sync
+from scopes.store.prunes import Prunes
 from scopes.store.signals import unwound
 
 QUARANTINE_PREFIX: Final = "scopes-incoming-"
@@ -39,11 +40,15 @@ _OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONB
 
 
 class Quarantine:
-    """One quarantine; `lock` is the descriptor that a git process inherits."""
+    """One quarantine; `lock` is the descriptor that a git process inherits.
 
-    def __init__(self, path: str, lock: int) -> None:
+    `prunes` knows what was deleted from the store since it was opened, or earlier: what came may need it.
+    """
+
+    def __init__(self, path: str, lock: int, prunes: Prunes) -> None:
         self.path = path
         self.lock = lock
+        self.prunes = prunes
 
     @property
     def pack_directory(self) -> str:
@@ -87,10 +92,11 @@ def open_quarantine(store: str, known: Mapping[str, Oid], *, borrows: bool = Tru
     Raises:
         Inaccessible: the disk failed.
     """
+    prunes = Prunes(store)
     with unwound(), _directory(store) as (path, lock):
         with translated("prepare a directory for git", store):
             _fill(path, known, borrows=borrows)
-        yield Quarantine(path, lock)
+        yield Quarantine(path, lock, prunes)
 
 
 @contextmanager
@@ -130,20 +136,20 @@ def list_abandoned(store: str) -> list[str]:
     """Return the names of the quarantines in a store whose processes have ended, sorted."""
     with suppress(OSError):
         names = sorted(name for name in os.listdir(store) if name.startswith(QUARANTINE_PREFIX))
-        return [name for name in names if _is_abandoned(os.path.join(store, name))]
+        return [name for name in names if not is_in_use(os.path.join(store, name))]
     return []
 
 
-def _is_abandoned(path: str) -> bool:
-    """Return True if nobody holds the lock of a quarantine; one that is being made has no lock yet."""
+def is_in_use(path: str) -> bool:
+    """Return True if somebody holds the lock of a quarantine; one that is being made has no lock yet."""
     try:
         descriptor = os.open(os.path.join(path, _LOCK), _OPEN & ~os.O_CREAT)
     except OSError:
-        return True
+        return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        return False
+        return True
     finally:
         os.close(descriptor)
-    return True
+    return False

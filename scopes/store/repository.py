@@ -28,6 +28,7 @@ from scopes.store.loose import CODES, MAX_OBJECT_BYTES, find_loose
 from scopes.store.loose_writer import write_large
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
+from scopes.store.prunes import Prunes
 from scopes.store.raw_refs import RefFiles, list_ref_names, read_loose_ref, read_ref_files
 from scopes.store.recent_objects import RecentObjects
 
@@ -77,16 +78,15 @@ class Repository:
     leaves the store with secrets redacted. `open_commit_chunks` opens the kept chunks of commits that long walks use.
     `index_directory` is where what was derived from the store is kept. `report_wrong_graph` gets what is wrong with the
     commit graph. `committed` describes the last commit, for the message after an interrupt. `command_operations` are
-    those of the present command that the next one belongs to; `history.transaction.same_command` sets them.
+    those of the present command that the next one belongs to; `history.transaction.same_command` sets them. `prunes`
+    knows what was deleted since the store was opened; `store.transactions` opens it again then.
     """
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
-        self.path = path
-        self.caller = caller
-        self.git = git
-        self.config = config
+        self.path, self.caller, self.git, self.config = path, caller, git, config
         unreadable = 0 if config.find("scopes.formatVersion") is None else FORMAT_VERSION + 1
         self.format_version = config.find_integer("scopes.formatVersion", unreadable)
+        self.prunes = Prunes(path)
         self.lock = StoreLock(path, config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS))
         self.durable = config.find("scopes.durability") != "fast"
         self.committed: str | None = None

@@ -22,6 +22,7 @@ from scopes.store.error_translation import is_locked, is_moved, refusal
 from scopes.store.init import sync
 from scopes.store.libgit2 import pygit2
 from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree
+from scopes.store.prunes import Prunes
 from scopes.store.recovery import finish_pending, move_refs, remove_orphan_lock, set_ref
 from scopes.store.reflog import append_line, identify_actor
 from scopes.store.repository import OPERATION_FILE, Repository
@@ -41,6 +42,7 @@ def exclusive_write(repository: Repository) -> Iterator[Operation | None]:
     """
     repository.require_writable()
     with repository.lock.exclusive():
+        _forget_pruned(repository)
         yield finish_pending(repository)
 
 
@@ -55,10 +57,21 @@ def shared_write(repository: Repository) -> Iterator[None]:
     while True:
         with repository.lock.shared():
             if repository.raw_ref(refs.PENDING) is None:
+                _forget_pruned(repository)
                 yield
                 return
         with exclusive_write(repository):
             pass
+
+
+def _forget_pruned(repository: Repository) -> None:
+    """Open the store again if objects were deleted: libgit2 goes on finding those of a pack that is gone.
+
+    An object that is found is not written again.
+    """
+    if repository.prunes.have_run():
+        repository.prunes = Prunes(repository.path)
+        repository.close()
 
 
 def append(
@@ -133,10 +146,11 @@ def _check_failed_move(repository: Repository, ref: str, commit: Oid, error: Bas
 def commit_operation(repository: Repository, operation: Operation) -> Oid:
     """Commit an operation and move its refs; all of them or none. Call it inside `exclusive_write`.
 
-    The objects of the new values must be written before.
+    The objects of the new values must be written before, under the same lock or an earlier one (`store.prunes`).
 
     Raises:
         Busy: a ref does not have the old value of the operation.
+        NotFound: the object of a new value is not in the store.
         Invalid: git does not accept a name, or two names conflict.
         Inaccessible: the disk failed; nothing has changed.
     """
@@ -145,6 +159,7 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
     existing = repository.list_ref_names(_ALL_REFS) if creates else set()
     _check_old_values(repository, operation, existing)
     _check_names(operation, existing)
+    _check_new_values(repository, operation)
     previous = repository.raw_ref(refs.OPERATIONS)
     commit = write_operation(repository, operation, None if previous is None else Oid(previous))
     identify_actor(repository)
@@ -170,6 +185,16 @@ def _check_old_values(repository: Repository, operation: Operation, existing: Co
             continue  # to look it up by itself would find nothing, and an import has thousands
         if repository.raw_ref(change.ref) != change.old:
             raise Busy(f"{change.ref.removeprefix(refs.HEADS)} was moved by another process", hint="try again")
+
+
+def _check_new_values(repository: Repository, operation: Operation) -> None:
+    """Raise if an object is missing: its ref could not be moved after the commit point, and block every later writer.
+
+    So would one that a purge has deleted since it was written.
+    """
+    for value in {change.new for change in operation.changes}:
+        if _is_commit(value) and not repository.has(Oid(value)):
+            raise NotFound(f"object {value} is not in the store", hint="see: scopes verify")
 
 
 def _check_names(operation: Operation, existing: set[str]) -> None:

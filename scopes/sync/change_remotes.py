@@ -14,7 +14,7 @@ from scopes.sanitize import clean_line
 from scopes.store.objects import COMMIT, TREE, Identity, format_commit
 from scopes.store.refs import REMOTE_SOURCES, REMOTES
 from scopes.store.repository import Repository
-from scopes.store.transactions import exclusive_write
+from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.addresses import Address, Transport
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, read_deleted
@@ -125,8 +125,9 @@ def _note_refused(address: Address, reason: str) -> Note:
 
 def _probe(repository: Repository, transport: GitTransport) -> str | None:
     """Write a tiny ref to the remote and delete it again; return why that was refused, None if it was not."""
-    tree = repository.write(TREE, b"")
-    commit = repository.write(COMMIT, format_commit(tree=tree, parents=(), author=_AUTHOR, time=0, subject="probe"))
+    with shared_write(repository):  # a purge meanwhile deletes it: then git has nothing to send, and says so
+        tree = repository.write(TREE, b"")
+        commit = repository.write(COMMIT, format_commit(tree=tree, parents=(), author=_AUTHOR, time=0, subject="probe"))
     try:
         before = transport.list_refs(PROBE).get(PROBE)
         status = transport.push([RefUpdate(PROBE, before, commit)])[0]

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from scopes.ids import Oid
+from scopes.store.prunes import without_prunes
 from scopes.store.quarantine import Quarantine, list_abandoned, open_quarantine
 from scopes.store.recovery import remove_orphans
 from scopes.store.refs import PURGE_OFFERS, REMOTE_SOURCES, REMOTES
@@ -67,8 +68,16 @@ def quarantine_of(repository: Repository, *, knows_remotes: bool = True) -> Iter
     Raises:
         Inaccessible: the disk failed.
         TooNew, Refused: the store cannot be written.
+        Busy: the block failed, and a purge has deleted objects of the store meanwhile.
     """
     repository.require_writable()
+    with without_prunes(repository.path) as prunes, _open(repository, knows_remotes=knows_remotes) as quarantine:
+        quarantine.prunes = prunes
+        yield quarantine
+
+
+@contextmanager
+def _open(repository: Repository, *, knows_remotes: bool) -> Iterator[Quarantine]:
     remove_orphans(os.path.join(repository.path, name) for name in list_abandoned(repository.path))
     prefixes = {REMOTES: KNOWN, PURGE_OFFERS: KNOWN_LISTS, REMOTE_SOURCES: KNOWN_SOURCES} if knows_remotes else {}
     known = {

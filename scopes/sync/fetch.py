@@ -237,6 +237,7 @@ def receive(
         if not is_new:
             return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
         with exclusive_write(repository):
+            quarantine.prunes.require_none()  # what came needs what was there, and may have what was purged
             checked.link_packs(repository.path, durable=repository.durable)
             repository.close()  # the new packs are seen from now on
             with new_objects(repository, len(incoming.checked)) as objects:

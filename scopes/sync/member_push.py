@@ -7,13 +7,16 @@ from typing import Final, NamedTuple
 
 from scopes.errors import NotFound, SecretsFound
 from scopes.history.open_tips import OpenTips
+from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.purge.being_sent import begin_to_send, end_to_send
 from scopes.purge.gone_there import forget_gone
 from scopes.result import Note, plural
 from scopes.secret_scan.clearance import Cleared, Mode
 from scopes.secrets.gates import gate_maker
 from scopes.store.objects_in_memory import ObjectsInMemory
+from scopes.store.prunes import Prunes
 from scopes.store.read_once import ReadOnce
 from scopes.store.refs import META, PURGED, REMOTES
 from scopes.store.repository import Objects, Repository
@@ -25,13 +28,13 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, note_deleted_branches
 from scopes.sync.fetch import new_objects, receive
 from scopes.sync.format_check import PurgedHere
-from scopes.sync.git_transport import RefUpdate
+from scopes.sync.git_transport import GitTransport, RefUpdate
 from scopes.sync.local_conversations import read_all_tips
 from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost, forget_lost
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, plan_push
 from scopes.sync.purge_notes import OfferGate
-from scopes.sync.purged_push import NEWER_ON_REMOTE, PurgedOnRemote
+from scopes.sync.purged_push import NEWER_ON_REMOTE, PURGED_MEANWHILE, PurgedOnRemote
 from scopes.sync.push_batches import send
 from scopes.sync.pushed import PushedConversation, PushedStatus, note_behind, note_diverged, note_fetched
 from scopes.sync.remote_selection import refspec_of
@@ -87,13 +90,15 @@ class MemberPush:
         self._unsent: dict[RemoteName, Outgoing] = {}  # what the remote has as far as is known: it was not asked
         self._older: dict[str, Oid] = {}  # refs of the remote with a value before the one that is known
         self._lost: dict[Note, None] = {}
+        self._never_taken: set[RemoteName] = set()  # by the remote: a push was killed before that
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
         """Push, and after each round push again what the remote had moved meanwhile."""
         waiting = list(chosen)
         for _ in range(TRIES):
             moved = [each.outgoing for each in self._push_once(waiting)]
-            refused = self._fetch([each.name for each in moved]) if moved else {}
+            names = [each.name for each in moved if each.name not in self._never_taken]
+            refused = self._fetch(names) if names else {}
             if len(refused) == len(moved) and self._unsent:  # nothing else is to be sent
                 unsent, self._unsent = self._unsent, {}
                 lost, gone = self._find_lost(unsent)
@@ -187,6 +192,7 @@ class MemberPush:
         """Push each conversation once, and return those that the remote has moved."""
         cleared: dict[str, tuple[_Planned, RefUpdate]] = {}
         with shared_write(self._repository), new_objects(self._repository, len(waiting)) as objects:
+            prunes = Prunes(self._repository.path)
             tips = read_all_tips(self._repository)
             self._find_ref = self._repository.list_refs(META, REMOTES).get  # sooner done than one by one
             for number, conversation in enumerate(waiting):
@@ -198,34 +204,60 @@ class MemberPush:
         self._searched.keep()
         if not cleared:
             return []
-        moved: list[_Planned] = []
-        purged: list[_Planned] = []  # those of them that were purged here, which nothing is fetched for
         with quarantine_of(self._repository, knows_remotes=False) as quarantine:
             transport = self._connection.open(quarantine, self._remote.address)
-            for statuses in send(transport, [update for _, update in cleared.values()]):
-                taken = [status.update for status in statuses if status.reason is None]
-                self._remember({update: cleared[update.ref][0].outgoing.previous_oid for update in taken})
-                for status in statuses:
-                    each = cleared[status.update.ref][0]
-                    if status.reason is not None and status.moved:
-                        (purged if self._purged.has(each.outgoing.name.ref) else moved).append(each)
-                        self._note(each.outgoing, "refused", status.reason)
-                    elif status.reason is not None:
-                        self._note(each.outgoing, "refused", status.reason)
-                    elif status.had_it:
-                        self._note(each.outgoing, "unchanged")
-                    else:
-                        self._note(each.outgoing, "new" if status.update.old is None else "updated")
+            with exclusive_write(self._repository):
+                prunes.require_none()
+                values = {ref: update.new for ref, (_, update) in cleared.items() if update.new is not None}
+                begin_to_send(self._repository, self._remote.name, values)
+            moved, purged = self._send(transport, cleared, prunes)
+            with exclusive_write(self._repository):
+                end_to_send(self._repository, self._remote.name, cleared)
         return [*moved, *self._keep_restored(purged)]
+
+    def _send(
+        self, transport: GitTransport, cleared: Mapping[str, tuple[_Planned, RefUpdate]], prunes: Prunes
+    ) -> tuple[list[_Planned], list[_Planned]]:
+        """Send updates and note what became of them; return those to try again, and others that were purged here.
+
+        Nothing is fetched for the latter.
+        """
+        moved: list[_Planned] = []
+        purged: list[_Planned] = []
+        for statuses in send(transport, [update for _, update in cleared.values()]):
+            before = {status.update: cleared[status.update.ref][0].outgoing.previous_oid for status in statuses}
+            gone = self._remember({each.update: before[each.update] for each in statuses if each.reason is None})
+            for status in statuses:
+                each = cleared[status.update.ref][0]
+                if status.update.ref in gone:
+                    moved += [each] if list_branch_tips(self._repository, each.outgoing.conversation) else []
+                    self._note(each.outgoing, "refused", PURGED_MEANWHILE)
+                elif status.reason is not None and status.moved:
+                    (purged if self._purged.has(each.outgoing.name.ref) else moved).append(each)
+                    self._note(each.outgoing, "refused", status.reason)
+                elif status.reason is not None:
+                    moved += [each] if prunes.have_run() else []  # there was nothing to send any more
+                    self._note(each.outgoing, "refused", status.reason)
+                elif status.had_it:
+                    self._note(each.outgoing, "unchanged")
+                else:
+                    self._note(each.outgoing, "new" if status.update.old is None else "updated")
+        return moved, purged
 
     def _keep_restored(self, moved: Sequence[_Planned]) -> Iterator[_Planned]:
         """Yield those of which the remote has an older value than before a purge, or none; the others are noted."""
         lost, _ = self._find_lost([each.outgoing.name for each in moved])
         for each in moved:
-            if each.outgoing.name in lost.gone or each.outgoing.name in lost.older:
-                yield each
-            else:
+            name, before = each.outgoing.name, each.outgoing.previous_oid
+            if name in lost.others:
                 self._note(each.outgoing, "refused", NEWER_ON_REMOTE)
+                continue
+            if name not in lost.older and (name not in lost.gone or before is None):
+                self._never_taken.add(name)
+            yield each
+        if self._never_taken:
+            with exclusive_write(self._repository):
+                self._purged.forget(name.ref for name in self._never_taken)
 
     def _plan(self, conversation: ConversationId, objects: Objects, local: Mapping[BranchName, Oid]) -> _Planned | None:
         """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""
@@ -290,21 +322,31 @@ class MemberPush:
                 done = self._purged.finish(self._connection.open(quarantine, self._remote.address), deletes=purged)
         return (*done, *(() if purged else self._purged.note_gone(self._of.option)))
 
-    def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> None:
-        """Record what the remote has confirmed, with what was known of it before."""
+    def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> Collection[str]:
+        """Record what the remote has confirmed, with what was known of it before.
+
+        Return the refs there with what a purge has deleted here meanwhile. The remote has it, and nobody else wrote it.
+        """
+        gone: set[str] = set()
         if not updates:
-            return
+            return gone
         if any(update.old is not None for update in updates):  # the remote is the one that is known
             self._unsent = {name: each for name, each in self._unsent.items() if self._purged.may_return(name.ref)}
         with exclusive_write(self._repository):
             tx = RefTransaction(self._repository)
             for update, before in updates.items():
                 ref = tracking_ref(self._remote.name, Oid(update.ref.rpartition("/")[2]))
-                if self._repository.find_ref(ref) == before:  # else another process has seen it since
+                if update.new is not None and not self._repository.has(update.new):
+                    gone.add(update.ref)
+                    self._older[update.ref] = update.new
+                    self._purged.keep(update.ref, update.new)
+                elif self._repository.find_ref(ref) == before:  # else another process has seen it since
                     tx.move_ref(ref, before, update.new)
-            self._purged.forget(update.ref for update in updates)
+            self._purged.forget(update.ref for update in updates if update.ref not in gone)
             sent = [Oid(update.ref.rpartition("/")[2]) for update in updates]
             forget_gone(self._repository, self._remote.name, sent)
             forget_deleted(self._repository, self._of.family, sent)
             if tx:
-                tx.commit("push", f"push {len(updates)} {plural(len(updates), 'conversation')} to {self._remote.name}")
+                count = len(updates) - len(gone)
+                tx.commit("push", f"push {count} {plural(count, 'conversation')} to {self._remote.name}")
+        return gone

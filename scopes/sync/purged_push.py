@@ -9,7 +9,7 @@ from scopes.clock import new_id
 from scopes.history.purged import read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
-from scopes.purge.on_remotes import forget_values, read_values, roots_in
+from scopes.purge.on_remotes import forget_values, keep_value, read_values, roots_in
 from scopes.purge.purged_values import read_purged_values
 from scopes.result import Note, plural
 from scopes.store.machine import machine_id
@@ -28,6 +28,7 @@ NEWER_ON_REMOTE: Final = (
     "the remote has newer messages above what was purged here: whoever pushed them runs scopes fetch and "
     "scopes purge --accept, and pushes again"
 )
+PURGED_MEANWHILE: Final = "it was purged here while it was sent"
 
 
 def list_purged(repository: Repository, remotes: Iterable[Remote]) -> list[ConversationId]:
@@ -68,6 +69,11 @@ class PurgedOnRemote:
         replaced = list(on_remote)
         forget_values(self._repository, self._remote, replaced)
         self._values = {ref: value for ref, value in self._values.items() if ref not in replaced}
+
+    def keep(self, ref: str, value: Oid) -> None:
+        """Remember that the remote has taken a value that was purged meanwhile; call it under the exclusive lock."""
+        keep_value(self._repository, self._remote, ref, value)
+        self._values = {**self._values, ref: value}
 
     def find_refusal(self, outgoing: Outgoing) -> str | None:
         """Return why a conversation may not be sent: it would bring back what was purged elsewhere."""

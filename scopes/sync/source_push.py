@@ -12,12 +12,14 @@ from scopes.errors import Refused, SecretsFound
 from scopes.history.source_sets import walk_set
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
-from scopes.purge.on_remotes import SOURCES_THERE, forget_values, read_values
+from scopes.purge.being_sent import begin_to_send, end_to_send
+from scopes.purge.on_remotes import SOURCES_THERE, forget_values, keep_value, read_values
 from scopes.purge.purged_values import read_purged_values
 from scopes.result import Note, plural
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.objects_in_memory import ObjectsInMemory
+from scopes.store.prunes import Prunes
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.connection import Connection, quarantine_of
@@ -28,6 +30,7 @@ from scopes.sync.incoming_sources import EVERY_SOURCE
 from scopes.sync.local_conversations import name_of_conversation
 from scopes.sync.names import RemoteName, sources_tracking_ref
 from scopes.sync.outgoing_sources import SourcePlans, clear_sources
+from scopes.sync.purged_push import PURGED_MEANWHILE
 from scopes.sync.push_batches import send
 from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote, remote_option
@@ -166,17 +169,24 @@ class _SourcePush:
             transport = self._connection.open(quarantine, self._remote.address)
             self._there = transport.list_refs(EVERY_REF_OF_SCOPES) if self._has_known(waiting.values()) else None
             with shared_write(self._repository):
+                prunes = Prunes(self._repository.path)
                 changes = {each.update.ref: each for each in self._plan_all(self._repository, waiting, frozenset())}
             self._forget_gone()
             if not changes:
                 return moved
+            with exclusive_write(self._repository):
+                prunes.require_none()
+                values = {ref: each.update.new for ref, each in changes.items() if each.update.new is not None}
+                begin_to_send(self._repository, self._remote.name, values)
             for statuses in send(transport, [each.update for each in changes.values()]):
-                self._remember([changes[status.update.ref] for status in statuses if status.reason is None])
+                gone = self._remember([changes[status.update.ref] for status in statuses if status.reason is None])
                 for status in statuses:
                     change = changes[status.update.ref]
-                    self._note(change, status)
-                    if status.moved:
+                    self._note(change, status._replace(reason=PURGED_MEANWHILE) if change in gone else status)
+                    if status.moved or change in gone:
                         moved[change.conversation] = change.name
+            with exclusive_write(self._repository):
+                end_to_send(self._repository, self._remote.name, changes)
         return moved
 
     def _forget_gone(self) -> None:
@@ -263,21 +273,27 @@ class _SourcePush:
         again = f"push them again: scopes push {words}{remote_option(self._repository, self._family[0])}"
         return f"{TRIES} times somebody else pushed at the same moment; {again} ({reason})"
 
-    def _remember(self, changes: Sequence[_Change]) -> None:
-        """Record what the remote has confirmed."""
+    def _remember(self, changes: Sequence[_Change]) -> list[_Change]:
+        """Record what the remote has confirmed; return the changes that a purge has deleted here meanwhile."""
+        gone: list[_Change] = []
         if not changes:
-            return
+            return gone
         with exclusive_write(self._repository):
             tx = RefTransaction(self._repository)
             for change in changes:
-                ref = sources_tracking_ref(self._remote.name, change.name.root)
-                if self._repository.find_ref(ref) == change.before:  # else another process has seen it since
-                    tx.move_ref(ref, change.before, change.update.new)
+                ref, new = sources_tracking_ref(self._remote.name, change.name.root), change.update.new
+                if new is not None and not self._repository.has(new):
+                    gone.append(change)
+                elif self._repository.find_ref(ref) == change.before:  # else another process has seen it since
+                    tx.move_ref(ref, change.before, new)
             forget_values(self._repository, self._remote.name, [change.update.ref for change in changes])
+            for change in gone:
+                keep_value(self._repository, self._remote.name, change.update.ref, Oid(change.update.new or ""))
             if tx:
-                count = len(changes)
+                count = len(changes) - len(gone)
                 names = f"{count} {plural(count, 'conversation')}"
                 tx.commit("push", f"push original files of {names} to {self._remote.name}")
+        return gone
 
 
 def bundle_sources(

@@ -29,14 +29,17 @@ from scopes.importers.reproject import reproject
 from scopes.importers.verify_source import verify_source
 from scopes.memory.update import update
 from scopes.model.message import Author, Part
+from scopes.store.maintenance import drop_unreachable
 from scopes.store.open_repository import open_repository
 from scopes.store.refs import MEMORY, PROPOSED_FACTS
 from scopes.store.repository import read_commit
+from scopes.store.transactions import exclusive_write
 from scopes.store.trees import read_blob, walk_blobs
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.stores import branch_words, count_objects, import_demo
 from tests.support.history import say
 from tests.support.random_ids import hashed_counter
+from tests.support.store import overtake
 
 
 class Better(DemoFormat):
@@ -277,3 +280,16 @@ def test_two_readings_after_one_another_are_one_of_the_last(store):
     run(store, reworded("c", "C"))
     other = open_repository(store.path)
     assert {branch_words(other, name) for name in list_branch_tips(other, "conv-001")} == {"a b e", "a b C d"}
+
+
+def test_objects_that_a_purge_deletes_before_the_refs_move_are_written_again(repository, tmp_path):
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
+
+    def prune(other):
+        with exclusive_write(other):
+            drop_unreachable(other)
+
+    overtake(repository, prune)
+    done = run(repository, retimed)
+    assert len(done.conversations) == 1
+    assert verify(open_repository(repository.path, {})).exit_code == 0

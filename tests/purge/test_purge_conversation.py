@@ -9,6 +9,9 @@ import pytest
 from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.merge import merge
 from scopes.conversation.operations import list_operations
+from scopes.conversation.rename import rename_branch
+from scopes.conversation.switch import switch
+from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, NotFound
@@ -21,6 +24,7 @@ from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.search.search import search
 from scopes.store.maintenance import drop_unreachable
+from scopes.store.repository import Caller
 from scopes.store.transactions import exclusive_write
 from tests.support.decisions import decide
 from tests.support.every_byte import find_word
@@ -45,6 +49,21 @@ def test_nothing_of_a_purged_conversation_is_left_and_others_are_as_they_were(re
     assert (done.conversations, done.left) == (1, ())
     assert conversation_ids(repository) == ["conv-001"]
     assert repository.list_refs("refs/heads/conv-001") == before
+    assert verify(repository).exit_code == 0
+
+
+def test_operations_that_only_name_a_purged_conversation_do_so_no_more(repository, places):
+    drawn = history(repository, "main: a", "fix@a: b", conversation=f"deal-{WORD}")
+    kept = history(repository, "main: x")
+    rename_branch(repository, drawn.conversation, "fix", f"lay-off-{WORD}")
+    repository.caller = Caller("carol", f"scopes switch deal-{WORD} main")
+    for branch in (f"lay-off-{WORD}", "main"):
+        switch(repository, drawn.conversation, branch)
+    repository.caller = Caller("carol", f"scopes push deal-{WORD} {kept.conversation}")
+    tag(repository, kept.conversation, "v1")  # as an operation that changes something else, or nothing
+    purge(repository, PurgeRequest((drawn.conversation,)), places)
+    assert everywhere(repository, places) == []
+    assert [each.summary for each in list_operations(repository).operations if "v1" in each.summary] == []
     assert verify(repository).exit_code == 0
 
 

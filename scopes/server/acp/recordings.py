@@ -420,10 +420,9 @@ class SessionWriter:
         repository, identity = self.repository, self.identity
         created = now()
         root = Root(new_uuid(), created, format=ACP, native_id=self.session, cwd=identity.cwd)
-        commit = write_root_commit(repository, root, {identity.agent: "agent"})
         with exclusive_write(repository):
             conversation = next_conversation_id(repository)
-            tip = commit
+            tip = commit = write_root_commit(repository, root, {identity.agent: "agent"})
             for write in message_writers(repository, conversation, messages):
                 tip = write(tip)
             tx = Transaction(repository, conversation)

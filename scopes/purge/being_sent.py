@@ -1,0 +1,47 @@
+"""What is on its way to remotes: the new values of their refs, in a file of the store, until they have answered.
+
+No ref of the store has these values yet, and a remote may have taken them, also when the push was killed. A purge that
+comes in between remembers those with what it removes, as it does for values that a remote is known to have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from scopes.store.json_file import read_json, write_json
+from scopes.store.repository import Repository
+
+FILE: Final = "being-sent.json"
+
+
+def read_being_sent(store: str) -> dict[str, dict[str, str]]:
+    """Return the values by name of the remote and ref there.
+
+    Raises:
+        Corrupt: the file is damaged.
+    """
+    match read_json(store, FILE):
+        case {"v": 1, "remotes": dict(found)}:
+            return {str(name): {str(k): str(v) for k, v in sent.items()} for name, sent in found.items()}
+    return {}
+
+
+def begin_to_send(repository: Repository, remote: str, values: Mapping[str, str]) -> None:
+    """Remember values before they are sent; call it under the exclusive lock."""
+    if values:
+        known = read_being_sent(repository.path)
+        _write(repository, {**known, remote: {**known.get(remote, {}), **values}})
+
+
+def end_to_send(repository: Repository, remote: str, on_remote: Iterable[str]) -> None:
+    """Forget the values of some refs, which the remote has answered; call it under the exclusive lock."""
+    known = read_being_sent(repository.path)
+    sent, answered = known.get(remote, {}), set(on_remote)
+    if not answered.isdisjoint(sent):
+        _write(repository, {**known, remote: {ref: value for ref, value in sent.items() if ref not in answered}})
+
+
+def _write(repository: Repository, known: Mapping[str, Mapping[str, str]]) -> None:
+    kept = {name: values for name, values in known.items() if values}
+    write_json(repository.path, FILE, {"v": 1, "remotes": kept} if kept else None)
