@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from a2a.types import a2a_pb2
 from google.protobuf.json_format import ParseDict
 from hypothesis import given, settings
 
@@ -19,6 +18,8 @@ from tests.exporters.building import call, exported, message, put, result
 from tests.exporters.test_atif import parts
 from tests.support.examples import examples
 from tests.support.history import history, say
+
+a2a_pb2 = pytest.importorskip("a2a.types", reason="A2A's own messages are in the extra `peers`").a2a_pb2
 
 
 def tasks(repository, where="conv-001", **options):

@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +26,8 @@ from tests.support.history import history, say
 from tests.support.planted import KINDS
 from tests.support.store import make_store
 
+duckdb = pytest.importorskip("duckdb", reason="DuckDB is in the extra `peers`")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is in the extra `parquet`")
 MANUAL = Path(parquet.__file__).parents[1] / "cli" / "manual" / "export.txt"
 
 
@@ -130,8 +131,6 @@ def test_without_pyarrow_the_error_names_the_cure(repository, monkeypatch):
 )
 @settings(max_examples=examples(100), deadline=None)
 def test_any_parts_fit_into_the_columns(found, usage):
-    import pyarrow as pa
-
     written = Message(id="a" * 26, author=Author("x"), parts=tuple(found), time="never", extra={"usage": usage})
     row = {
         "tool_calls": [parquet._call(part) for part in written.parts if part.type == "tool_call"],

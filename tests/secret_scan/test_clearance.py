@@ -56,15 +56,15 @@ def test_tools_answer_through_the_gate_alone():
     assert not calls_of("json_line") & {"scopes/server/mcp/resources.py", "scopes/server/mcp/reading.py"}
 
 
-def test_exports_write_files_in_one_place():
-    """Everything else that an exporter or a report writes goes through `write_file`."""
+def test_exports_write_files_in_two_places():
+    """Both take Cleared: reports go through `write_file`, and the session of another agent is never replaced."""
     sources = sorted((ROOT / "scopes" / "exporters").glob("*.py"))
     opening = {
         str(source)
         for source, node in walk_sources("open", "write", sources=sources)
         if isinstance(node, ast.Call) and ast.unparse(node.func) in WRITERS
     }
-    assert opening == {"scopes/exporters/atomic_save.py"}
+    assert opening == {"scopes/exporters/atomic_save.py", "scopes/exporters/session_files.py"}
 
 
 @pytest.mark.parametrize("form", FORMS)
