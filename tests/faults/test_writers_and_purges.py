@@ -17,7 +17,7 @@ from tests.support.store import open_store
 
 PURGED = "message 2 of conv-001"
 CHANGED_MEANWHILE = {1, 4, 6}  # refused, not found, busy
-# Before the lock is taken for the N-th time, another open store acts. Objects that are written without it are told.
+# Before the lock is taken for the N-th time, another open store acts. Objects that are written without it are noted.
 PROGRAM = """
 import os, sys
 from scopes.cli.main import main
@@ -31,11 +31,11 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from tests.support.store import open_store
 
-act, turn, told = os.environ["ACT"], int(os.environ["TURN"]), os.environ["TOLD"]
+act, turn, noted = os.environ["ACT"], int(os.environ["TURN"]), os.environ["NOTED"]
 hold, write, times = StoreLock._hold, Repository.write, [0]
 
 def tell(text):
-    with open(told, "a") as file:
+    with open(noted, "a") as file:
         file.write(text + "\\n")
 
 def hold_later(lock, mode):
@@ -43,7 +43,7 @@ def hold_later(lock, mode):
     if times[0] == turn:
         other = open_store(os.environ["SCOPES_STORE"])
         if act == "purge":
-            purge(other, PurgeRequest(conversation="conv-001", messages=("main~4",)), Places(told + ".index"))
+            purge(other, PurgeRequest(conversation="conv-001", messages=("main~4",)), Places(noted + ".index"))
         elif act == "gc":
             gc(other)
         else:
@@ -64,12 +64,12 @@ sys.exit(main(sys.argv[2:], load(sys.argv[1])))
 
 def run_meanwhile(tmp_path, template, verb, act, turn):
     """Run a command on a copy of a store, and act before it takes the lock the N-th time; return what became of it."""
-    store, told = str(tmp_path / f"{act}{turn}"), tmp_path / f"told-{act}{turn}"
+    store, noted = str(tmp_path / f"{act}{turn}"), tmp_path / f"noted-{act}{turn}"
     shutil.copytree(template, store)
-    told.write_text("")
-    env = {"ACT": act, "TURN": str(turn), "TOLD": str(told), "SCOPES_STORE": store}
+    noted.write_text("")
+    env = {"ACT": act, "TURN": str(turn), "NOTED": str(noted), "SCOPES_STORE": store}
     done = scopes(*verb.arguments, table=PRODUCT, program=PROGRAM, env=env, stdin=None, input=verb.stdin)
-    return store, done, told.read_text().split("\n")[:-1]
+    return store, done, noted.read_text().split("\n")[:-1]
 
 
 @pytest.mark.cases(6)
@@ -77,10 +77,10 @@ def run_meanwhile(tmp_path, template, verb, act, turn):
 @pytest.mark.parametrize("verb", [each for each in VERBS if each.template != NO_STORE], ids=lambda verb: verb.name)
 def test_a_command_succeeds_when_objects_are_deleted_in_any_gap_between_its_locks(templates, verb, act, tmp_path):
     for turn in range(1, 9):
-        store, done, told = run_meanwhile(tmp_path, templates[verb.template], verb, act, turn)
-        assert (done.returncode, [line for line in told if line != act]) == (verb.code, []), done.stderr
+        store, done, noted = run_meanwhile(tmp_path, templates[verb.template], verb, act, turn)
+        assert (done.returncode, [line for line in noted if line != act]) == (verb.code, []), done.stderr
         assert verify(open_store(store)).exit_code == 0
-        if not told:
+        if not noted:
             return
     raise AssertionError("the command takes the lock too often")
 
@@ -88,8 +88,8 @@ def test_a_command_succeeds_when_objects_are_deleted_in_any_gap_between_its_lock
 @pytest.mark.cases(4)
 @pytest.mark.parametrize("verb", [each for each in VERBS if each.template == FULL], ids=lambda verb: verb.name)
 def test_a_command_that_began_before_a_purge_brings_nothing_back(templates, verb, tmp_path):
-    store, done, told = run_meanwhile(tmp_path, templates[FULL], verb, "purge", 1)
+    store, done, noted = run_meanwhile(tmp_path, templates[FULL], verb, "purge", 1)
     assert done.returncode in {0, *CHANGED_MEANWHILE}, done.stderr
-    assert told == ([] if verb.name == "config-set" else ["purge"])  # which takes no lock, and has no objects
+    assert noted == ([] if verb.name == "config-set" else ["purge"])  # which takes no lock, and has no objects
     assert verify(open_store(store)).exit_code == 0
     assert verb.name == "config-set" or find_word(PURGED, store) == []
