@@ -59,17 +59,13 @@ def _find_limit(metafunc: Any, all_cases: int) -> int:
 def choose(cases: Sequence[Mapping[str, int]], count: int, shift: int) -> list[int]:
     """Return the positions of `count` cases: the first, the last, and one in each of equal stretches between them.
 
-    A single case is that at the position `shift`, from the first one on again after the last.
-
     A case maps the names of its parameters to numbers for their values. In a stretch, the case with the most values
     that no chosen case has yet is taken. Of equally good ones the `shift` decides: it differs from test to test, so that
     tests with the same table have other cases of it.
     """
     if len(cases) <= count:
         return list(range(len(cases)))
-    if count == 1:
-        return [shift % len(cases)]
-    chosen = [0, len(cases) - 1]
+    chosen = [0, len(cases) - 1][:count]
     seen = {value for position in chosen for value in cases[position].items()}
     inner = range(1, len(cases) - 1)
     for number in range(count - len(chosen)):
