@@ -28,6 +28,8 @@ def test_with_a_number_of_its_own(number, tmp_path): pass
 @many
 @pytest.mark.every_case("each is another file")
 def test_that_needs_all(number, tmp_path): pass
+@pytest.mark.parametrize("both", [True, False])
+def test_with_two_cases(both, tmp_path): pass
 @pytest.mark.parametrize("number", [1, pytest.param(1000, marks=pytest.mark.sweep)])
 def test_with_a_large_case(number): pass
 @pytest.mark.sweep
@@ -35,6 +37,7 @@ def test_with_a_large_case(number): pass
 def test_of_a_sweep(number): pass
 """
 ALL = {"test_that_computes": 40, "test_that_writes": 40, "test_with_a_number_of_its_own": 40, "test_that_needs_all": 40}
+ALL["test_with_two_cases"] = 2
 MARKED = "pytestmark = [pytest.mark.realagents"
 PROGRAM = "import pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
 
@@ -68,6 +71,7 @@ def test_an_ordinary_run_makes_items_of_few_cases_and_of_no_sweep(tmp_path):
         "test_that_writes": WITH_FILES,
         "test_with_a_number_of_its_own": 7,
         "test_that_needs_all": 40,
+        "test_with_two_cases": 2,
         "test_with_a_large_case": 1,
     }
     assert collected(tmp_path, "FILE") == (few, False)
@@ -80,6 +84,7 @@ def test_a_number_for_a_module_is_that_of_its_tests_that_create_files(tmp_path):
         "test_that_writes": 9,
         "test_with_a_number_of_its_own": 7,
         "test_that_needs_all": 40,
+        "test_with_two_cases": 2,
         "test_with_a_large_case": 1,
     }
     assert collected(tmp_path, "FILE", tables=tables) == (few, False)

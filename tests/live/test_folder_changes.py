@@ -198,7 +198,9 @@ def keep_writing(changed, path):
 
 
 @pytest.mark.parametrize("interval", [None, 0.05])
-def test_a_change_is_found_in_either_way(watching, tmp_path, interval):
+def test_a_change_is_found_in_either_way(watching, tmp_path, interval, monkeypatch):
+    """A file that is written with its new folders may be told by the next look only."""
+    monkeypatch.setattr(folder_changes, "LOOKUP_SECONDS", 0.5)
     (tmp_path / "a.jsonl").write_text("x")
     changed = watching(tmp_path, interval=interval)
     (tmp_path / "a.jsonl").write_text("longer")

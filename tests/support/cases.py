@@ -1,8 +1,8 @@
 """Which cases of a parametrized test an ordinary run has: few of a slow one, far apart, and the same every time.
 
 A thorough run (`TEST_EXAMPLES=all`), a run of the sweeps and a run of tests that are named one by one have all cases.
-This holds for tests that create files; a test that only computes has all its cases, which together take as long as one
-that creates a store. `@pytest.mark.cases(NUMBER)` gives a test another number, or those tests of a module that create files;
+This holds for tests that create files: a table of two cases is whole, because they are often the two sides of one statement,
+and a longer one has one case. A test that only computes has all its cases, which together take as long as one that creates a store. `@pytest.mark.cases(NUMBER)` gives a test another number, or those tests of a module that create files;
 `@pytest.mark.every_case(REASON)` gives it all cases.
 """
 
@@ -14,7 +14,8 @@ from zlib import crc32
 
 from tests.support.examples import is_thorough
 
-WITH_FILES = 2
+WITH_FILES = 1
+WHOLE = 2  # cases of a table that is not shortened
 NOT_ORDINARY = ("sweep", "realagents")
 
 
@@ -52,7 +53,7 @@ def _find_limit(metafunc: Any, all_cases: int) -> int:
     for node, mark in definition.iter_markers_with_node("cases"):
         if creates_files or node is definition:
             return int(mark.args[0])
-    return WITH_FILES if creates_files else all_cases
+    return WITH_FILES if creates_files and all_cases > WHOLE else all_cases
 
 
 def choose(cases: Sequence[Mapping[str, int]], count: int, shift: int) -> list[int]:

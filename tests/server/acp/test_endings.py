@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from tests.support import acp_client
 from tests.support.acp_client import AcpError, Editor, prompt_params, proxy_command, stub_command
 
 
@@ -101,12 +102,26 @@ def test_an_editor_that_quits_lets_the_agent_end(desk):
     assert [(m.text, m.status) for m in desk.messages()] == [("wait", None), ("working", "interrupted")]
 
 
+GRACE = """
+from scopes.server.acp.agent_process import GRACE_SECONDS, AgentProcess
+assert AgentProcess.__init__.__defaults__ == (GRACE_SECONDS,)
+AgentProcess.__init__.__defaults__ = (0.5,)
+"""
+
+
+@pytest.fixture
+def short_grace(monkeypatch):
+    """Have an agent ended half a second after its input or output, instead of `GRACE_SECONDS`."""
+    monkeypatch.setattr(acp_client, "MAIN", GRACE + acp_client.MAIN)
+
+
+@pytest.mark.usefixtures("short_grace")
 def test_an_agent_that_ignores_the_end_of_its_input_is_stopped(desk):
     program = "import time; print('x', flush=True); time.sleep(600)"
     editor = desk.start(["-c", program])
     started = time.monotonic()
     assert editor.close() == 128 + signal.SIGTERM
-    assert time.monotonic() - started >= 5
+    assert time.monotonic() - started >= 0.5
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
@@ -137,6 +152,7 @@ def is_running(pid):
         return False
 
 
+@pytest.mark.usefixtures("short_grace")
 def test_an_agent_that_closes_its_output_only_is_ended(desk):
     editor = desk.start(["-c", "import os, time; os.close(1); time.sleep(600)"])
     assert editor.process.wait(timeout=20) == 128 + signal.SIGTERM
