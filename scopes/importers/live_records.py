@@ -49,15 +49,22 @@ class LiveBranch(NamedTuple):
 
 
 class _Turn(NamedTuple):
-    """A recorded prompt with what follows it; `words` is None if they were purged."""
+    """A recorded prompt with what follows it; `words` is None if they were purged.
+
+    purged: the ids of purged messages, which no longer say who wrote them
+    """
 
     words: str | None
     messages: list[tuple[Oid, Message]]
+    purged: set[MessageId]
 
     @property
     def recorded(self) -> list[tuple[Oid, Message]]:
         """Return the messages that were recorded live; others were imported, and are found by their ids."""
-        return [each for each in self.messages if ACP in each[1].extra or self.words is None]
+        return [each for each in self.messages if self.words is None or self._is_recorded(each[1])]
+
+    def _is_recorded(self, message: Message) -> bool:
+        return ACP in message.extra or message.id in self.purged
 
     @property
     def is_whole(self) -> bool:
@@ -183,9 +190,11 @@ def _split(messages: Iterable[tuple[Oid, Message]], purged: Purged) -> list[_Tur
     for oid, message in messages:
         if message.kind == "prompt" and message.author.kind == "human":
             words = None if purged.has_message(message.id) else _words_of(message.parts)
-            turns.append(_Turn(words, []))
+            turns.append(_Turn(words, [], set()))
         if turns:
             turns[-1].messages.append((oid, message))
+            if purged.has_message(message.id):
+                turns[-1].purged.add(message.id)
     return turns
 
 

@@ -256,8 +256,11 @@ def _add_draft(imported: ImportedSession, draft: Draft, identity: MessageId, com
 
 def _take_recorded(imported: ImportedSession, draft: Draft) -> None:
     """Take the message that a draft is already: several drafts may be one, such as a call and its result."""
+    identity, oid = imported.recorded[draft.key]
+    if imported.purged.has_message(identity):
+        imported.quotes.add_parts(draft.parts, imported.purged.parts_of(identity))
     imported.has_own = imported.has_own or draft.precision != COPIED
-    _note_draft(imported, draft, *imported.recorded[draft.key])
+    _note_draft(imported, draft, identity, oid)
 
 
 def _note_draft(imported: ImportedSession, draft: Draft, identity: MessageId, oid: Oid) -> None:
