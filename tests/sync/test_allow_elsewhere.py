@@ -1,14 +1,13 @@
-"""What a push has named can be allowed by its id, also where no scan looks: subjects, heads, states, clocks."""
+"""What a push has named can be allowed by its id, also where no scan looks: subjects, heads and states."""
 
 from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.tag import tag
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message, read_below, write_commit_over, write_message_blob
 from scopes.history.revisions import list_branch_tips
-from scopes.history.transaction import RefTransaction, Transaction
+from scopes.history.transaction import RefTransaction
 from scopes.secrets.allow import allow
 from scopes.secrets.list import explain
 from scopes.store.refs import branch_ref
@@ -35,18 +34,8 @@ def put_into_a_state(store):
         tx.commit("test", "a state")
 
 
-def put_into_a_clock(store):
-    """Add a tag and remove it: its clock has its name."""
-    tag(store, "conv-001", TOKEN, "main")
-    with exclusive_write(store):
-        tx = Transaction(store, "conv-001")
-        tx.set_tag(TOKEN, None)
-        tx.commit("tag", "remove the tag")
-
-
 PLACES = {
     "a state": put_into_a_state,
-    "a clock": put_into_a_clock,
     "a subject": lambda store: commit_with(store, "conv-001", "nothing here", f"use {TOKEN}"),
     "a subject that cuts it": lambda store: commit_with(store, "conv-001", "nothing here", f"{'w ' * 30}{TOKEN}"[:72]),
     "the author of a commit": lambda store: commit_with(store, "conv-001", "b", "b", author=TOKEN),
