@@ -14,7 +14,7 @@ from scopes.loading import load
 def reproject(
     context: usage.Context,
     conversations: Annotated[
-        list[str] | None, usage.Argument(metavar="[CONV]...", help="Only these conversations (default: all)")
+        list[str] | None, usage.Argument(metavar="[CONV]", help="Only these conversations (default: all)")
     ] = None,
     dry_run: Annotated[bool, usage.Option("--dry-run", help="Show what would change; write nothing")] = False,
 ) -> int:

@@ -21,7 +21,7 @@ def usage(
     context: parameters.Context,
     where: Annotated[
         list[str] | None,
-        parameters.Argument(metavar="[CONV]...", help="Only these conversations (default: all)"),
+        parameters.Argument(metavar="[CONV]", help="Only these conversations (default: all)"),
     ] = None,
     by: Annotated[
         str | None,

@@ -27,5 +27,5 @@ def render_reprojected(result: Reprojected, view: View) -> None:
         view.line("nothing changes: everything is read as it was")
     if view.terminal and result.unchanged and result.conversations:
         view.line(Span(f"{counted(result.unchanged, 'conversation')} stay as they are", "dim"))
-    if result.operation is not None:
+    if view.terminal and result.operation is not None:
         write_hint(view, "to bring the old history back: scopes undo")
