@@ -30,6 +30,6 @@ def render_checked_out(result: CheckedOut, view: View) -> None:
             if result.dry_run and result.state == "written"
             else _STATES.get(result.state, result.state)
         )
-        view.line(f"{result.file or result.session_id}: {state} ({size})")
+        view.sentence(f"{result.file or result.session_id}: {state} ({size})")
     if view.terminal:
         write_hint(view, f"what {result.agent} adds is imported as {result.conversation}/{result.new_branch}")
