@@ -102,7 +102,7 @@ def test_the_rows_of_a_command_are_its_own():
 
 def test_the_product_has_rows_for_its_commands():
     found = {r.name: r for r in read_rows(TABLE.commands["completion",])}
-    assert found["1"].choices == ["bash", "zsh", "fish"]
+    assert found["1"].choices == ["bash", "zsh", "fish", "fzf", "fzf-fish"]
     assert "scopes.durability" in [key for key, _ in read_keys()]
 
 

@@ -156,6 +156,7 @@ def test_notes_are_written_only_where_they_were_asked_for(store, tmp_path, words
 
 def test_a_table_goes_into_a_file_only(store, tmp_path):
     assert export(store, "conv-001", "--format", "parquet").returncode == 2
+    pytest.importorskip("pyarrow", reason="pyarrow is in the extra `parquet`")
     done = export(store, "conv-001", "--format", "parquet", "--output", str(tmp_path / "t.parquet"))
     assert (done.returncode, (tmp_path / "t.parquet").read_bytes()[:4]) == (0, b"PAR1")
 

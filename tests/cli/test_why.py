@@ -96,12 +96,12 @@ def test_candidates_are_rows_too(project, tmp_path):
     second = ClaudeSession(project, "second").prompt("please write a status module").write("lib.py", STATUS)
     import_paths(store, second.commit("Status module").save(tmp_path / "home"))
     shown = why(project, "lib.py:2", "-n", "3", "--format", "{level} {conversation} {turn}").stdout
-    assert shown == "certain conv-003 1\ncandidate conv-002 1\n"
+    assert shown == "certain conv-003 1\ncandidate conv-001 2\ncandidate conv-002 1\n"  # the first one in another file
     assert why(project, "lib.py:2", "-n", "3", "--fields", "level,conversation").stdout == (
-        "certain\tconv-003\ncandidate\tconv-002\n"
+        "certain\tconv-003\ncandidate\tconv-001\ncandidate\tconv-002\n"
     )
-    (candidate,) = json.loads(why(project, "lib.py:2", "-n", "3", "--json").stdout)["candidates"]
-    assert candidate["level"] == "candidate"
+    candidates = json.loads(why(project, "lib.py:2", "-n", "3", "--json").stdout)["candidates"]
+    assert [each["level"] for each in candidates] == ["candidate", "candidate"]
 
 
 def test_fields_of_answers_stay_in_their_list_with_json(project):

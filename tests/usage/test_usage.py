@@ -144,9 +144,9 @@ def test_an_answer_of_two_conversations_counts_for_the_first_one(week):
 def test_projects_are_those_of_the_directories_where_conversations_began(repository, tmp_path):
     directory = tmp_path / "shop"
     directory.mkdir()
-    for name, where in (("one", str(directory)), ("two", "/elsewhere/app")):
+    for day, (name, where) in enumerate((("one", str(directory)), ("two", "/elsewhere/app")), start=1):
         new(repository, conversation_id=name, directory=where)
-        answer(repository, name, "x", time=f"2026-01-0{len(where) % 8 + 1}T10:00:00.5Z")
+        answer(repository, name, "x", time=f"2026-01-0{day}T10:00:00.5Z")
     assert by_key(count(repository, "project"), "project") == {"shop": (1, 1100), "app": (1, 1100)}
     chosen = ChosenProject("shop", Project(os.path.realpath(directory)))
     assert by_key(count(repository, "project", projects=(chosen,)), "project") == {"shop": (1, 1100)}
