@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import WITH_FILES, choose
+from tests.support.cases import COMPUTED, WITH_FILES, choose
 from tests.support.fork_server import run_program
 from tests.support.store import ROOT
 
@@ -67,7 +67,7 @@ def collected(tmp_path, *words, tables=TABLES, **environment):
 
 def test_an_ordinary_run_makes_items_of_few_cases_and_of_no_sweep(tmp_path):
     few = {
-        "test_that_computes": 40,
+        "test_that_computes": COMPUTED,
         "test_that_writes": WITH_FILES,
         "test_with_a_number_of_its_own": 7,
         "test_that_needs_all": 40,
@@ -80,7 +80,7 @@ def test_an_ordinary_run_makes_items_of_few_cases_and_of_no_sweep(tmp_path):
 def test_a_number_for_a_module_is_that_of_its_tests_that_create_files(tmp_path):
     tables = f"{TABLES}\npytestmark = pytest.mark.cases(9)\n"
     few = {
-        "test_that_computes": 40,
+        "test_that_computes": COMPUTED,
         "test_that_writes": 9,
         "test_with_a_number_of_its_own": 7,
         "test_that_needs_all": 40,

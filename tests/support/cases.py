@@ -2,7 +2,8 @@
 
 A thorough run (`TEST_EXAMPLES=all`), a run of the sweeps and a run of tests that are named one by one have all cases.
 This holds for tests that create files: a table of two cases is whole, because they are often the two sides of one statement,
-and a longer one has one case. A test that only computes has all its cases, which together take as long as one that creates a store. `@pytest.mark.cases(NUMBER)` gives a test another number, or those tests of a module that create files;
+and a longer one has one case. A test that only computes has 32 of its cases, spread over the table.
+`@pytest.mark.cases(NUMBER)` gives a test another number, or those tests of a module that create files;
 `@pytest.mark.every_case(REASON)` gives it all cases.
 """
 
@@ -14,6 +15,7 @@ from zlib import crc32
 
 from tests.support.examples import is_thorough
 
+COMPUTED = 32
 WITH_FILES = 1
 WHOLE = 2  # cases of a table that is not shortened
 NOT_ORDINARY = ("sweep", "realagents")
@@ -53,7 +55,9 @@ def _find_limit(metafunc: Any, all_cases: int) -> int:
     for node, mark in definition.iter_markers_with_node("cases"):
         if creates_files or node is definition:
             return int(mark.args[0])
-    return WITH_FILES if creates_files and all_cases > WHOLE else all_cases
+    if creates_files:
+        return WITH_FILES if all_cases > WHOLE else all_cases
+    return COMPUTED
 
 
 def choose(cases: Sequence[Mapping[str, int]], count: int, shift: int) -> list[int]:
