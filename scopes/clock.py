@@ -27,6 +27,7 @@ _UNITS = {
     "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400,
     "w": 604800, "week": 604800, "mo": 2592000, "month": 2592000, "y": 31536000, "year": 31536000,
 }  # fmt: skip
+_SECONDS = tuple(f"{second:02d}Z" for second in range(60))
 _MAX_TIME_LENGTH = 64  # of times that are cached
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SPAN = re.compile(r"(?P<count>[0-9]{1,9}|an?|last|past)[\s.]*(?P<unit>[a-z]+?)s?(?:[\s.]+ago)?", re.IGNORECASE)
@@ -68,7 +69,8 @@ def format_seconds(seconds: int) -> str:
 
 def _format_valid(seconds: int) -> str:
     """Format whole seconds; days and minutes are cached, because a list formats very many times."""
-    return f"{_format_day(seconds // _DAY_SECONDS)}{_format_minute(seconds % _DAY_SECONDS // 60)}{seconds % 60:02d}Z"
+    minute = seconds // 60
+    return _format_day(minute // _DAY_MINUTES) + _format_minute(minute % _DAY_MINUTES) + _SECONDS[seconds % 60]
 
 
 def local_day(seconds: int, *, utc: bool = False) -> str:

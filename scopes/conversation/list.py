@@ -23,7 +23,6 @@ from scopes.history.first_prompts import WrittenPrompts
 from scopes.history.recorded_times import RecordedTimes
 from scopes.ids import ConversationId
 from scopes.index.conversation_table import (
-    BRIEF_LENGTH,
     CachedRow,
     ConversationRow,
     States,
@@ -38,6 +37,7 @@ from scopes.store.repository import Repository
 
 _MANY_ROWS: Final = 1000  # that many are read by several processes sooner, although it takes some time to start one
 _PARTS: Final = 64
+_ID: Final = ConversationRow._fields.index("id")
 _NOWHERE: Final = (None, None)
 _REBUILT: Final = "it was rebuilt; nothing was lost"
 
@@ -182,7 +182,11 @@ class _Readers:
             name = refs_of.conversation
             try:
                 if row is None or row.state != state:
-                    found.rows[name] = self._read(refs_of, brief.get(name), state)
+                    summary = brief.get(name)
+                    if summary is not None and (summary.title is not None or not self.finishes_all):  # nothing to add
+                        found.rows[name] = CachedRow(summary, state, False)
+                    else:
+                        found.rows[name] = self._read(refs_of, summary, state)
                 else:
                     found.rows[name] = self._finish_now(None, refs_of, row)
             except (Corrupt, NotFound) as error:
@@ -273,20 +277,15 @@ def _read_parts(
 
 
 def _pack(found: _Rows) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """Make plain values of the rows of a part; fields at the end that are None are left out of brief ones."""
-    rows = [
-        (tuple(row.summary if row.complete else row.summary[:BRIEF_LENGTH]), row.state, row.complete)
-        for row in found.rows.values()
-    ]
+    """Make plain values of the rows of a part."""
+    rows = [(tuple(summary), state, complete) for summary, state, complete in found.rows.values()]
     return rows, [(name, *note) for name, note in found.damaged.items()]
 
 
 def _unpack(packed: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]) -> _Rows:
-    make, unknown = ConversationRow._make, (None,) * len(ConversationRow._fields)
-    rows = [
-        CachedRow(make(summary + unknown[len(summary) :]), state, complete) for summary, state, complete in packed[0]
-    ]
-    return _Rows({row.summary.id: row for row in rows}, {name: Note(*note) for name, *note in packed[1]}, [])
+    make = tuple.__new__
+    rows = {row[_ID]: make(CachedRow, (make(ConversationRow, row), state, whole)) for row, state, whole in packed[0]}
+    return _Rows(rows, {name: Note(*note) for name, *note in packed[1]}, [])
 
 
 def _note_damage(name: ConversationId, error: ScopesError, summaries: _Rows) -> None:
@@ -322,7 +321,10 @@ def _add_moments(
     repository: Repository, refs_by_name: Mapping[ConversationId, ConversationRefs], summaries: _Rows
 ) -> None:
     """Add the exact time of the last activity to conversations that were active in the same second (S4-51)."""
-    counts = Counter(row.summary.last_activity for row in summaries.rows.values())
+    times = [row.summary.last_activity for row in summaries.rows.values()]
+    counts = Counter(times)
+    if len(counts) == len(times):
+        return
     for name, row in summaries.rows.items():
         summary = row.summary
         if summary.last_activity is not None and counts[summary.last_activity] > 1 and summary.moment is None:

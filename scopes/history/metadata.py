@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
@@ -18,7 +19,7 @@ from scopes.model import encoding
 from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_branch_entry, encode_branch_entry
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
-from scopes.store.objects import COMMIT, Identity, find_in_tree, format_commit, list_tree
+from scopes.store.objects import COMMIT, Identity, format_commit, id_finder, list_tree
 from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree, walk_blobs
 
@@ -157,8 +158,7 @@ def list_hidden(once: ReadOnce, trees: Iterable[bytes]) -> list[set[BranchName]]
 
     Raises as `read_metadata_at`. All objects of a kind are read one after the other, which takes less time.
     """
-    entries = [find_in_tree(tree, _BRANCHES.removesuffix("/")) for tree in trees]
-    directories = [None if entry is None or not entry.is_tree else entry.oid for entry in entries]
+    directories = list(map(_find_branches(), trees))
     found = iter(once.read_trees([oid for oid in directories if oid is not None]))
     files = [[] if oid is None else _list_files(once, oid, next(found)) for oid in directories]
     data = iter(once.read_blobs([oid for named in files for _, oid in named]))
@@ -170,6 +170,12 @@ def list_hidden(once: ReadOnce, trees: Iterable[bytes]) -> list[set[BranchName]]
         }
         for named in files
     ]
+
+
+@cache
+def _find_branches() -> Callable[[bytes], Oid | None]:
+    """Return the function that finds the directory of branch entries in a tree; only lists pay for making it."""
+    return id_finder(_BRANCHES.removesuffix("/"), is_tree=True)
 
 
 def _list_files(once: ReadOnce, oid: Oid, tree: bytes) -> list[tuple[str, Oid]]:

@@ -33,8 +33,8 @@ _RAW_OID_LENGTH = 20
 _SMALL_TREE_BYTES = 400  # about ten entries: looking at one after the other is faster than finding all at once
 
 _USUAL_TIP = re.compile(  # the beginning of a commit as git and scopes write it
-    rb"tree (?P<tree>[0-9a-f]{40})\n(?:parent [0-9a-f]{40}\n)*"
-    rb"author [^\n<>]*<(?P<email>[^\n<>]*)> (?P<seconds>[0-9]{1,18}) [^\n]*\n"
+    rb"tree (?P<tree>[0-9a-f]{40})\n(?:parent [0-9a-f]{40}\n)*+"
+    rb"author [^\n<>]*+<(?P<email>[^\n<>]*+)> (?P<seconds>[0-9]{1,18}+) [^\n]*+\n"
 )
 _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]+")
 _TREE_LINE = re.compile(rb"([^ ]*) ([^\0]*)\0(.{20})", re.DOTALL)
