@@ -165,7 +165,7 @@ class Gate:
         Raises:
             SecretsFound: they have a secret, and it is refused.
         """
-        if self._may_change(data):
+        if self.may_change(data):
             text = data.decode("utf-8", "surrogateescape")
             cleared = self.clear_text(text, place)
             data = data if cleared == text else cleared.encode("utf-8", "surrogateescape")
@@ -177,7 +177,7 @@ class Gate:
         Raises:
             SecretsFound: it has a secret, and it is refused.
         """
-        if not self._may_change(data):
+        if not self.may_change(data):
             return data
         document = _parse(data)
         cleared = self.clear_document(document, place)
@@ -244,7 +244,7 @@ class Gate:
                 self._redacted.add(secret or shown)
         return "".join([*pieces, text[position:]])
 
-    def _may_change(self, data: bytes) -> bool:
+    def may_change(self, data: bytes) -> bool:
         """Return False if `clear` would return these bytes as they are; that is told in a fraction of the time."""
         if self.mode == "allow":
             return False
