@@ -14,6 +14,7 @@ from scopes.clock import parse_time
 from scopes.code_links.commit_calls import CommitCall, may_commit, read_commit_call
 from scopes.code_links.edits import AddedLines, list_added
 from scopes.code_links.known_texts import KnownTexts
+from scopes.code_links.turns import begins_turn
 from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_body_bytes
 from scopes.history.sub_agents import is_spawned, spawner_of
 from scopes.history.tool_calls import calls_by_id, results_by_id
@@ -27,7 +28,6 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 
 SHORT_PROMPT: Final = 25  # characters; a shorter prompt agrees to something, or says "go on"
-_SLASH_COMMAND: Final = ("<command-name>", "<command-message>")
 _CALL: Final = b'"tool_call"'
 _RESULT: Final = b'"tool_result"'
 # One of these is in every message with a call that edits files or makes a commit: most others need not be parsed.
@@ -105,13 +105,6 @@ class _Position:
     turn: int
     answer: Oid | None = None
     long_prompt: Oid | None = None
-
-
-def begins_turn(head: MessageHeader) -> bool:
-    """Return True for a prompt of a person, and for a slash command."""
-    if head.author_kind == "human":
-        return head.kind in {"prompt", "plain"}
-    return head.kind == "meta" and head.subject.startswith(_SLASH_COMMAND)
 
 
 def read_conversation_edits(repository: Repository, oldest_first: Iterable[Commit]) -> ConversationEdits:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.code_links.conversation_edits import begins_turn, read_conversation_edits
+from scopes.code_links.conversation_edits import read_conversation_edits
+from scopes.code_links.turns import begins_turn, list_turn_messages
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.history.messages import header_of
+from scopes.conversation.new import new
+from scopes.history.messages import header_of, plain_message
 from scopes.history.revisions import list_branch_tips
+from scopes.model.message import Author
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import read_commit
 from tests.support.history import history, say
@@ -172,3 +176,18 @@ def test_only_prompts_of_people_and_slash_commands_begin_a_turn(world, repositor
         header_of(commit) for commit in walk_oldest_first(repository, list_branch_tips(repository, "conv-001").values())
     ]
     assert [head.subject[:14] for head in heads if begins_turn(head)] == ["<command-name>", LONG[:14]]
+
+
+def test_turns_are_counted_as_those_of_messages_are(repository):
+    """A person who records by hand may write a slash command, too."""
+    user, agent = Author("alice", "human"), Author("claude", "agent")
+    new(repository)
+    for author, kind, text in (
+        (user, "prompt", LONG), (agent, "answer", "ok"), (user, "meta", "<command-name>/review</command-name>"),
+        (user, "meta", "<local-command-stdout>"), (agent, "answer", "fine"), (user, "plain", "go on"),
+    ):  # fmt: skip
+        append(repository, "conv-001", plain_message(author, text, kind=kind))
+    tips = list_branch_tips(repository, "conv-001").values()
+    begun = {each.number: each.begin for each in list_turn_messages(repository, tips)}
+    assert {turn.number: turn.prompt for turn in read(repository).turns[1:]} == begun
+    assert [*begun] == [1, 2, 3]
