@@ -191,3 +191,13 @@ def test_turns_are_counted_as_those_of_messages_are(repository):
     begun = {each.number: each.begin for each in list_turn_messages(repository, tips)}
     assert {turn.number: turn.prompt for turn in read(repository).turns[1:]} == begun
     assert [*begun] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("exit_code", "lines"), [(0, ["value = f(2) + 1"]), (1, ["f(2)"])])
+def test_a_file_has_its_text_under_a_new_name_if_the_move_succeeded(repository, exit_code, lines):
+    history(repository, "main: a")
+    call_tool(repository, "conv-001/main", "Write", {"file_path": "/p/a.py", "content": "value = f(1) + 1\n"})
+    call_tool(repository, "conv-001/main", "Bash", {"command": "mv a.py b.py"}, exit_code=exit_code)
+    replaced = {"file_path": "/p/b.py", "old_string": "f(1)", "new_string": "f(2)"}
+    call_tool(repository, "conv-001/main", "Edit", replaced)
+    assert edits_of(repository)[-1] == (0, "b.py", lines)
