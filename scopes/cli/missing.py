@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from scopes.cli.connection import connect
 from scopes.cli.invocation import Invocation
 from scopes.errors import NotFound
+from scopes.history.name_syntax import may_be_root
 from scopes.ids import ConversationId
+from scopes.loading import load
 from scopes.result import Note
 from scopes.store.repository import Repository
-from scopes.sync.remote_conversations import SHORT_ROOT, FoundElsewhere, fetch_found, find_by_root
-from scopes.sync.remotes import remote_option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from scopes.sync.find_by_root import FoundElsewhere
 
 
 def find_missing(invocation: Invocation, repository: Repository, text: str) -> ConversationId | None:
@@ -20,14 +23,20 @@ def find_missing(invocation: Invocation, repository: Repository, text: str) -> C
         NotFound: it is on a remote, and the command does not only read.
         As `fetch_found`.
     """
-    found = find_by_root(repository, text, invocation.index_directory)
-    if not isinstance(found, FoundElsewhere):
+    if not may_be_root(text):
+        return None
+    found: ConversationId | FoundElsewhere | None = load("scopes.sync.find_by_root:find_by_root")(
+        repository, text, invocation.index_directory
+    )
+    if found is None or isinstance(found, str):
         return found
-    short = found.listed.name.root[:SHORT_ROOT]
+    short = found.short_root
     if invocation.writes:
-        hint = f"get it: scopes fetch {short}{remote_option(repository, found.remote.name)}"
+        option = load("scopes.sync.remotes:remote_option")(repository, found.remote.name)
+        hint = f"get it: scopes fetch {short}{option}"
         raise NotFound(f"{short} is on {found.remote.name}, and not here", hint=hint)
-    with connect(invocation) as connection:
-        conversation = fetch_found(repository, found, connection)
+    with load("scopes.cli.connection:connect")(invocation) as connection:
+        fetch = load("scopes.sync.remote_conversations:fetch_found")
+        conversation: ConversationId = fetch(repository, found, connection)
     invocation.output().note(Note(f"{short} was fetched from {found.remote.name}: {conversation}"))
     return conversation

@@ -36,7 +36,7 @@ def match_commit(
 
     links: those of the commit
     """
-    context = context_of(commit, links)
+    context = context_of(commit, links, index.top)
     for path, lines in lines_by_path(commit).items():
         added = {line.number: line.text for line in lines}
         values = (value for text in added.values() for value in (hash_line(text), hash_short(text)))

@@ -14,9 +14,11 @@ from scopes.clock import parse_time
 from scopes.code_links.commit_calls import CommitCall, may_commit, read_commit_call
 from scopes.code_links.edits import AddedLines, list_added
 from scopes.code_links.known_texts import KnownTexts
+from scopes.code_links.moved_texts import MARK, list_moves
+from scopes.code_links.turns import begins_turn
 from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_body_bytes
 from scopes.history.sub_agents import is_spawned, spawner_of
-from scopes.history.tool_calls import calls_by_id, results_by_id
+from scopes.history.tool_calls import calls_by_id, is_failed, results_by_id
 from scopes.ids import MessageId, Oid
 from scopes.model.agent_tools import FILE_TOOLS
 from scopes.model.codec import decode
@@ -27,13 +29,13 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 
 SHORT_PROMPT: Final = 25  # characters; a shorter prompt agrees to something, or says "go on"
-_SLASH_COMMAND: Final = ("<command-name>", "<command-message>")
 _CALL: Final = b'"tool_call"'
 _RESULT: Final = b'"tool_result"'
 # One of these is in every message with a call that edits files or makes a commit: most others need not be parsed.
 _MARKS: Final = (
     b"*** Begin Patch",
     b"commit",
+    MARK,
     *(f'"{name}"'.encode() for name, operation in FILE_TOOLS.items() if operation != "read"),
 )
 _SECOND: Final = 1_000_000_000
@@ -105,13 +107,6 @@ class _Position:
     turn: int
     answer: Oid | None = None
     long_prompt: Oid | None = None
-
-
-def begins_turn(head: MessageHeader) -> bool:
-    """Return True for a prompt of a person, and for a slash command."""
-    if head.author_kind == "human":
-        return head.kind in {"prompt", "plain"}
-    return head.kind == "meta" and head.subject.startswith(_SLASH_COMMAND)
 
 
 def read_conversation_edits(repository: Repository, oldest_first: Iterable[Commit]) -> ConversationEdits:
@@ -218,16 +213,18 @@ class _Reader:
         commit_call = read_commit_call(part, result, began, answer.time)
         if commit_call is not None:
             self._found.commit_calls.append(FoundCommitCall(head.id, head.oid, turn, call_id, commit_call))
+        for move in () if is_failed(result) else list_moves(part):
+            self._texts.move(move)
         for added in list_added(part, result, self._texts):
             time = _seconds(answer.time or began, head.time)
             self._found.edits.append(FoundEdit(head.id, head.oid, turn, call_id, tool_name(part), time, added))
 
 
 def _is_wanted(part: Part) -> bool:
-    """Return True for a call that may make a commit or edit a file, also one that says only in its result which."""
+    """Return True for a call that may make a commit, rename or edit a file, also one whose result alone says which."""
     edits = edits_of_call(part, {})
     is_edit = any(edit.op != "read" for edit in edits) if edits else FILE_TOOLS.get(tool_name(part)) == "edit"
-    return is_edit or may_commit(part)
+    return is_edit or may_commit(part) or bool(list_moves(part))
 
 
 def _seconds(time: str | None, default: int) -> float:

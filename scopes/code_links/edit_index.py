@@ -120,6 +120,7 @@ class EditIndex:
         self.begin = begin
         self._connection = connection
         self.is_foreign: Callable[[str], bool] = lambda _path: False  # files that are in another repository
+        self.top: str | None = None  # the working tree of the project, of which lines are asked for
         self._edits: dict[int, IndexedEdit] = {}
         self._turns: dict[int, IndexedTurn] = {}
         self._calls: dict[ConversationId, list[IndexedCall]] = {}

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from scopes.code_links.moved_texts import names_after
 from scopes.model.file_edits import FileEdit, Replacement, apply_edit
+from scopes.model.shell_commands import Removal
 
 MAX_FILES: Final = 500  # of one conversation; the first known is forgotten first
 MAX_TEXT: Final = 1 << 20  # characters of a file
@@ -38,6 +40,12 @@ class KnownTexts:
             yield Replacement(f"{before}{each.old}{after}", f"{before}{each.new}{after}")
             text = text[:position] + each.new + text[end:]
 
+    def move(self, move: Removal) -> None:
+        """Give the files that a command moved their new names; the old ones stay: which of two it was is not sure."""
+        for path, text in [*self._texts.items()]:
+            for name in names_after(path, move):
+                self._keep(name, text)
+
     def take(self, edit: FileEdit) -> None:
         """Take an edit that was made, in the order in which they were made; one with hunks needs no text."""
         if edit.source is not None:
@@ -46,6 +54,10 @@ class KnownTexts:
         text = None if edit.hunks or edit.op == "delete" else apply_edit(edit, known)
         if text is None or len(text) > MAX_TEXT:
             return
-        self._texts[edit.path] = text
+        self._keep(edit.path, text)
+
+    def _keep(self, path: str, text: str) -> None:
+        self._texts.pop(path, None)
+        self._texts[path] = text
         if len(self._texts) > MAX_FILES:
             del self._texts[next(iter(self._texts))]

@@ -102,6 +102,7 @@ class CommitContext(NamedTuple):
     makers: all that surely or likely made it, by a record or a call: who amended a commit is linked to it, too
     renamed: the base names of its files by their paths, if it renamed them: also those that they had before
     moved: the base names under which other edits wrote the lines of a new file (`moved_files`)
+    top: the working tree of the project, if that is known
     """
 
     author_time: float
@@ -116,6 +117,7 @@ class CommitContext(NamedTuple):
     makers: frozenset[ConversationId] = frozenset()
     renamed: Mapping[str, tuple[str, ...]] = NO_NAMES
     moved: Mapping[str, frozenset[str]] = NO_MOVED
+    top: str | None = None
 
     def names_of(self, path: str) -> tuple[str, ...]:
         """Return the base names under which edits of a file count."""
@@ -125,6 +127,16 @@ class CommitContext(NamedTuple):
     def times(self) -> EditTimes:
         """Until when edits count."""
         return EditTimes(self.author_time, self.recorded)
+
+    def is_of(self, path: str, match: EditMatch) -> bool:
+        """Return True if an edit may be one of this file of the project, and not of another one of the same name.
+
+        The agent may have been in another clone, or in a directory of the project.
+        """
+        edited = match.edit.path.replace("\\", "/")
+        if self.top is not None and edited.startswith(f"{self.top}/"):
+            return edited == f"{self.top}/{path}"
+        return f"/{edited}".endswith(f"/{path}") or f"/{path}".endswith(f"/{edited}")
 
     def agrees(self, match: EditMatch) -> bool:
         """Return True if nothing contradicts an edit: it is of a linked conversation; if there is none, recent."""
@@ -146,8 +158,8 @@ class CommitContext(NamedTuple):
         return self.author_time - match.edit.time <= OTHER_SECONDS
 
 
-def context_of(commit: ProjectCommit, links: Sequence[CodeLink]) -> CommitContext:
-    """Return what the links of a commit say about it."""
+def context_of(commit: ProjectCommit, links: Sequence[CodeLink], top: str | None = None) -> CommitContext:
+    """Return what the links of a commit say about it; `top` is the working tree of the project."""
     main = main_link(links)
     contributors = frozenset(link.conversation for link in links if (link.evidence[0].share or 0.0) >= LIKELY_SHARE)
     linked = None if main is None else main.conversation
@@ -162,6 +174,7 @@ def context_of(commit: ProjectCommit, links: Sequence[CodeLink]) -> CommitContex
         commit.author_time, linked, contributors, rewritten=rewritten, writers=writers, likely_writers=likely_writers,
         is_made=is_made, recorded=times_of(commit.author_time, links).recorded, makers=makers,
         renamed={path: commit.names_of(path) for path in commit.renamed}, moved=commit.moved,
+        top=top,
     )  # fmt: skip
 
 
@@ -198,7 +211,7 @@ def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitC
         level = judge(pool, commit)
         if level in ANSWERED:
             level = "likely" if level == "certain" and pool is not earlier else level
-            return LineMatch(level, _choose(level, pool, commit)[:MAX_CANDIDATES])
+            return LineMatch(level, _choose(level, pool, commit, path)[:MAX_CANDIDATES])
     if commit.rewritten is not None and commit.linked is not None:
         amended = _find_amended(index, path, hashes, commit)
         if amended:
@@ -208,7 +221,7 @@ def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitC
     if found is not None:
         return found
     level = judge(matches, commit)
-    return LineMatch(level, _choose(level, matches, commit)[:MAX_CANDIDATES])
+    return LineMatch(level, _choose(level, matches, commit, path)[:MAX_CANDIDATES])
 
 
 def _find_moved(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> LineMatch | None:
@@ -217,7 +230,7 @@ def _find_moved(index: EditSource, path: str, hashes: LineHashes, commit: Commit
     matches = find_matches(index, names, hashes, commit.times) if names else ()
     earlier = [match for match in matches if commit.times.is_before(match.edit)]
     level = judge(earlier, commit)
-    return LineMatch("likely", _choose(level, earlier, commit)[:MAX_CANDIDATES]) if level in ANSWERED else None
+    return LineMatch("likely", _choose(level, earlier, commit, path)[:MAX_CANDIDATES]) if level in ANSWERED else None
 
 
 def _find_around(matches: Sequence[EditMatch], hashes: LineHashes, commit: CommitContext) -> LineMatch | None:
@@ -332,9 +345,14 @@ def _select(level: WhyLevel, matches: Sequence[EditMatch], commit: CommitContext
     return [each for each in matches if each.has_half and each.shared and commit.agrees(each)]
 
 
-def _choose(level: WhyLevel, matches: Sequence[EditMatch], commit: CommitContext) -> tuple[EditMatch, ...]:
-    """Return the matches that the level is about, the best first, or else the last edit before the commit first."""
+def _choose(level: WhyLevel, matches: Sequence[EditMatch], commit: CommitContext, path: str) -> tuple[EditMatch, ...]:
+    """Return the matches that the level is about, the best first, or else the last edit before the commit first.
+
+    Of equally good ones those of the file itself are first, since many files have the same name.
+    """
     if level in {"unsure", "commit-only"}:
-        return tuple(sorted(matches, key=lambda match: (not match.has_line, -match.shared)))
+        return tuple(
+            sorted(matches, key=lambda match: (not match.has_line, not commit.is_of(path, match), -match.shared))
+        )
     selected = _select(level, matches, commit)
-    return tuple(sorted(selected, key=lambda match: not match.has_half))
+    return tuple(sorted(selected, key=lambda match: (not match.has_half, not commit.is_of(path, match))))

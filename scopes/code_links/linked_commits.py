@@ -91,7 +91,7 @@ def open_linker(
     """
     project = find_project_repository(directory)
     with open_project_git(project) as git, open_edit_index(index_directory, repository, on_progress) as index:
-        index.is_foreign = EditPlaces(git).is_foreign
+        index.is_foreign, index.top = EditPlaces(git).is_foreign, git.repository.top
         recorded = RecordedCommits(repository, find_worktree(directory))
         yield CommitLinker(git, index, KnownLinks(repository, git, recorded))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final, NamedTuple
 
-from scopes.code_links.conversation_edits import begins_turn
+from scopes.code_links.turns import begins_turn
 from scopes.history.messages import MessageHeader, header_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.model.file_edits import command_of, directories_of_command

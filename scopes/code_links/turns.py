@@ -26,7 +26,7 @@ class TurnMessage(NamedTuple):
 
 
 def begins_turn(head: MessageHeader) -> bool:
-    """Return True if a turn begins with a message."""
+    """Return True for a prompt of a person, and for a slash command, whoever is its author."""
     if head.kind == "meta":
         return head.subject.startswith(_SLASH_COMMAND)
     return head.kind in {"prompt", "plain"} and head.author_kind == "human"

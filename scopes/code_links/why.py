@@ -91,7 +91,7 @@ def why(
         with open_edit_index(index_directory, repository, on_progress) as index:
             if index.conversations == 0:
                 raise NotFound("the store has no conversation", hint=_IMPORT)
-            index.is_foreign = EditPlaces(git).is_foreign
+            index.is_foreign, index.top = EditPlaces(git).is_foreign, git.repository.top
             known = KnownLinks(repository, git, RecordedCommits(repository, find_worktree(request.cwd)))
             explainer = _Explainer(git, file, source, index, known)
             lines = explainer.explain(numbers)
@@ -248,7 +248,9 @@ class _Explainer:
     def _explain_uncommitted(self, number: int, own: Mapping[int, str]) -> FoundLines:
         """Find the edits of a line since the last commit."""
         now = now_nanoseconds() / 1e9
-        context = CommitContext(now, since=self.source.committed_at, moved=self._find_moved(now, own))
+        context = CommitContext(
+            now, since=self.source.committed_at, moved=self._find_moved(now, own), top=self.index.top
+        )
         match = match_line(self.index, self.file.path, hash_neighbours(own, number), context)
         return FoundLines(number, number, match, author_time=now)
 
@@ -281,7 +283,7 @@ class _Explainer:
     def _link(self, commit: ProjectCommit) -> tuple[tuple[CodeLink, ...], CommitContext]:
         if commit.id not in self._contexts:
             links = link_commits(self.index, self.git, self.known, [commit])[commit.id]
-            self._contexts[commit.id] = links, context_of(commit, links)
+            self._contexts[commit.id] = links, context_of(commit, links, self.index.top)
         return self._contexts[commit.id]
 
     def _lines_of(self, commit: ProjectCommit, path: str) -> Mapping[int, str]:

@@ -196,4 +196,7 @@ def _other_turns(answer: WhyAnswer, rest: Sequence[WhyAnswer]) -> tuple[int, ...
 
 def _once(answers: Sequence[WhyAnswer]) -> list[WhyAnswer]:
     """Return answers without those whose turn was named before."""
-    return list({(each.conversation, each.turn): each for each in reversed(answers)}.values())[::-1]
+    found: dict[tuple[ConversationId, int], WhyAnswer] = {}
+    for each in answers:
+        found.setdefault((each.conversation, each.turn), each)
+    return list(found.values())

@@ -56,6 +56,11 @@ def could_be_id(text: str) -> bool:
     return len(text) >= MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
 
 
+def may_be_root(text: str) -> bool:
+    """Return True if a text may be the beginning of the id of a root commit, or the whole id."""
+    return 7 <= len(text) <= 40 and not text.strip("0123456789abcdef")
+
+
 def may_name_message(text: str) -> bool:
     """Return True if a text may name a message without `CONV/` before it: by its id, or by steps or a time."""
     return could_be_id(text) or text.startswith(LATEST) or split_steps(text)[1] > 0 or split_time(text)[1] is not None

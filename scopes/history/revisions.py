@@ -61,8 +61,7 @@ class Revision(NamedTuple):
 
 def conversation_ids(repository: Repository) -> list[ConversationId]:
     """Return the ids of all conversations, sorted."""
-    pairs = (refs.split_branch_ref(ref) for ref in repository.list_refs(refs.HEADS))
-    return sorted({pair[0] for pair in pairs if pair is not None})
+    return sorted(refs.conversations_in(repository.list_refs(refs.HEADS)))
 
 
 def list_branch_tips(repository: Repository, conversation: ConversationId) -> dict[BranchName, Oid]:
@@ -378,6 +377,8 @@ def _find_latest_with_branch(
         return None
     if repository.find_ref(f"{refs.HEADS}{head}/{MAIN}") is not None:
         return None
+    if not any(ref.endswith(f"/{name}") for ref in repository.list_refs(refs.HEADS)):
+        return None  # which conversation is the latest one may depend on where each of them began
     try:
         latest = find_latest()
     except NotFound:

@@ -62,22 +62,9 @@ class ConversationRoots(NamedTuple):
 
 def list_conversation_roots(repository: Repository, index_directory: str | None) -> ConversationRoots:
     """Return what all conversations of a store are found by; metadata are read if the index does not have it."""
-    metadata = {ref[len(META) :]: Oid(oid) for ref, oid in repository.list_refs(META).items()}
-    conversations = conversation_ids(repository)
-    known = load("scopes.index.session_cache:find_or_compute")(
-        index_directory,
-        repository.path,
-        "conversation",
-        [metadata[each] for each in conversations if each in metadata],
-        lambda oid: _encode(repository, read_metadata_at(repository, oid).branches),
-    )
     found = ConversationRoots({}, {}, set())
-    for conversation in conversations:
-        if conversation in metadata:
-            data: bytes = known[metadata[conversation]]
-        else:  # it has no metadata, or they are damaged, which is reported here
-            data = _encode(repository, read_metadata(repository, conversation).branches)
-        root, sessions = Oid(data[:_OID_LENGTH].decode("ascii").strip()), data[_OID_LENGTH:]
+    for conversation, data in _walk_encoded(repository, index_directory):
+        root, sessions = _root_of(data), data[_OID_LENGTH:]
         if root:
             found.by_root.setdefault(root, conversation)
         if sessions:
@@ -87,9 +74,46 @@ def list_conversation_roots(repository: Repository, index_directory: str | None)
     return found
 
 
+def list_known_roots(
+    repository: Repository, index_directory: str | None, prefix: str
+) -> tuple[dict[Oid, ConversationId], list[ConversationId]]:
+    """Return the conversations by the roots that begin with a prefix, and those whose root is not in their metadata."""
+    by_root: dict[Oid, ConversationId] = {}
+    unknown: list[ConversationId] = []
+    begin = prefix.encode()
+    for conversation, data in _walk_encoded(repository, index_directory):
+        if data.startswith(b" "):
+            unknown.append(conversation)
+        elif data.startswith(begin):
+            by_root.setdefault(_root_of(data), conversation)
+    return by_root, unknown
+
+
 def find_root_of(repository: Repository, conversation: ConversationId) -> Oid | None:
     """Return the root commit of a conversation, as its metadata names it."""
     return _root_in(repository, read_metadata(repository, conversation).branches)
+
+
+def _walk_encoded(repository: Repository, index_directory: str | None) -> Iterator[tuple[ConversationId, bytes]]:
+    """Yield all conversations, sorted, with what `_encode` returns of them."""
+    metadata = {ref[len(META) :]: Oid(oid) for ref, oid in repository.list_refs(META).items()}
+    conversations = conversation_ids(repository)
+    known: dict[Oid, bytes] = load("scopes.index.session_cache:find_or_compute")(
+        index_directory,
+        repository.path,
+        "conversation",
+        [metadata[each] for each in conversations if each in metadata],
+        lambda oid: _encode(repository, read_metadata_at(repository, oid).branches),
+    )
+    for conversation in conversations:
+        if conversation in metadata:
+            yield conversation, known[metadata[conversation]]
+        else:  # it has no metadata, or they are damaged, which is reported here
+            yield conversation, _encode(repository, read_metadata(repository, conversation).branches)
+
+
+def _root_of(encoded: bytes) -> Oid:
+    return Oid(encoded[:_OID_LENGTH].decode("ascii").strip())
 
 
 def _encode(repository: Repository, branches: Mapping[BranchName, BranchEntry]) -> bytes:

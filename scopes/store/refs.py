@@ -82,6 +82,11 @@ def split_branch_ref(ref: str) -> tuple[ConversationId, BranchName] | None:
     return (ConversationId(conversation), BranchName(branch)) if slash else None
 
 
+def conversations_in(names: Iterable[str]) -> set[ConversationId]:
+    """Return the conversations that branch refs belong to; thousands of names are read at once."""
+    return {ConversationId(parts[2]) for parts in (name.split("/", 3) for name in names) if len(parts) > 3}
+
+
 def conversation_of(ref: str) -> ConversationId | None:
     """Return the conversation that a ref belongs to; None for a ref of the whole store."""
     for prefix in (HEADS, META, ACTIVE, TRASH):

@@ -15,7 +15,7 @@ from scopes.history.revisions import (
     resolve_conversation,
 )
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.importers.conversation_roots import list_conversation_roots
+from scopes.importers.conversation_roots import list_known_roots
 from scopes.lazy_patterns import compile_lazily
 from scopes.store import refs
 from scopes.store.chosen_projects import ChosenProject
@@ -71,15 +71,13 @@ def make_selection(
     return Selection(tuple(names), everything, project, moment, year)
 
 
-def list_roots(repository: Repository) -> dict[Oid, ConversationId]:
-    """Return all conversations of the store by their root commits; one whose root is damaged is left out."""
-    found = list_conversation_roots(repository, repository.index_directory).by_root
-    known = {*found.values()}
-    for conversation in conversation_ids(repository):
-        if conversation not in known:  # it has no metadata about main
-            root = find_root_commit(repository, conversation)
-            if root is not None:
-                found.setdefault(root, conversation)
+def list_roots(repository: Repository, prefix: str = "") -> dict[Oid, ConversationId]:
+    """Return all conversations by their root commits that begin with a prefix; one with a damaged root is left out."""
+    found, unknown = list_known_roots(repository, repository.index_directory, prefix)
+    for conversation in unknown:  # it has no metadata about main
+        root = find_root_commit(repository, conversation)
+        if root is not None and root.startswith(prefix):
+            found.setdefault(root, conversation)
     return found
 
 

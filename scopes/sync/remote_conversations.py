@@ -11,22 +11,20 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from scopes.clock import format_seconds
-from scopes.errors import Ambiguous, Inaccessible, NotFound
+from scopes.errors import Inaccessible, NotFound
 from scopes.ids import ConversationId, Oid
-from scopes.lazy_patterns import compile_lazily
 from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.fetch import receive
+from scopes.sync.find_by_root import FoundElsewhere
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.manifest_list import ListedConversation, read_manifest_list
 from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote, list_remotes
 from scopes.sync.seen_conversations import add_seen
 
-SHORT_ROOT: Final = 12
 _MAX_TITLE: Final = 300  # characters that are shown
-_PREFIX = compile_lazily(r"[0-9a-f]{7,40}")
 
 
 class RemoteConversation(NamedTuple):
@@ -143,35 +141,6 @@ def _make_list(
     return RemoteConversationList(conversations=tuple(shown), seen=seen, more=len(rows) - len(shown), words=words)
 
 
-class FoundElsewhere(NamedTuple):
-    """A conversation that a remote has and this store has not."""
-
-    remote: Remote
-    listed: ListedConversation
-
-
-def find_by_root(repository: Repository, text: str, directory: str) -> ConversationId | FoundElsewhere | None:
-    """Find a conversation by the beginning of the id of its root commit: one of this store, or of a remote's list.
-
-    Raises:
-        Ambiguous: there are several.
-    """
-    if not _PREFIX.fullmatch(text):
-        return None
-    here = {root: name for root, name in list_roots(repository).items() if root.startswith(text)}
-    there: dict[Oid, FoundElsewhere] = {}
-    for remote in list_remotes(repository):
-        listed = read_manifest_list(directory, remote)
-        for root, each in {} if listed is None else listed.conversations.items():
-            if root.startswith(text) and root not in here:
-                there.setdefault(root, FoundElsewhere(remote, each))
-    if len(here) + len(there) > 1:
-        raise Ambiguous(f"{len(here) + len(there)} conversations begin with {text}", hint="give more digits")
-    for found in there.values():
-        return found
-    return next(iter(here.values()), None)
-
-
 def fetch_found(repository: Repository, found: FoundElsewhere, connection: Connection) -> ConversationId:
     """Fetch one conversation, and return its id here.
 
@@ -181,7 +150,7 @@ def fetch_found(repository: Repository, found: FoundElsewhere, connection: Conne
         Corrupt: it is not acceptable.
     """
     name, remote = found.listed.name, found.remote
-    short = name.root[:SHORT_ROOT]
+    short = found.short_root
     with quarantine_of(repository) as quarantine:
         try:
             done = receive(repository, remote, quarantine, [refspec_of(name)], connection)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.code_links.conversation_edits import begins_turn, read_conversation_edits
+from scopes.code_links.conversation_edits import read_conversation_edits
+from scopes.code_links.turns import begins_turn, list_turn_messages
+from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.history.messages import header_of
+from scopes.conversation.new import new
+from scopes.history.messages import header_of, plain_message
 from scopes.history.revisions import list_branch_tips
+from scopes.model.message import Author
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import read_commit
 from tests.support.history import history, say
@@ -172,3 +176,28 @@ def test_only_prompts_of_people_and_slash_commands_begin_a_turn(world, repositor
         header_of(commit) for commit in walk_oldest_first(repository, list_branch_tips(repository, "conv-001").values())
     ]
     assert [head.subject[:14] for head in heads if begins_turn(head)] == ["<command-name>", LONG[:14]]
+
+
+def test_turns_are_counted_as_those_of_messages_are(repository):
+    """A person who records by hand may write a slash command, too."""
+    user, agent = Author("alice", "human"), Author("claude", "agent")
+    new(repository)
+    for author, kind, text in (
+        (user, "prompt", LONG), (agent, "answer", "ok"), (user, "meta", "<command-name>/review</command-name>"),
+        (user, "meta", "<local-command-stdout>"), (agent, "answer", "fine"), (user, "plain", "go on"),
+    ):  # fmt: skip
+        append(repository, "conv-001", plain_message(author, text, kind=kind))
+    tips = list_branch_tips(repository, "conv-001").values()
+    begun = {each.number: each.begin for each in list_turn_messages(repository, tips)}
+    assert {turn.number: turn.prompt for turn in read(repository).turns[1:]} == begun
+    assert [*begun] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("exit_code", "lines"), [(0, ["value = f(2) + 1"]), (1, ["f(2)"])])
+def test_a_file_has_its_text_under_a_new_name_if_the_move_succeeded(repository, exit_code, lines):
+    history(repository, "main: a")
+    call_tool(repository, "conv-001/main", "Write", {"file_path": "/p/a.py", "content": "value = f(1) + 1\n"})
+    call_tool(repository, "conv-001/main", "Bash", {"command": "mv a.py b.py"}, exit_code=exit_code)
+    replaced = {"file_path": "/p/b.py", "old_string": "f(1)", "new_string": "f(2)"}
+    call_tool(repository, "conv-001/main", "Edit", replaced)
+    assert edits_of(repository)[-1] == (0, "b.py", lines)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from scopes.code_links.edits import list_added
 from scopes.code_links.known_texts import MAX_FILES, MAX_TEXT, KnownTexts
+from scopes.code_links.moved_texts import list_moves, names_after
 from scopes.model.file_edits import FileEdit, Replacement
+from scopes.model.shell_commands import Removal
 from tests.code_links.test_edits import call, lines_of, result
 
 TEXT = "first = 1\nsecond = compute(2) + 1\nthird = 3\n"
@@ -89,3 +93,50 @@ def test_large_files_and_the_first_of_many_are_forgotten():
     for number in range(MAX_FILES):
         texts.take(FileEdit(f"/p/{number}.py", "create", "", "text\n"))
     assert completed(texts, replace("compute(2)", "f(2)")) == [("compute(2)", "f(2)")]
+
+
+@pytest.mark.parametrize(
+    ("path", "move", "names"),
+    [
+        ("/p/app.py", Removal("/p/app.py", "/p/main.py", "/p/main.py/app.py"), ["/p/main.py", "/p/main.py/app.py"]),
+        ("/p/app.py", Removal("app.py", "src/main.py"), ["/p/src/main.py"]),
+        ("/p/src/app.py", Removal("./app.py", "../main.py"), ["/p/main.py"]),
+        ("src/app.py", Removal("src", "lib", "lib/src"), ["lib/app.py", "lib/src/app.py"]),
+        ("/p/src/a/app.py", Removal("src/a", "src/b"), ["/p/src/b/app.py"]),
+        ("/p/my_app.py", Removal("app.py", "main.py"), []),
+        ("/p/app.py", Removal("/q/app.py", "main.py"), []),
+        ("app.py", Removal("app", "main"), []),
+    ],
+)
+def test_a_moved_file_has_its_new_name_relative_to_the_same_directory(path, move, names):
+    assert names_after(path, move) == names
+
+
+@pytest.mark.parametrize(
+    ("command", "moves"),
+    [
+        ("mv a b", [("a", "b")]),
+        ("mkdir x; mv -f a x/b || echo no", [("a", "x/b")]),
+        ("git mv -- a 'b c'\nls", [("a", "b c")]),
+        ("mv a b c/", [("a", "c/a"), ("b", "c/b")]),
+        ("mv $NAME b; mv a* c", []),
+        ("rm a && echo 'mv a b'", []),
+        ("mv 'a", []),
+        ("ls", []),
+    ],
+)
+def test_plain_moves_of_a_command_line_are_known(command, moves):
+    assert [(each.path, each.new) for each in list_moves(call("Bash", command=command))] == moves
+    assert list_moves(call("edit", command=command)) == []
+
+
+def test_a_text_is_known_under_both_names_and_not_more_files_than_others():
+    texts = written()
+    texts.move(Removal("app.py", "main.py", "main.py/app.py"))
+    for path in ("/p/app.py", "/p/main.py"):
+        assert completed(texts, replace("compute(2)", "compute(3)")._replace(path=path)) == [
+            ("second = compute(2) + 1", "second = compute(3) + 1")
+        ]
+    for number in range(MAX_FILES):
+        texts.move(Removal("app.py", f"{number}.py"))
+    assert len(texts._texts) == MAX_FILES

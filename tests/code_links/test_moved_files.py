@@ -128,3 +128,20 @@ def test_a_short_new_file_needs_two_lines(world, project):
     (project.path / "one.py").rename(project.path / "two.py")
     project.commit("Two")
     assert answer_of(world.line("two.py:1", session)) == ("none",)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("mv queue.py reader.py", "reader.py"),
+        ("mkdir -p jobs && git add . && git mv queue.py jobs/", "jobs/queue.py"),
+        ("mkdir jobs; mv -v queue.py jobs; ls", "jobs/queue.py"),
+    ],
+)
+def test_a_replacement_within_a_line_of_a_file_that_a_command_moved_is_found(world, project, command, name):
+    """The agent records no hunks, so that the rest of the line is known from the file under its old name alone."""
+    begin(project)
+    session = world.claude().prompt("write a reader").write("queue.py", READER).prompt("move it").bash(command)
+    session.prompt("do not wait for ever").replace(name, "timeout=wait", "timeout=min(wait, 60)").commit("Reader")
+    assert answer_of(world.line(f"{name}:4", session)) == ("likely", ("conv-001", 3))
+    assert answer_of(world.line(f"{name}:6")) == ("likely" if name == "reader.py" else "certain", ("conv-001", 1))

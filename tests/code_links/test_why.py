@@ -337,6 +337,31 @@ def test_candidates_name_further_turns_on_request(world, project):
     assert world.line("app.py:9").candidates == ()
 
 
+def test_of_files_with_one_name_the_edits_of_the_file_itself_come_first(world, project):
+    """The last of equal edits was the answer, and the first candidate."""
+    begin(project)
+    session = world.claude()
+    for name in ("shop", "cart", "mail"):
+        session.prompt(f"write the command of {name} in a package of its own").write(f"{name}/command.py", STATUS)
+    session.commit("Commands")
+    found = world.line("cart/command.py:4", session, candidates=3)
+    assert (found.level, found.answers[0].turn, [each.turn for each in found.candidates]) == ("certain", 2, [3, 1])
+    assert [world.line(f"{name}/command.py:4").answers[0].turn for name in ("shop", "mail")] == [1, 3]
+
+
+def test_a_candidate_of_the_file_itself_comes_before_those_of_others_with_its_name(world, project):
+    begin(project)
+    for name in ("shop/app.py", "app.py", "mail/app.py"):
+        world.take(world.claude(name).prompt(f"idea for {name}, which is not committed").write(name, STATUS))
+        project.git("clean", "-qfd")
+    project.clock.skip(days=30)
+    project.write("app.py", STATUS)
+    project.commit("By hand")
+    found = world.line("app.py:4")
+    assert found.level == "unsure"
+    assert [each.conversation for each in found.answers] == ["conv-002", "conv-003", "conv-001"]
+
+
 def test_a_candidate_by_its_other_lines_says_that_they_are_of_the_commit(world, project):
     begin(project)
     session = add(world.claude("1").prompt("add a status command to the program"))

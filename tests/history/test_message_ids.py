@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.branch import branch
 from scopes.conversation.new import new
 from scopes.errors import NotFound
 from scopes.history import message_ids, revisions
 from scopes.history.message_ids import walk_candidates
 from scopes.history.messages import header_of
-from scopes.history.revisions import conversation_ids, find_copies, list_branch_tips, resolve_revision
+from scopes.history.revisions import (
+    conversation_ids,
+    find_copies,
+    find_latest_with_branch,
+    list_branch_tips,
+    resolve_revision,
+)
 from scopes.store.repository import read_commit
 from tests.support.history import say
 from tests.support.store import open_store
@@ -119,3 +126,16 @@ def test_the_latest_conversation_is_looked_for_once(store, monkeypatch):
     with pytest.raises(NotFound):
         revisions.resolve_with_latest(store, "no-such-name")
     assert len(calls) == 1
+
+
+def test_the_latest_conversation_is_not_looked_for_if_none_has_such_a_branch(store, monkeypatch):
+    branch(store, "conv-002", name="idea")
+    asked = []
+    original = revisions._resolve_latest
+    monkeypatch.setattr(revisions, "_resolve_latest", lambda *words: asked.append(words) or original(*words))
+    assert find_latest_with_branch(store, "other") is None
+    assert asked == []
+    assert find_latest_with_branch(store, "idea") is None
+    assert len(asked) == 1
+    branch(store, "conv-005", name="other")
+    assert find_latest_with_branch(store, "other") == "conv-005"

@@ -125,6 +125,15 @@ class ClaudeSession:
         self.project.write(name, after)
         return self._result(f"The file {path} has been updated.", result)
 
+    def replace(self, name: str, old: str, new: str) -> Self:
+        """Replace a text in a file; the session has no hunks, like those of many other agents."""
+        before = self.project.read(name)
+        assert old in before, (name, old)
+        path = str(self.project.path / name)
+        self._call("Edit", {"file_path": path, "old_string": old, "new_string": new})
+        self.project.write(name, before.replace(old, new, 1))
+        return self._result("done", "done")
+
     def write(self, name: str, text: str) -> Self:
         """Write a whole file."""
         before = self.project.read(name)

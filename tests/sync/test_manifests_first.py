@@ -17,10 +17,11 @@ from scopes.sync.bundles import create_bundle
 from scopes.sync.change_remotes import add_remote
 from scopes.sync.clone import clone_manifests
 from scopes.sync.fetch_manifests import fetch_manifests
+from scopes.sync.find_by_root import FoundElsewhere, find_by_root
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.manifest_list import describe_all, read_manifest_list
 from scopes.sync.names import RemoteName
-from scopes.sync.remote_conversations import FoundElsewhere, fetch_found, find_by_root, list_remote, search_titles
+from scopes.sync.remote_conversations import fetch_found, list_remote, search_titles
 from scopes.sync.remotes import Remote, list_remotes, resolve_remote
 from tests.support.forged_remotes import FILE, Forger
 from tests.support.git_servers import serve_http
@@ -196,9 +197,7 @@ def test_a_beginning_of_two_roots_is_ambiguous(other, index, monkeypatch):
     remote = resolve_remote(other, None)
     known = read_manifest_list(index, remote)
     same = {f"1234567{root[7:]}": each for root, each in known.conversations.items()}
-    monkeypatch.setattr(
-        "scopes.sync.remote_conversations.read_manifest_list", lambda *_: known._replace(conversations=same)
-    )
+    monkeypatch.setattr("scopes.sync.find_by_root.read_manifest_list", lambda *_: known._replace(conversations=same))
     with pytest.raises(Ambiguous, match="2 conversations begin with 1234567"):
         find_by_root(other, "1234567", index)
 

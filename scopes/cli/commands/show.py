@@ -9,10 +9,12 @@ from scopes.cli.arguments import LATEST, ScopeOrLatestArgument, names_revision
 from scopes.cli.invocation import Invocation
 from scopes.conversation.show import RECENT, read_drawing
 from scopes.conversation.show import show as run_show
-from scopes.errors import NotFound
-from scopes.history.name_syntax import may_name_message
+from scopes.errors import Ambiguous, NotFound
+from scopes.history.name_syntax import could_be_id, may_name_message
+from scopes.history.revisions import find_copies
 from scopes.loading import load
 from scopes.render.mermaid_view import as_mermaid
+from scopes.store.repository import Repository
 
 
 def show(
@@ -72,7 +74,7 @@ def show(
     try:
         view = run_show(repository, where, recent=recent, include_hidden=include_hidden)
     except NotFound as error:
-        if "/" in where or not may_name_message(where) or not names_revision(repository, where):
+        if "/" in where or not may_name_message(where) or not _names_message(repository, where):
             raise
         option = " --show-signature" if show_signature else ""
         hint = f"print it: scopes cat {where}{option}"
@@ -83,3 +85,13 @@ def show(
     if form == "mermaid":
         return invocation.show(as_mermaid(view, read_drawing(repository, view)))
     return invocation.show(view)
+
+
+def _names_message(repository: Repository, text: str) -> bool:
+    """Return True if a text that names no conversation, whatever else it may be called, names a message or several."""
+    if not could_be_id(text):
+        return names_revision(repository, text)
+    try:
+        return bool(find_copies(repository, text))
+    except Ambiguous:
+        return True

@@ -1,0 +1,54 @@
+"""Which files the commands of an agent's shell renamed, so that the text of a file is known under its new name too.
+
+Nothing is proved by it: a text that is known serves only to complete lines that an edit replaces in part.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from scopes.model.file_edits import command_of
+from scopes.model.message import Part
+from scopes.model.shell_commands import MAX_COMMAND, Removal, find_removals, split_plain
+
+MARK: Final = b"mv "  # is in every message with such a command
+_JOINTS: Final = re.compile(r"&&|\|\||[;\n]")
+
+
+def list_moves(call: Part) -> list[Removal]:
+    """Return what the plain `mv` and `git mv` in the command line of a shell call rename."""
+    command = command_of(call)
+    if command is None or "mv " not in command or len(command) > MAX_COMMAND:
+        return []
+    return [move for piece in _JOINTS.split(command) for move in _moves_of(piece)]
+
+
+def _moves_of(piece: str) -> Iterator[Removal]:
+    for words in split_plain(piece) or ():
+        yield from (each for each in find_removals(words) or () if each.new is not None)
+
+
+def names_after(path: str, move: Removal) -> list[str]:
+    """Return the names that a file may have after a move; none if it was not moved.
+
+    The directory in which the command ran is not known: a relative path is the end of an absolute one.
+    """
+    start = _find(path, posixpath.normpath(move.path))
+    if start is None:
+        return []
+    base, end = start
+    targets = dict.fromkeys(each for each in (move.new, move.into) if each)
+    return [posixpath.normpath(posixpath.join(base, target) + path[end:]) for target in targets]
+
+
+def _find(path: str, moved: str) -> tuple[str, int] | None:
+    """Return the directory that a moved path is relative to, and where it ends in a path; None if it is not there."""
+    if path == moved or path.startswith(f"{moved}/"):
+        return "", len(moved)
+    if not posixpath.isabs(moved) and f"/{moved}/" in f"{path}/":
+        end = f"{path}/".index(f"/{moved}/") + 1 + len(moved)
+        return path[: end - len(moved)], end
+    return None
