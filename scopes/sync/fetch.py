@@ -106,7 +106,7 @@ def fetch(
     rows = [row for receipt in receipts.values() for row in receipt.rows]
     refused = {ref: error for receipt in receipts.values() for ref, error in receipt.refused.items()}
     if rows and all(row.status == "unacceptable" for row in rows):
-        raise next(iter(refused.values()))
+        raise _join_errors(refused)
     changed = [row for row in rows if row.status != "unchanged"]
     shown = tuple(with_headings(repository, changed) if headings else changed)
     operations = tuple(each.operation for each in receipts.values() if each.operation is not None)
@@ -285,6 +285,17 @@ def new_objects(repository: Repository, conversations: int) -> Iterator[Objects]
     else:
         with bulk_objects(repository) as objects:
             yield objects
+
+
+def _join_errors(refused: Mapping[str, Corrupt]) -> Corrupt:
+    """Return the error of a fetch of which nothing is acceptable: why the first is not, and which others are not."""
+    first, others = next(iter(refused.values())), [ref for ref in refused if is_remote_ref(ref)][1:]
+    if not others:
+        return first
+    names = ", ".join(parse_remote_ref(ref).root[:_SHORT_OID] for ref in others[:5])
+    count = f"{len(others)} more {plural(len(others), 'conversation')}"
+    text = f"{first.message}; {count} {'is' if len(others) == 1 else 'are'} not acceptable: {names}"
+    return type(first)(text, hint=first.hint)
 
 
 def _summary(rows: Iterable[FetchedConversation], remote: Remote, *, has_lists: bool) -> str:

@@ -153,7 +153,7 @@ class _Search:
             check_packs(quarantine, self._connection.limits)
         received = ReceivedObjects(self._repository, quarantine)
         check_sizes(quarantine, received, self._connection.limits)
-        check = FormatCheck(self._repository, received)
+        check = FormatCheck(self._repository, received, self._remote)
         wanted: dict[str, WantedConversation] = {}
         unchanged: list[RemoteName] = []
         refused: dict[str, Corrupt] = {}

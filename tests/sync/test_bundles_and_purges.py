@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.undo import undo
+from scopes.errors import Corrupt
 from scopes.purge.accept import accept_purges
 from scopes.purge.decline import decline_purges
 from scopes.purge.offers import list_offers
@@ -16,7 +17,7 @@ from scopes.sync.local_conversations import Selection
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
-from tests.support.remotes import EVERYTHING, connection
+from tests.support.remotes import EVERYTHING, add, connection, fetch_from, make_bare, push_to
 from tests.support.store import make_store, open_store
 
 WORD = "Xylophone-Quarantine-4711"
@@ -131,3 +132,73 @@ def test_undo_takes_the_list_of_a_bundle_back_and_the_next_import_brings_it(
 def test_a_store_where_nothing_was_purged_offers_nothing(repository, drawn, theirs):
     assert list_offers(theirs) == []
     assert find_machine_id(repository) is None
+
+
+def refusal_of(store, name, tmp_path):
+    """Return why nothing of a bundle is taken."""
+    with pytest.raises(Corrupt) as error:
+        carry_in(store, name, tmp_path)
+    return error.value
+
+
+def test_an_old_bundle_does_not_bring_back_what_was_purged_and_says_what_to_do(repository, drawn, places, tmp_path):
+    carry(repository, "old", tmp_path)
+    purge_word(repository, drawn, places)
+    (row,) = carry_in(repository, "old", tmp_path).conversations
+    assert (row.conversation, row.status) == (drawn.conversation, "unacceptable")
+    assert f"message {drawn.ids[WORD][:8]} in it was purged here; the bundle is older, or from somebody" in row.reason
+    assert "push" not in row.reason
+    (found,) = (
+        each
+        for each in verify_bundle(repository, str(tmp_path / "old.bundle"), connection()).conversations
+        if each.status == "unacceptable"
+    )
+    assert found.reason == row.reason
+    assert find_word(WORD, repository.path) == []
+
+
+def test_an_old_bundle_names_each_conversation_that_was_purged(repository, drawn, places, tmp_path):
+    carry(repository, "old", tmp_path)
+    roots = {row.root[:12] for row in carry(repository, "old", tmp_path).conversations}
+    purge(repository, PurgeRequest(("conv-001",)), places)
+    purge(repository, PurgeRequest(("conv-002",)), places)
+    error = refusal_of(repository, "old", tmp_path)
+    assert {root for root in roots if root in error.message} == roots
+    assert "was purged here; the bundle is older" in error.message
+    assert "1 more conversation is not acceptable" in error.message
+    assert error.hint == "nothing of it was taken; see who wrote the file"
+
+
+def test_what_else_an_old_bundle_has_comes_by_way_of_another_store(repository, drawn, theirs, places, tmp_path):
+    own = one_with_word(theirs)
+    say(theirs, own, "news")
+    carry(theirs, "old", tmp_path)
+    purge_word(repository, drawn, places)
+    (row,) = carry_in(repository, "old", tmp_path).conversations
+    assert row.status == "unacceptable"
+    make_store(tmp_path / "other.git")
+    other = open_store(tmp_path / "other.git")
+    carry_in(other, "old", tmp_path)
+    wanted = PurgeRequest(conversation=one_with_word(other), messages=(drawn.ids[WORD],))
+    purge(other, wanted, Places(str(tmp_path / "other-index")))
+    carry(other, "new", tmp_path)
+    assert carry_in(repository, "new", tmp_path).exit_code == 0
+    assert texts(repository, f"{drawn.conversation}/main") == ["a", "[purged]", "b", "news"]
+    assert find_word(WORD, repository.path) == []
+
+
+def test_a_store_made_of_a_bundle_reads_the_same_of_an_old_one(repository, drawn, places, tmp_path):
+    carry(repository, "old", tmp_path)
+    add(repository, str(tmp_path / "old.bundle"), "file")
+    purge_word(repository, drawn, places)
+    (row,) = fetch_from(repository, remote="file").conversations
+    assert (row.status, "the bundle is older" in row.reason) == ("unacceptable", True)
+
+
+def test_a_remote_that_is_not_the_default_is_named_in_what_to_do(repository, drawn, places, bare, tmp_path):
+    add(repository, bare)
+    add(repository, make_bare(tmp_path / "second.git"), "second")
+    push_to(repository, remote="second")
+    purge_word(repository, drawn, places)
+    (row,) = fetch_from(repository, remote="second").conversations
+    assert row.reason.endswith("replace it there: scopes push --purged --remote second")
