@@ -93,6 +93,7 @@ class Acceptance:
         self._roots = roots
         self._deleted = read_deleted(repository.path, remote)
         self._next_number = int(first_id[_NUMBER:])
+        self.older: list[ConversationId] = []  # of which the remote has less than it had
 
     def add(self, received: ReceivedConversation) -> FetchedConversation:
         """Add the changes for one conversation, and return what they are."""
@@ -102,6 +103,8 @@ class Acceptance:
         before = self._repository.find_ref(ref)
         conversation = self._roots.get(root)
         if before is not None and (before == newest.oid or is_ancestor(self._repository, newest.oid, Oid(before))):
+            if before != newest.oid and conversation is not None:
+                self.older.append(conversation)
             return FetchedConversation(root, conversation, "unchanged", title)
         known = None if before is None else read_manifest(self._repository, Oid(before))
         if conversation is None and (known is not None or root in self._deleted):

@@ -33,14 +33,15 @@ from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.incoming_sources import accept_sources, is_of_sources, note_refused_sources, note_sources
 from scopes.sync.local_conversations import Selection, list_roots
-from scopes.sync.lost_on_remote import note_lost
+from scopes.sync.lost_on_remote import explain_missing, note_lost, note_older
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.purge_notes import list_offered_conversations, note_offers
 from scopes.sync.remote_selection import (
     EVERYTHING_SPEC,
     choose_refspecs,
-    explain_missing,
+    find_missing,
     keep_recent,
+    list_all,
     none_of_several,
 )
 from scopes.sync.remotes import Remote, remote_option
@@ -127,6 +128,7 @@ def fetch(
         notes=(
             *note_offers(repository),
             *note_lost(repository, [member.name for member in receipts], option),
+            *(note for member, each in receipts.items() for note in note_older(each.older, member.name, option)),
             *to_merge,
             *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
             *note_sources(
@@ -196,8 +198,12 @@ def _fetch_member(
         try:
             return receive(repository, source, quarantine, refspecs, connection)
         except NotFound as error:
-            missing = None if named is not None else explain_missing(source, selection, refspecs, transport)
-            raise missing or error from error
+            listed = list_all(transport)
+            missing = {} if named is not None else find_missing(selection, refspecs, listed)
+            if not missing:
+                raise
+            option = remote_option(repository, member.name)
+            raise explain_missing(repository, missing, {member.name: listed}, option) from error
 
 
 class Receipt(NamedTuple):
@@ -207,6 +213,7 @@ class Receipt(NamedTuple):
     closed: whether new conversations are in another repository
     nothing: the error about conditions that no conversation meets
     sources: the root commits of conversations with new original files
+    older: conversations of which the remote has less than it had
     """
 
     rows: tuple[FetchedConversation, ...] = ()
@@ -215,6 +222,7 @@ class Receipt(NamedTuple):
     closed: bool = False
     nothing: NotFound | None = None
     sources: frozenset[Oid] = frozenset()
+    older: tuple[ConversationId, ...] = ()
 
 
 def receive(
@@ -247,10 +255,12 @@ def receive(
                 take_offers(objects, acceptance.transaction, remote.name, incoming.lists)
                 accept_sources(repository, objects, acceptance.transaction, remote.name, incoming.sources)
             if not acceptance.transaction:
-                return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
+                older = tuple(acceptance.older)
+                return Receipt(tuple(rows), None, incoming.refused, incoming.closed, older=older)
             done = acceptance.transaction.commit("fetch", _summary(rows, remote, has_lists=bool(incoming.lists)))
     sources = frozenset(name.root for name in incoming.sources)
-    return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, sources=sources)
+    older = tuple(acceptance.older)
+    return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, sources=sources, older=older)
 
 
 def _age_of(received: ReceivedConversation) -> tuple[str, Oid]:
