@@ -1,7 +1,8 @@
 """Which of two ends of a branch is the later import of the same session, which replaces the earlier one.
 
 The last message of a session may have been shared before it was complete. The next import writes it anew: with the same
-id, on the same parent. So the two are no divergence: the earlier one yields.
+id, on the same parent. So the two are no divergence: the earlier one yields. A message of which one side has purged
+more than the other is none of these: whoever has it decides about that.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from scopes.history.messages import header_of, is_root, message_id_of, read_stored_body
 from scopes.history.open_tips import is_open
 from scopes.ids import MessageId, Oid
+from scopes.model.codec import decode
+from scopes.model.tombstone import purged_parts
 from scopes.store.graph import is_ancestor, list_merge_bases
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
@@ -22,6 +25,7 @@ class _Message(NamedTuple):
     id: MessageId
     closed: bool
     size: int
+    purged: frozenset[int] | None
 
     @property
     def rank(self) -> tuple[bool, int]:
@@ -69,12 +73,12 @@ def _yields(repository: Repository, line: list[Commit], other: list[Commit]) -> 
     if not line or len(pairs) < len(line) or not all(is_open(repository, commit) for commit in line):
         return False
     messages = [(_read(repository, mine), _read(repository, there)) for mine, there in pairs]
-    if any(mine.id != there.id or mine.rank > there.rank for mine, there in messages):
+    if any((mine.id, mine.purged) != (there.id, there.purged) or mine.rank > there.rank for mine, there in messages):
         return False
     is_same = len(line) == len(other) and all(mine.rank == there.rank for mine, there in messages)
     return line[-1].oid < other[-1].oid if is_same else True
 
 
 def _read(repository: Repository, commit: Commit) -> _Message:
-    size = len(read_stored_body(repository, header_of(commit)))
-    return _Message(message_id_of(commit), not is_open(repository, commit), size)
+    data = read_stored_body(repository, header_of(commit))
+    return _Message(message_id_of(commit), not is_open(repository, commit), len(data), purged_parts(decode(data)))

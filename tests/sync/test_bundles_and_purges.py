@@ -141,7 +141,7 @@ def refusal_of(store, name, tmp_path):
     return error.value
 
 
-def test_an_old_bundle_does_not_bring_back_what_was_purged_and_says_what_to_do(repository, drawn, places, tmp_path):
+def test_nothing_that_was_purged_comes_with_an_old_bundle_which_says_what_to_do(repository, drawn, places, tmp_path):
     carry(repository, "old", tmp_path)
     purge_word(repository, drawn, places)
     (row,) = carry_in(repository, "old", tmp_path).conversations
