@@ -9,21 +9,17 @@ from __future__ import annotations
 from scopes.history.purged import NOTHING, Purged, purged_of, read_purged, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import MessageId
-from scopes.importers.formats.events import Draft
-from scopes.importers.identity import content_bytes, message_id
+from scopes.importers.identity import Content, shorter_ids
 from scopes.store.refs import PURGED
 from scopes.store.repository import Objects, Repository
 
 
-def find_grown(purged: Purged, draft: Draft, parent: MessageId | None, identity: MessageId) -> Purged:
-    """Return the entry for a draft of which a shorter form was purged, with the same parts; nothing for any other."""
-    if not purged.messages or len(draft.parts) < 2 or purged.has_message(identity):
+def find_longer_form(purged: Purged, message: Content, parent: MessageId | None, identity: MessageId) -> Purged:
+    """Return the entry for a message of which a shorter form was purged, with the same parts; else nothing."""
+    if not purged.messages or len(message.parts) < 2 or purged.has_message(identity):
         return NOTHING
-    for count in range(len(draft.parts) - 1, 0, -1):
-        shorter = message_id(parent, content_bytes(draft._replace(parts=draft.parts[:count])))
-        if purged.has_message(shorter):
-            return purged_of({identity: purged.parts_of(shorter)}, ())
-    return NOTHING
+    shorter = next(filter(purged.has_message, shorter_ids(message, parent)), None)
+    return NOTHING if shorter is None else purged_of({identity: purged.parts_of(shorter)}, ())
 
 
 def add_to_list(repository: Repository, objects: Objects, grown: Purged, tx: RefTransaction) -> None:

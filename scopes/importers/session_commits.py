@@ -12,7 +12,7 @@ from scopes.history.purged import NOTHING, Purged
 from scopes.history.quotes import Quotes
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
-from scopes.importers.grown_messages import find_grown
+from scopes.importers.grown_messages import find_longer_form
 from scopes.importers.handed_over import find_own_words
 from scopes.importers.identity import content_bytes, message_id
 from scopes.importers.written_messages import WrittenMessages
@@ -198,7 +198,7 @@ def _write_draft(
     parent_id, parent_oid = (imported.ids[parent], imported.oids[parent]) if parent is not None else start
     foreign = ForeignValues()
     identity = message_id(parent_id, content_bytes(draft, foreign))
-    if grown := find_grown(imported.purged, draft, parent_id, identity):
+    if grown := find_longer_form(imported.purged, draft, parent_id, identity):
         imported.purged, imported.grown = imported.purged.join(grown), imported.grown.join(grown)
     is_purged = imported.purged.has_message(identity)
     if is_purged:

@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
+from scopes.history.purged import join_all
 from scopes.history.revisions import list_branch_tips
 from scopes.history.titles import heading_of, walk_main
-from scopes.history.transaction import same_command
+from scopes.history.transaction import RefTransaction, same_command
 from scopes.ids import ConversationId, Oid, OperationId
+from scopes.importers.grown_messages import add_to_list
 from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import refuse_unfinished
@@ -28,7 +30,7 @@ from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import note_sent_again
 from scopes.sync.family import add_member, choose_named, is_closed, learn_members, list_members
-from scopes.sync.format_check import ReceivedConversation
+from scopes.sync.format_check import PurgedHere, ReceivedConversation
 from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.incoming_sources import accept_sources, is_of_sources, note_refused_sources, note_sources
@@ -241,6 +243,7 @@ def receive(
         is_whole = refspecs == [EVERYTHING_SPEC] and not incoming.refused  # what is not acceptable changes nothing here
         note_seen(repository, remote.name, seen, everything=is_whole)
         note_sent_again(repository, list_members(repository, remote)[0].name, [root for root in seen if root in roots])
+        _note_longer_forms(repository, incoming.refused)
         is_new = incoming.checked or incoming.sources or is_new_offer(repository, remote.name, incoming.lists)
         if not is_new:
             return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
@@ -261,6 +264,20 @@ def receive(
     sources = frozenset(name.root for name in incoming.sources)
     older = tuple(acceptance.older)
     return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, sources=sources, older=older)
+
+
+def _note_longer_forms(repository: Repository, refused: Mapping[str, Corrupt]) -> None:
+    """Add messages that were purged here before they were complete, as a remote has them, to the list of this store.
+
+    So whoever has them is offered to remove them.
+    """
+    grown = join_all(error.grown for error in refused.values() if isinstance(error, PurgedHere))
+    if grown:
+        with exclusive_write(repository):
+            tx = RefTransaction(repository)
+            add_to_list(repository, repository, grown, tx)
+            if tx:
+                tx.commit("fetch", "list longer forms of what was purged")
 
 
 def _age_of(received: ReceivedConversation) -> tuple[str, Oid]:

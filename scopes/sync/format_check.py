@@ -8,6 +8,7 @@ no object can be hidden in the store to be used later, and what is in the store 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, ScopesError
@@ -16,13 +17,16 @@ from scopes.history.messages import (
     format_root_commit,
     identity_of,
     is_root,
+    message_id_of,
     split_message_tree,
 )
-from scopes.history.purged import Purged, read_purged
+from scopes.history.purged import NOTHING, Purged, join_all, read_purged
 from scopes.ids import Oid, is_message_id
-from scopes.model.codec import decode_document
+from scopes.importers.grown_messages import find_longer_form
+from scopes.model.codec import decode, decode_document
 from scopes.model.conversation import decode_root
 from scopes.model.manifest import tips_of
+from scopes.model.message import Message
 from scopes.model.tombstone import purge_message
 from scopes.store.objects import (
     BLOB,
@@ -54,7 +58,9 @@ _BUNDLE_HINT: Final = "nothing of it was taken; see who wrote the file"
 
 
 class PurgedHere(Corrupt):
-    """A remote has what was purged here."""
+    """A remote has what was purged here; `grown` has an entry for a longer form of a message that was."""
+
+    grown: Purged = NOTHING
 
 
 class ReceivedConversation(NamedTuple):
@@ -107,8 +113,10 @@ class FormatCheck:
             return self._check(name, tip, known)
         except (Corrupt, NotFound) as error:
             problem = f"{self._describe(name)} is not acceptable: {error.message}"
-            kind = type(error) if isinstance(error, Corrupt) else Corrupt
-            raise kind(problem, hint=self._hint) from error
+            translated = (type(error) if isinstance(error, Corrupt) else Corrupt)(problem, hint=self._hint)
+            if isinstance(error, PurgedHere) and isinstance(translated, PurgedHere):
+                translated.grown = error.grown
+            raise translated from error
 
     def check_all(self, wanted: Sequence[WantedConversation]) -> tuple[list[ReceivedConversation | Corrupt], set[Oid]]:
         """Check conversations; return each, or why it is not acceptable, and the new objects that they have."""
@@ -200,8 +208,12 @@ class FormatCheck:
         found = read_commit(self._received, root) if known or root in seen else None
         if found is None or found.parents or not is_root(found):
             raise Corrupt("its history does not begin with the root that its name says")
-        for commit, data in reversed(new):  # parents come first as a rule, so that their states are known
-            self._check_commit(commit, data)
+        try:
+            for commit, data in reversed(new):  # parents come first as a rule, so that their states are known
+                self._check_commit(commit, data)
+        except PurgedHere as error:
+            error.grown = join_all(map(self._find_longer_form, (commit for commit, _ in new)))
+            raise
         return found
 
     def _check_commit(self, commit: Commit, stored: bytes) -> None:
@@ -238,7 +250,23 @@ class FormatCheck:
             raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
         if self._purged.has_message(message.id) and purge_message(data, self._purged.parts_of(message.id)) != data:
             raise PurgedHere(f"message {message.id[:8]} in it was purged here; {self._cure}")
+        if self._purged.messages and len(message.parts) > 1 and self._compare_forms(commit, message):
+            raise PurgedHere(f"message {message.id[:8]} in it is the whole of one that was purged here; {self._cure}")
         check_message_commit(commit, stored, message)
+
+    def _compare_forms(self, commit: Commit, message: Message) -> Purged:
+        """Return the entry for an imported message of which a shorter form was purged here; else nothing."""
+        parent = read_commit(self._received, commit.parents[0])
+        above = None if is_root(parent) else message_id_of(parent)
+        return find_longer_form(self._purged, message, above, message.id)
+
+    def _find_longer_form(self, commit: Commit) -> Purged:
+        """Return the same for a commit that was not checked; nothing if it is not acceptable."""
+        with suppress(Corrupt, NotFound):
+            self._budget.check_time()
+            blob, _ = self._split_tree(commit)
+            return self._compare_forms(commit, decode(read_data(self._received, blob, BLOB)))
+        return NOTHING
 
     def _read_state(self, commit: Oid) -> Oid | None:
         if commit in self._states:

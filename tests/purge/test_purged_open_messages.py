@@ -9,6 +9,7 @@ import pytest
 
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
+from scopes.errors import Corrupt
 from scopes.history.purged import read_purged
 from scopes.history.revisions import list_branch_tips
 from scopes.importers import import_groups
@@ -21,6 +22,7 @@ from scopes.purge.purge import purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store.config import Setting
 from scopes.store.refs import PURGED
+from scopes.sync.bundles import create_bundle, import_bundle
 from scopes.sync.grown_tips import find_grown
 from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull
@@ -28,7 +30,7 @@ from scopes.sync.remotes import resolve_remote
 from tests.support.every_byte import find_word
 from tests.support.history import texts
 from tests.support.original_files import find_message
-from tests.support.remotes import add, connection, fetch_from, machine, make_bare, push_to
+from tests.support.remotes import EVERYTHING, add, connection, fetch_from, machine, make_bare, push_to
 from tests.support.store import FAST, assert_sound, make_store, open_store
 
 WORD = "Xylophone-Quarantine-4711"
@@ -137,6 +139,23 @@ def test_workers_and_one_process_find_the_same_longer_forms(places, tmp_path, mo
     assert len(found[0]) == 4
 
 
+def test_a_longer_form_is_no_divergence(ours, theirs, tmp_path):
+    import_first(ours, tmp_path, 5)
+    assert push_to(ours, include_open=True).exit_code == 0
+    assert [branch.state for row in fetch_from(theirs).conversations for branch in row.branches] == ["grown"]
+    assert list_branch_tips(theirs, NAME) == list_branch_tips(ours, NAME)
+
+
+def test_a_purged_message_that_others_have_already_is_replaced_by_its_longer_form(ours, bare, places, tmp_path):
+    purge_word(ours, places)
+    push_to(ours)
+    fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
+    import_first(ours, tmp_path, 5)
+    assert push_to(ours, include_open=True).exit_code == 0
+    assert [branch.state for row in fetch_from(reader).conversations for branch in row.branches] == ["grown"]
+    assert texts(reader, NAME) == texts(ours, NAME) == ["read the settings", "[purged]", "", "done"]
+
+
 def test_who_has_the_longer_form_is_offered_it(ours, theirs, places, tmp_path):
     import_first(theirs, tmp_path, 5)
     purge_word(ours, places)
@@ -215,3 +234,36 @@ def test_neither_copy_replaces_the_other_whichever_is_longer(ours, theirs, place
     tips = list_branch_tips(theirs, NAME)["main"], list_branch_tips(ours, NAME)["main"]
     assert find_grown(theirs, *tips) is None
     assert find_grown(theirs, *reversed(tips)) is None
+
+
+def send_longer_form(theirs, tmp_path):
+    """Have the other machine import the whole session, and push it."""
+    import_first(theirs, tmp_path, 5)
+    assert push_to(theirs, include_open=True).exit_code == 0
+
+
+def test_a_longer_form_on_the_remote_is_refused_and_offered_to_whoever_has_it(ours, theirs, places, tmp_path):
+    send_longer_form(theirs, tmp_path)
+    purge_word(ours, places)
+    with pytest.raises(Corrupt, match="was purged here"):
+        fetch_from(ours)
+    assert find_word(WORD, ours.path) == []
+    assert len(read_purged(ours).messages) == 2
+    push_to(ours)
+    fetch_from(theirs)
+    accept_purges(theirs, places)
+    assert find_word(WORD, theirs.path) == []
+    push_to(theirs, include_open=True)
+    assert fetch_from(ours).exit_code == 0
+    assert find_word(WORD, ours.path) == []
+    assert_sound(ours)
+
+
+def test_a_longer_form_does_not_come_in_a_bundle(ours, theirs, places, tmp_path):
+    purge_word(ours, places)
+    import_first(theirs, tmp_path, 5)
+    path = str(tmp_path / "talks.bundle")
+    create_bundle(theirs, path, EVERYTHING, connection(), include_open=True)
+    with pytest.raises(Corrupt, match="is the whole of one that was purged here; the bundle is older"):
+        import_bundle(ours, path, Selection(()), connection())
+    assert find_word(WORD, ours.path) == []
