@@ -62,10 +62,10 @@ def message_id(parent: MessageId | None, content: bytes) -> MessageId:
 
 def shorter_ids(message: Content, parent: MessageId | None) -> Iterator[MessageId]:
     """Yield the ids that a message with fewer parts would have: with the first one, with the first two, and so on."""
-    begun = _begin_id(parent, encoding.dump([CONTENT_VERSION, message.author.kind, []]).removesuffix(_END))
+    hashed = _begin_id(parent, encoding.dump([CONTENT_VERSION, message.author.kind, []]).removesuffix(_END))
     for number, part in enumerate(message.parts[:-1]):
-        begun.update((b"," if number else b"") + encoding.dump([part.type, *_content_of(part, encoding.Foreign)])[:-1])
-        ended = begun.copy()
+        hashed.update((b"," if number else b"") + encoding.dump([part.type, *_content_of(part, encoding.Foreign)])[:-1])
+        ended = hashed.copy()
         ended.update(_END)
         yield _format_id(ended.digest())
 

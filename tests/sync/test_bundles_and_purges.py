@@ -269,7 +269,7 @@ def test_a_purge_each_time_leaves_the_old_file_as_it_is(repository, drawn, place
     assert carry(repository, "new", tmp_path).exit_code == 0
 
 
-def test_an_error_without_a_purge_is_told_at_once(repository, drawn, tmp_path, monkeypatch):
+def test_an_error_without_a_purge_is_raised_at_once(repository, drawn, tmp_path, monkeypatch):
     tries = []
 
     def fail(*_):
