@@ -184,7 +184,7 @@ class _Joined:
         if newest.meta is None or (self._known is not None and newest.meta == self._known.meta):
             return ours, {}
         found = receive_metadata(self._objects, ours, newest.meta, newest.time, list(self._tips))
-        machine = find_machine_id(self._repository)
+        machine = find_machine_id(self._repository) if found.replaced else None
         own = [each for each in found.replaced if machine is not None and each.clock.machine == machine]
         self.replaced = tuple(_describe(each) for each in own if each.register.startswith(_SHOWN))
         return found.commit, found.names

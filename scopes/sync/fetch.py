@@ -22,6 +22,7 @@ from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.quarantine import Quarantine
+from scopes.store.refs_listed_once import refs_listed_once
 from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
@@ -254,7 +255,8 @@ def receive(
             with new_objects(repository, len(incoming.checked)) as objects:
                 first = next_conversation_id(repository)
                 acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first)
-                rows += [acceptance.add(each) for each in sorted(incoming.checked, key=_age_of)]
+                with refs_listed_once(repository):
+                    rows += [acceptance.add(each) for each in sorted(incoming.checked, key=_age_of)]
                 take_offers(objects, acceptance.transaction, remote.name, incoming.lists)
                 accept_sources(repository, objects, acceptance.transaction, remote.name, incoming.sources)
             if not acceptance.transaction:
