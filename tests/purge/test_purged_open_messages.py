@@ -10,6 +10,7 @@ import pytest
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Corrupt
+from scopes.history.messages import read_message
 from scopes.history.purged import read_purged
 from scopes.history.revisions import list_branch_tips
 from scopes.importers import import_groups
@@ -59,10 +60,10 @@ RECORDS = [
 ]
 
 
-def import_first(store, directory, count):
+def import_first(store, directory, count, records=RECORDS):
     """Import a session of which so many records are written."""
     path = directory / f"{SESSION}.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in RECORDS[:count]))
+    path.write_text("".join(json.dumps(each) + "\n" for each in records[:count]))
     os.utime(path, (1_700_000_000, 1_700_000_000))
     return import_sources(store, [Source(str(path), path.stat().st_size)], FORMATS)
 
@@ -122,6 +123,26 @@ def test_a_message_that_was_purged_does_not_come_back_when_it_grows(ours, places
     before = ours.list_refs()
     import_first(ours, tmp_path, steps[-1])
     assert ours.list_refs() == before
+
+
+def test_of_a_message_that_grows_only_the_parts_stay_out_that_were_purged(ours, places, tmp_path):
+    write = {"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": "/app/.env", "content": WORD}}
+    records = [
+        RECORDS[0],
+        record(2, "assistant", [{"type": "text", "text": "I write it"}], message="msg_1"),
+        record(3, "assistant", [write], message="msg_1"),
+        record(4, "assistant", [CALL], message="msg_1"),
+    ]
+    records = [{**each, "sessionId": "9" * 8 + SESSION[8:]} for each in records]
+    import_first(ours, tmp_path, 3, records)
+    assert purge(ours, PurgeRequest(file=".env"), places).messages == 1
+    import_first(ours, tmp_path, 4, records)
+    message = read_message(ours, list_branch_tips(ours, "conv-002")["main"])
+    assert [(part.type, part.fields.get("purged")) for part in message.parts] == [
+        ("text", None), ("tool_call", True), ("tool_call", None),
+    ]  # fmt: skip
+    assert message.parts[2].fields["input"] == {"command": "ls"}
+    assert sorted(map(str, read_purged(ours).messages.values())) == ["frozenset({1})"] * 2
 
 
 def test_workers_and_one_process_find_the_same_longer_forms(places, tmp_path, monkeypatch):
