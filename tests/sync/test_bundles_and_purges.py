@@ -233,7 +233,11 @@ def act(monkeypatch, name, how, times=1):
 def test_a_bundle_has_nothing_that_was_purged_while_it_was_written(
     repository, drawn, places, tmp_path, monkeypatch, step, when
 ):
-    act(monkeypatch, step, (when, lambda: purge_word(open_store(repository), drawn, places)))
+    def purge_it():
+        purge_word(open_store(repository), drawn, places)
+        assert find_word(WORD, repository.path) == []
+
+    act(monkeypatch, step, (when, purge_it))
     done = carry(repository, "new", tmp_path)
     assert [row.status for row in done.conversations] == ["included", "included"]
     make_store(tmp_path / "reader.git")
