@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -112,8 +112,12 @@ def check_target(path: str, *, force: bool) -> None:
         raise _exists(path)
 
 
-def write_file(path: str, pieces: Iterable[Cleared], *, force: bool) -> int:
+def write_file(
+    path: str, pieces: Iterable[Cleared], *, force: bool, allowed: AbstractContextManager[None] | None = None
+) -> int:
     """Write a temporary file, rename it to `path`, and return its size.
+
+    allowed: what the renaming is done in; it may raise, and there is no file then
 
     Raises:
         Refused: it exists and `force` is not given.
@@ -134,7 +138,8 @@ def write_file(path: str, pieces: Iterable[Cleared], *, force: bool) -> int:
                 size += file.write(piece.data)
             file.flush()
             os.fsync(file.fileno())
-        _rename(temporary, final, force=force)
+        with allowed or nullcontext():
+            _rename(temporary, final, force=force)
     return size
 
 

@@ -6,18 +6,22 @@ conversation (storage format, message ids).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from struct import Struct
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scopes.history.sources import source_key
 from scopes.ids import MessageId
-from scopes.importers.formats.events import STREAM, Draft, Session
+from scopes.importers.formats.events import STREAM, Session
 from scopes.model import encoding
-from scopes.model.message import FOREIGN_FIELDS, Part
+from scopes.model.message import FOREIGN_FIELDS, Author, Part
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as Hash
 
 CONTENT_VERSION = "h1"
+_END = b"]]\n"  # of the content of a message
 PARSER_VERSION = 1
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _DIGITS = [first + second for first in _BASE32 for second in _BASE32]  # two at once: five times as fast as `base64`
@@ -28,7 +32,19 @@ _CONTENT_FIELDS = (
 )  # fmt: skip
 
 
-def content_bytes(draft: Draft, foreign: Callable[[Any], encoding.Foreign] = encoding.Foreign) -> bytes:
+class Content(Protocol):
+    """What identifies a message: a draft has it, and a message."""
+
+    @property
+    def author(self) -> Author:
+        """Who wrote it."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What it says."""
+
+
+def content_bytes(draft: Content, foreign: Callable[[Any], encoding.Foreign] = encoding.Foreign) -> bytes:
     """Serialize what identifies a message: author kind, part types, texts, tool names, inputs and outputs.
 
     `foreign` makes foreign values, perhaps known ones.
@@ -41,7 +57,24 @@ def content_bytes(draft: Draft, foreign: Callable[[Any], encoding.Foreign] = enc
 
 def message_id(parent: MessageId | None, content: bytes) -> MessageId:
     """Return the id of a message with this content after `parent`: 26 lower-case base32 characters."""
-    digest = sha256(b"\0".join((b"message", (parent or "").encode(), content))).digest()
+    return _format_id(_begin_id(parent, content).digest())
+
+
+def shorter_ids(message: Content, parent: MessageId | None) -> Iterator[MessageId]:
+    """Yield the ids that a message with fewer parts would have: with the first one, with the first two, and so on."""
+    hashed = _begin_id(parent, encoding.dump([CONTENT_VERSION, message.author.kind, []]).removesuffix(_END))
+    for number, part in enumerate(message.parts[:-1]):
+        hashed.update((b"," if number else b"") + encoding.dump([part.type, *_content_of(part, encoding.Foreign)])[:-1])
+        ended = hashed.copy()
+        ended.update(_END)
+        yield _format_id(ended.digest())
+
+
+def _begin_id(parent: MessageId | None, content: bytes) -> Hash:
+    return sha256(b"\0".join((b"message", (parent or "").encode(), content)))
+
+
+def _format_id(digest: bytes) -> MessageId:
     first, second, third = _DIGEST.unpack_from(digest)  # the id has 130 bits: 60 of them, 10 and 60 again
     last = (second & _LOW_58) << 2 | third >> 6
     return MessageId(

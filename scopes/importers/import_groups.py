@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from scopes.errors import CannotImport
+from scopes.history.purged import NOTHING, Purged, join_all
 from scopes.ids import Oid
 from scopes.importers.formats.base import name_source
 from scopes.importers.import_source import import_source
@@ -36,6 +37,7 @@ class SourceOutcome:
     missing_parents: dict[str, str] = field(default_factory=dict)
     records: list[RefChange] = field(default_factory=list)
     roots: list[Oid] = field(default_factory=list)
+    grown: Purged = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,9 @@ def _import_group(
         known = len(roots)
         changes = run.records.list_changes()
         outcomes.append(
-            SourceOutcome(place, broken, run.sources, run.copies, run.notes, run.missing_parents, changes, added)
+            SourceOutcome(
+                place, broken, run.sources, run.copies, run.notes, run.missing_parents, changes, added, run.grown
+            )
         )
         report(place)
     run.release(queue[places[0]].group)
@@ -132,6 +136,7 @@ def _add_outcomes(
         for change in outcome.records:
             run.records.move_ref(*change)
         roots += outcome.roots
+    run.grown = join_all(source.grown for group in groups for source in group.sources)
     run.targets.replace_all(targets[root] for root in roots)
     return broken
 

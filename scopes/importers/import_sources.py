@@ -24,6 +24,7 @@ from scopes.importers.branch_updates import BranchUpdates, begin_updates, comple
 from scopes.importers.fork_points import number_groups
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.formats.events import Session
+from scopes.importers.grown_messages import add_to_list
 from scopes.importers.identity import source_key_of
 from scopes.importers.import_groups import import_groups, skip_broken
 from scopes.importers.import_notes import (
@@ -373,6 +374,7 @@ def _update_refs(
         with bulk_objects(run.repository) as objects:
             conversations, tx = collect_changes(run, objects, options.title)
             _keep_paths(run, objects, tx)
+            add_to_list(run.repository, objects, run.grown, tx)
     operation = None
     changes = tx.list_changes()
     changed = list_changed(run, conversations, changes)

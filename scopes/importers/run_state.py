@@ -37,6 +37,7 @@ class ImportRun:
     feed: receives the messages for the search index
     paths: path of each source, by source key
     purged: what does not come back
+    grown: what of it was purged before it was complete
     quotes: the texts of it that were met
     find_secrets: counts the secrets in new messages; None: they are not counted
     rereads: read sources as if nothing of them was stored
@@ -58,6 +59,7 @@ class ImportRun:
     is_repeatable: bool = False
     rereads: bool = False
     purged: Purged = NOTHING
+    grown: Purged = NOTHING
     quotes: Quotes = field(default_factory=Quotes)
     paths: dict[str, str] = field(default_factory=dict)
     records: RefTransaction = field(init=False)
@@ -70,7 +72,7 @@ class ImportRun:
     def start_source(self) -> None:
         """Start new lists of results and changes, without those of the sources before."""
         self.sources, self.copies, self.notes, self.missing_parents = [], [], [], {}
-        self.records = RefTransaction(self.repository)
+        self.records, self.grown = RefTransaction(self.repository), NOTHING
 
     def is_overtaken(self) -> bool:
         """Return True if another process has imported a source or deleted a conversation since this run read it.

@@ -12,6 +12,7 @@ from scopes.history.purged import NOTHING, Purged
 from scopes.history.quotes import Quotes
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
+from scopes.importers.grown_messages import find_longer_form
 from scopes.importers.handed_over import find_own_words
 from scopes.importers.identity import content_bytes, message_id
 from scopes.importers.written_messages import WrittenMessages
@@ -94,6 +95,7 @@ class ImportedSession:
     secrets: counts those in new messages; None: they are not counted
     recorded: drafts that are messages which `scopes acp` has recorded
     purged: what stays out: the message has its place, and no content
+    grown: what of it was purged before it was complete
     quotes: gets the texts of it
     written: the messages that `checkout` has written into the session, which are those of the conversation
     """
@@ -118,6 +120,7 @@ class ImportedSession:
     secrets: NewSecrets | None = None
     recorded: Recorded = field(default_factory=dict)
     purged: Purged = NOTHING
+    grown: Purged = NOTHING
     quotes: Quotes = field(default_factory=Quotes)
     written: WrittenMessages | None = None
     ending: Ending = field(default_factory=lambda: Ending(active=None))
@@ -195,6 +198,8 @@ def _write_draft(
     parent_id, parent_oid = (imported.ids[parent], imported.oids[parent]) if parent is not None else start
     foreign = ForeignValues()
     identity = message_id(parent_id, content_bytes(draft, foreign))
+    if grown := find_longer_form(imported.purged, draft, parent_id, identity):
+        imported.purged, imported.grown = imported.purged.join(grown), imported.grown.join(grown)
     is_purged = imported.purged.has_message(identity)
     if is_purged:
         imported.quotes.add_parts(draft.parts, imported.purged.parts_of(identity))

@@ -37,11 +37,18 @@ def is_purged(message: Message) -> bool:
     return message.extra.get(PURGED) is True
 
 
+def purged_parts(message: Message) -> frozenset[int] | None:
+    """Return the numbers of the parts of a message that were purged; None: all of it was."""
+    if is_purged(message):
+        return None
+    return frozenset(number for number, part in enumerate(message.parts) if part.fields.get(PURGED) is True)
+
+
 def is_purged_copy(copy: Message, original: Message) -> bool:
     """Return True if a message is what a purge leaves of another one, of all of it or of some parts."""
     if is_purged(copy):
         return content_of(copy) == content_of(_without_content(original))
-    numbers = {number for number, part in enumerate(copy.parts) if part.fields.get(PURGED) is True}
+    numbers = purged_parts(copy) or frozenset()
     return bool(numbers) and content_of(copy) == content_of(_without_parts(original, numbers))
 
 

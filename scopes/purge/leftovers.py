@@ -42,6 +42,10 @@ def delete_in_store(repository: Repository) -> None:
             if entry.is_dir(follow_symlinks=False) and entry.name.startswith(_QUARANTINES):
                 if not is_in_use(entry.path):  # a fetch that comes after a purge takes nothing of it
                     shutil.rmtree(entry.path)
+                    continue
+                for file in list(os.scandir(entry.path)):  # a bundle in the making is made again
+                    if file.is_file(follow_symlinks=False) and _is_bundle(file.path):
+                        os.unlink(file.path)
             elif entry.is_file(follow_symlinks=False) and _is_bundle(entry.path):
                 os.unlink(entry.path)
         for top in _EMPTY_BELOW:

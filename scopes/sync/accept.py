@@ -93,6 +93,7 @@ class Acceptance:
         self._roots = roots
         self._deleted = read_deleted(repository.path, remote)
         self._next_number = int(first_id[_NUMBER:])
+        self.older: list[ConversationId] = []  # of which the remote has less than it had
 
     def add(self, received: ReceivedConversation) -> FetchedConversation:
         """Add the changes for one conversation, and return what they are."""
@@ -102,6 +103,8 @@ class Acceptance:
         before = self._repository.find_ref(ref)
         conversation = self._roots.get(root)
         if before is not None and (before == newest.oid or is_ancestor(self._repository, newest.oid, Oid(before))):
+            if before != newest.oid and conversation is not None:
+                self.older.append(conversation)
             return FetchedConversation(root, conversation, "unchanged", title)
         known = None if before is None else read_manifest(self._repository, Oid(before))
         if conversation is None and (known is not None or root in self._deleted):
@@ -181,7 +184,7 @@ class _Joined:
         if newest.meta is None or (self._known is not None and newest.meta == self._known.meta):
             return ours, {}
         found = receive_metadata(self._objects, ours, newest.meta, newest.time, list(self._tips))
-        machine = find_machine_id(self._repository)
+        machine = find_machine_id(self._repository) if found.replaced else None
         own = [each for each in found.replaced if machine is not None and each.clock.machine == machine]
         self.replaced = tuple(_describe(each) for each in own if each.register.startswith(_SHOWN))
         return found.commit, found.names

@@ -38,11 +38,13 @@ class Address(NamedTuple):
     """The checked address of a remote: what git is given and what people see; it has no password.
 
     as_branches: whether conversations are kept as branches there, because the host takes no other refs
+    of_bundle: whether it is a directory with what a bundle has
     """
 
     text: str
     transport: Transport
     as_branches: bool = False
+    of_bundle: bool = False
 
 
 def parse_address(text: str, cwd: str = "/") -> Address:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from scopes.errors import Corrupt, Inaccessible, NotFound, SecretsFound
+from scopes.errors import Corrupt, Inaccessible, NotFound, ScopesError, SecretsFound
 from scopes.exporters.atomic_save import check_target, write_file
 from scopes.history.open_tips import OpenTips
 from scopes.ids import ConversationId, Oid
@@ -20,6 +21,7 @@ from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.git_program import find_git, git_environment
+from scopes.store.prunes import Prunes
 from scopes.store.quarantine import Quarantine, open_quarantine
 from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
@@ -46,6 +48,7 @@ from scopes.sync.unpacked_bundles import unpacked
 BundledStatus: TypeAlias = Literal["included", "refused", "new", "known", "unacceptable"]
 _NOBODY: Final = "-"  # no remote has this name, so nothing is known of it, and all is checked
 _PIECE: Final = 1 << 20
+_TRIES: Final = 3
 _OPTIONS: Final = ("core.bigFileThreshold=16m", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m")
 _SECRETS: Final = Note(
     "what may have a secret is not in the bundle",
@@ -124,43 +127,79 @@ def create_bundle(
     removed: an earlier bundle may have had them. The list of what was purged here is in the bundle, too, as a push
     sends it. The file is written completely or not at all.
 
+    If something is purged meanwhile, the bundle is made again: once a purge is done, no bundle with it appears.
+
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
         Refused: the file exists, and `force` is not given.
         Inaccessible: it cannot be written.
+        Busy: something was purged each time.
     """
     check_target(path, force=force)
+    options = _Options(force, "allow" if allow_secrets else "refuse", include_open, with_sources)
+    for _ in range(_TRIES - 1):
+        prunes = Prunes(repository.path)
+        try:
+            return _create(repository, path, selection, connection, options)
+        except ScopesError:
+            if not prunes.have_run():
+                raise
+    return _create(repository, path, selection, connection, options)
+
+
+class _Options(NamedTuple):
+    force: bool
+    mode: Mode
+    include_open: bool
+    with_sources: bool
+
+
+def _create(
+    repository: Repository, path: str, selection: Selection, connection: Connection, options: _Options
+) -> BundleCreated:
     chosen = choose_to_send(repository, selection)
     if not chosen:
         raise NotFound("there is no such conversation", hint="see: scopes list")
-    gate_mode: Mode = "allow" if allow_secrets else "refuse"
     rows: list[BundledConversation] = []
     manifests: dict[str, Oid] = {}
     names: dict[ConversationId, RemoteName] = {}
     with shared_write(repository), new_objects(repository, len(chosen)) as objects:
-        open_tips, offers = OpenTips(repository, include_open=include_open), OfferGate(repository)
+        prunes = Prunes(repository.path)
+        open_tips, offers = OpenTips(repository, include_open=options.include_open), OfferGate(repository)
         has_secrets = False
         for conversation in chosen:
             outgoing = plan_push(
-                repository, None, conversation, objects, open_tips=open_tips, all_removed=allow_secrets
+                repository, None, conversation, objects, open_tips=open_tips, all_removed=options.mode == "allow"
             )
             reason = offers.find_refusal(outgoing)
             if reason is None:
-                reason = _write_manifest(repository, objects, outgoing, gate_of(repository, gate_mode), manifests)
+                reason = _write_manifest(repository, objects, outgoing, gate_of(repository, options.mode), manifests)
                 has_secrets = has_secrets or reason is not None
             rows.append(_describe(outgoing, reason))
-            if with_sources and reason is None:
+            if options.with_sources and reason is None:
                 names[conversation] = outgoing.name
-        found, sources = bundle_sources(repository, objects, names, gate_mode)
+        found, sources = bundle_sources(repository, objects, names, options.mode)
         has_secrets = has_secrets or any(each.status == "refused" for each in sources)
     size = None
     if manifests:
-        with open_quarantine(repository.path, {**manifests, **found, **find_list(repository)}) as quarantine:
-            made = _run_git(quarantine, connection)
-            size = write_file(path, _read_pieces(made, gate_of(repository, gate_mode)), force=force)
+        try:
+            with open_quarantine(repository.path, {**manifests, **found, **find_list(repository)}) as quarantine:
+                pieces = _read_pieces(_run_git(quarantine, connection), gate_of(repository, options.mode))
+                size = write_file(path, pieces, force=options.force, allowed=_unless_purged(repository, prunes))
+        except ScopesError:
+            prunes.require_none()  # git found no object any more
+            raise
     held = note_held(((row.conversation, row.held_back) for row in rows), "have it in the bundle: --include-open")
     notes = (*((_SECRETS,) if has_secrets else ()), *held, *offers.notes())
     return BundleCreated(path=path, conversations=tuple(rows), size_bytes=size, sources=sources, notes=notes)
+
+
+@contextmanager
+def _unless_purged(repository: Repository, prunes: Prunes) -> Iterator[None]:
+    """Hold off a purge during the block; raise Busy if one has run since the conversations were read."""
+    with shared_write(repository):
+        prunes.require_none()
+        yield
 
 
 def _write_manifest(

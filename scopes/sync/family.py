@@ -17,10 +17,10 @@ from scopes.store.transactions import exclusive_write
 from scopes.sync.closed import CLOSED, check_mark
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.local_conversations import list_roots
+from scopes.sync.lost_on_remote import explain_missing
 from scopes.sync.names import RemoteName, tracking_ref
-from scopes.sync.nothing_found import none_named
 from scopes.sync.remote_selection import names_of_refs, refspec_of, resolve_names
-from scopes.sync.remotes import Remote, resolve_remote, save_remote
+from scopes.sync.remotes import Remote, remote_option, resolve_remote, save_remote
 
 EVERY_REF_OF_SCOPES: Final = "refs/scopes/v1/*"
 _FEW: Final = 20  # conversations that are looked up one by one
@@ -123,9 +123,10 @@ def choose_named(
         listed = list_there(repository, members, quarantine, connection)
     everything = {name: oid for found in listed.values() for name, oid in found.items()}
     wanted = resolve_names(repository, members[0].name, texts, lambda: everything)
-    missing = [text for text, name in zip(texts, wanted, strict=False) if name not in everything]
+    missing = {text: name for text, name in zip(texts, wanted, strict=False) if name not in everything}
     if missing:
-        raise none_named(members[0].name, missing, everything)
+        there = {member.name: found for member, found in listed.items()}
+        raise explain_missing(repository, missing, there, remote_option(repository, members[0].name))
     return {
         member.name: [refspec_of(name) for name in dict.fromkeys(wanted) if name in found]
         for member, found in listed.items()

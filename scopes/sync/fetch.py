@@ -10,16 +10,19 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
+from scopes.history.purged import join_all
 from scopes.history.revisions import list_branch_tips
 from scopes.history.titles import heading_of, walk_main
-from scopes.history.transaction import same_command
+from scopes.history.transaction import RefTransaction, same_command
 from scopes.ids import ConversationId, Oid, OperationId
+from scopes.importers.grown_messages import add_to_list
 from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.quarantine import Quarantine
+from scopes.store.refs_listed_once import refs_listed_once
 from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
@@ -28,19 +31,20 @@ from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import note_sent_again
 from scopes.sync.family import add_member, choose_named, is_closed, learn_members, list_members
-from scopes.sync.format_check import ReceivedConversation
+from scopes.sync.format_check import PurgedHere, ReceivedConversation
 from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.incoming_sources import accept_sources, is_of_sources, note_refused_sources, note_sources
 from scopes.sync.local_conversations import Selection, list_roots
-from scopes.sync.lost_on_remote import note_lost
+from scopes.sync.lost_on_remote import explain_missing, note_lost, note_older
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.purge_notes import list_offered_conversations, note_offers
 from scopes.sync.remote_selection import (
     EVERYTHING_SPEC,
     choose_refspecs,
-    explain_missing,
+    find_missing,
     keep_recent,
+    list_all,
     none_of_several,
 )
 from scopes.sync.remotes import Remote, remote_option
@@ -106,7 +110,7 @@ def fetch(
     rows = [row for receipt in receipts.values() for row in receipt.rows]
     refused = {ref: error for receipt in receipts.values() for ref, error in receipt.refused.items()}
     if rows and all(row.status == "unacceptable" for row in rows):
-        raise next(iter(refused.values()))
+        raise _join_errors(refused)
     changed = [row for row in rows if row.status != "unchanged"]
     shown = tuple(with_headings(repository, changed) if headings else changed)
     operations = tuple(each.operation for each in receipts.values() if each.operation is not None)
@@ -127,6 +131,7 @@ def fetch(
         notes=(
             *note_offers(repository),
             *note_lost(repository, [member.name for member in receipts], option),
+            *(note for member, each in receipts.items() for note in note_older(each.older, member.name, option)),
             *to_merge,
             *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
             *note_sources(
@@ -196,8 +201,12 @@ def _fetch_member(
         try:
             return receive(repository, source, quarantine, refspecs, connection)
         except NotFound as error:
-            missing = None if named is not None else explain_missing(source, selection, refspecs, transport)
-            raise missing or error from error
+            listed = list_all(transport)
+            missing = {} if named is not None else find_missing(selection, refspecs, listed)
+            if not missing:
+                raise
+            option = remote_option(repository, member.name)
+            raise explain_missing(repository, missing, {member.name: listed}, option) from error
 
 
 class Receipt(NamedTuple):
@@ -207,6 +216,7 @@ class Receipt(NamedTuple):
     closed: whether new conversations are in another repository
     nothing: the error about conditions that no conversation meets
     sources: the root commits of conversations with new original files
+    older: conversations of which the remote has less than it had
     """
 
     rows: tuple[FetchedConversation, ...] = ()
@@ -215,6 +225,7 @@ class Receipt(NamedTuple):
     closed: bool = False
     nothing: NotFound | None = None
     sources: frozenset[Oid] = frozenset()
+    older: tuple[ConversationId, ...] = ()
 
 
 def receive(
@@ -233,6 +244,7 @@ def receive(
         is_whole = refspecs == [EVERYTHING_SPEC] and not incoming.refused  # what is not acceptable changes nothing here
         note_seen(repository, remote.name, seen, everything=is_whole)
         note_sent_again(repository, list_members(repository, remote)[0].name, [root for root in seen if root in roots])
+        _note_longer_forms(repository, incoming.refused)
         is_new = incoming.checked or incoming.sources or is_new_offer(repository, remote.name, incoming.lists)
         if not is_new:
             return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
@@ -243,14 +255,31 @@ def receive(
             with new_objects(repository, len(incoming.checked)) as objects:
                 first = next_conversation_id(repository)
                 acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first)
-                rows += [acceptance.add(each) for each in sorted(incoming.checked, key=_age_of)]
+                with refs_listed_once(repository):
+                    rows += [acceptance.add(each) for each in sorted(incoming.checked, key=_age_of)]
                 take_offers(objects, acceptance.transaction, remote.name, incoming.lists)
                 accept_sources(repository, objects, acceptance.transaction, remote.name, incoming.sources)
             if not acceptance.transaction:
-                return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
+                older = tuple(acceptance.older)
+                return Receipt(tuple(rows), None, incoming.refused, incoming.closed, older=older)
             done = acceptance.transaction.commit("fetch", _summary(rows, remote, has_lists=bool(incoming.lists)))
     sources = frozenset(name.root for name in incoming.sources)
-    return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, sources=sources)
+    older = tuple(acceptance.older)
+    return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, sources=sources, older=older)
+
+
+def _note_longer_forms(repository: Repository, refused: Mapping[str, Corrupt]) -> None:
+    """Add messages that were purged here before they were complete, as a remote has them, to the list of this store.
+
+    So whoever has them is offered to remove them.
+    """
+    grown = join_all(error.grown for error in refused.values() if isinstance(error, PurgedHere))
+    if grown:
+        with exclusive_write(repository):
+            tx = RefTransaction(repository)
+            add_to_list(repository, repository, grown, tx)
+            if tx:
+                tx.commit("fetch", "list longer forms of what was purged")
 
 
 def _age_of(received: ReceivedConversation) -> tuple[str, Oid]:
@@ -285,6 +314,17 @@ def new_objects(repository: Repository, conversations: int) -> Iterator[Objects]
     else:
         with bulk_objects(repository) as objects:
             yield objects
+
+
+def _join_errors(refused: Mapping[str, Corrupt]) -> Corrupt:
+    """Return the error of a fetch of which nothing is acceptable: why the first is not, and which others are not."""
+    first, others = next(iter(refused.values())), [ref for ref in refused if is_remote_ref(ref)][1:]
+    if not others:
+        return first
+    names = ", ".join(parse_remote_ref(ref).root[:_SHORT_OID] for ref in others[:5])
+    count = f"{len(others)} more {plural(len(others), 'conversation')}"
+    text = f"{first.message}; {count} {'is' if len(others) == 1 else 'are'} not acceptable: {names}"
+    return type(first)(text, hint=first.hint)
 
 
 def _summary(rows: Iterable[FetchedConversation], remote: Remote, *, has_lists: bool) -> str:

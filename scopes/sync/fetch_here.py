@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from scopes.ids import Oid
+from scopes.purge.gone_there import note_seen
 from scopes.result import Note, plural
 from scopes.store.config_write import write_setting
 from scopes.store.repository import Repository
@@ -15,6 +16,7 @@ from scopes.sync.family import list_members
 from scopes.sync.fetch import Fetched, ListChanges, fetch
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.local_conversations import Selection, list_roots
+from scopes.sync.lost_on_remote import note_lost
 from scopes.sync.manifest_list import read_manifest_list
 from scopes.sync.remotes import Remote, remote_option
 
@@ -51,21 +53,32 @@ def fetch_here(repository: Repository, remote: Remote, connection: Connection, d
     before = _read_list(repository, remote, directory)
     listed = fetch_manifests(repository, remote, Selection(everything=True), connection, directory)
     there = _read_list(repository, remote, directory)
+    lost = () if listed.refused else _note_lost(repository, remote, directory)
     roots = list_roots(repository)
     here = {root: name for root, name in roots.items() if root in there}
     if here:
         done = fetch(repository, remote, Selection(tuple(sorted(here.values()))), connection)
     else:
         done = Fetched(remote=listed.remote, address=listed.address, conversations=(), unchanged=0, operation=None)
-    option = remote_option(repository, remote.name)
-    notes = (*done.notes, *listed.notes, *_note_others(there.keys() - here.keys(), remote.name, option))
-    return replace(done, notes=notes, listed=_compare(_without(before, roots), _without(there, roots)))
+    others = _note_others(there.keys() - here.keys(), remote.name, remote_option(repository, remote.name))
+    notes = dict.fromkeys((*done.notes, *lost, *listed.notes, *others))
+    return replace(done, notes=(*notes,), listed=_compare(_without(before, roots), _without(there, roots)))
 
 
 def _read_list(repository: Repository, remote: Remote, directory: str) -> dict[Oid, Oid]:
     """Return the manifests that the list of a remote has, by root."""
     lists = [read_manifest_list(directory, member) for member in list_members(repository, remote)]
     return {root: row.manifest for each in lists for root, row in ({} if each is None else each.conversations).items()}
+
+
+def _note_lost(repository: Repository, remote: Remote, directory: str) -> tuple[Note, ...]:
+    """Remember what a remote has no more, by its list, and return a note if it has nothing of all that it had."""
+    members = list_members(repository, remote)
+    for member in members:
+        listed = read_manifest_list(directory, member)
+        if listed is not None:
+            note_seen(repository, member.name, listed.conversations, everything=True)
+    return note_lost(repository, [member.name for member in members], remote_option(repository, remote.name))
 
 
 def _without(listed: Mapping[Oid, Oid], here: Collection[Oid]) -> dict[Oid, Oid]:

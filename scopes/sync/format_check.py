@@ -8,6 +8,7 @@ no object can be hidden in the store to be used later, and what is in the store 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, ScopesError
@@ -16,16 +17,17 @@ from scopes.history.messages import (
     format_root_commit,
     identity_of,
     is_root,
+    message_id_of,
     split_message_tree,
 )
-from scopes.history.purged import Purged, read_purged
+from scopes.history.purged import NOTHING, Purged, join_all, read_purged
 from scopes.ids import Oid, is_message_id
-from scopes.model.codec import decode_document
+from scopes.importers.grown_messages import find_longer_form
+from scopes.model.codec import decode, decode_document
 from scopes.model.conversation import decode_root
 from scopes.model.manifest import tips_of
+from scopes.model.message import Message
 from scopes.model.tombstone import purge_message
-from scopes.purge.on_remotes import read_values, roots_in
-from scopes.purge.purged_values import read_purged_values
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -46,19 +48,19 @@ from scopes.sync.content_check import check_metadata_file, check_state_file, for
 from scopes.sync.exact_commits import check_exact, check_message_commit, read_exact_manifest
 from scopes.sync.manifest import StoredManifest, is_manifest, read_manifest
 from scopes.sync.names import RemoteName, name_on_remote
+from scopes.sync.purge_cures import PurgeCures
+from scopes.sync.remotes import Remote
 
 MAX_PARENTS: Final = 10_000
 _MODES: Final = frozenset({FILE_MODE, DIRECTORY_MODE})
-_PURGED: Final = "replace it there: scopes push --purged"
-_SENT_AGAIN: Final = (
-    "somebody keeps it and has sent it again: nothing of the conversation is taken until they run "
-    "scopes purge --accept CONV, and push; or leave out there what is not here: scopes push CONV --force"
-)
 _HINT: Final = "nothing of it was taken; see who wrote it to the remote"
+_BUNDLE_HINT: Final = "nothing of it was taken; see who wrote the file"
 
 
 class PurgedHere(Corrupt):
-    """A remote has what was purged here."""
+    """A remote has what was purged here; `grown` has an entry for a longer form of a message that was."""
+
+    grown: Purged = NOTHING
 
 
 class ReceivedConversation(NamedTuple):
@@ -84,13 +86,15 @@ class WantedConversation(NamedTuple):
 class FormatCheck:
     """Checks conversations one by one, then that no other object came with them."""
 
-    def __init__(self, repository: Repository, received: ReceivedObjects) -> None:
+    def __init__(self, repository: Repository, received: ReceivedObjects, remote: Remote) -> None:
         self._repository = repository
         self._received = received
         self._unclaimed = set(received.new)  # what no conversation has been found to have
         self._files: set[tuple[str, Oid]] = set()  # path and blob that were checked
         self._states: dict[Oid, Oid | None] = {}  # by commit
         self._purged = read_purged(repository)
+        self._sender, self._hint = ("bundle", _BUNDLE_HINT) if remote.address.of_bundle else ("remote", _HINT)
+        self.cures = PurgeCures(repository, remote, self._purged)
         self._budget = CheckBudget()
         self._cure = ""  # if something that was purged is in the conversation that is checked
 
@@ -102,17 +106,17 @@ class FormatCheck:
             TooNew: a newer version of scopes wrote it.
         """
         if self._purged.has_conversation(name.root):
-            raise PurgedHere(
-                f"the conversation {name.root[:12]} of the remote was purged here", hint=self._find_cure(name, tip)
-            )
-        self._cure = self._find_cure(name, tip)
+            raise PurgedHere(f"{self._describe(name)} was purged here; {self.cures.find(name, tip)}", hint=self._hint)
+        self._cure = self.cures.find(name, tip)
         self._budget.begin()
         try:
             return self._check(name, tip, known)
         except (Corrupt, NotFound) as error:
-            problem = f"the conversation {name.root[:12]} of the remote is not acceptable: {error.message}"
-            kind = type(error) if isinstance(error, Corrupt) else Corrupt
-            raise kind(problem, hint=_HINT) from error
+            problem = f"{self._describe(name)} is not acceptable: {error.message}"
+            translated = (type(error) if isinstance(error, Corrupt) else Corrupt)(problem, hint=self._hint)
+            if isinstance(error, PurgedHere) and isinstance(translated, PurgedHere):
+                translated.grown = error.grown
+            raise translated from error
 
     def check_all(self, wanted: Sequence[WantedConversation]) -> tuple[list[ReceivedConversation | Corrupt], set[Oid]]:
         """Check conversations; return each, or why it is not acceptable, and the new objects that they have."""
@@ -130,16 +134,8 @@ class FormatCheck:
         """What was purged here, and may not come back."""
         return self._purged
 
-    def _find_cure(self, name: RemoteName, tip: Oid) -> str:
-        """Return what to do about what was purged here and comes again: the remote has it still, or has it again.
-
-        What it has again may be from a backup of it, so that nobody has sent it.
-        """
-        if not self._purged:
-            return ""
-        is_restored = tip in read_purged_values(self._repository.path).get(name.ref, ())
-        values = read_values(self._repository.path).values()
-        return _PURGED if is_restored or any(name.root in roots_in(each) for each in values) else _SENT_AGAIN
+    def _describe(self, name: RemoteName) -> str:
+        return f"the conversation {name.root[:12]} of the {self._sender}"
 
     def visit(self, objects: Iterable[Oid]) -> None:
         """Remember objects that belong to something that was checked elsewhere, or is no conversation."""
@@ -212,8 +208,12 @@ class FormatCheck:
         found = read_commit(self._received, root) if known or root in seen else None
         if found is None or found.parents or not is_root(found):
             raise Corrupt("its history does not begin with the root that its name says")
-        for commit, data in reversed(new):  # parents come first as a rule, so that their states are known
-            self._check_commit(commit, data)
+        try:
+            for commit, data in reversed(new):  # parents come first as a rule, so that their states are known
+                self._check_commit(commit, data)
+        except PurgedHere as error:
+            error.grown = join_all(map(self._find_longer_form, (commit for commit, _ in new)))
+            raise
         return found
 
     def _check_commit(self, commit: Commit, stored: bytes) -> None:
@@ -250,7 +250,23 @@ class FormatCheck:
             raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
         if self._purged.has_message(message.id) and purge_message(data, self._purged.parts_of(message.id)) != data:
             raise PurgedHere(f"message {message.id[:8]} in it was purged here; {self._cure}")
+        if self._purged.messages and len(message.parts) > 1 and self._compare_forms(commit, message):
+            raise PurgedHere(f"message {message.id[:8]} in it is the whole of one that was purged here; {self._cure}")
         check_message_commit(commit, stored, message)
+
+    def _compare_forms(self, commit: Commit, message: Message) -> Purged:
+        """Return the entry for an imported message of which a shorter form was purged here; else nothing."""
+        parent = read_commit(self._received, commit.parents[0])
+        above = None if is_root(parent) else message_id_of(parent)
+        return find_longer_form(self._purged, message, above, message.id)
+
+    def _find_longer_form(self, commit: Commit) -> Purged:
+        """Return the same for a commit that was not checked; nothing if it is not acceptable."""
+        with suppress(Corrupt, NotFound):
+            self._budget.check_time()
+            blob, _ = self._split_tree(commit)
+            return self._compare_forms(commit, decode(read_data(self._received, blob, BLOB)))
+        return NOTHING
 
     def _read_state(self, commit: Oid) -> Oid | None:
         if commit in self._states:

@@ -1,16 +1,22 @@
 """Which of two ends of a branch is the later import of the same session, which replaces the earlier one.
 
-The last message of a session may have been shared before it was complete. The next import writes it anew: with the same
-id, on the same parent. So the two are no divergence: the earlier one yields.
+The last message of a session may have been shared before it was complete. The next import writes it anew, on the same
+parent: with the same id, or with more parts, which give it another one. So the two are no divergence: the earlier one
+yields. A message of which one side has purged more than the other is none of these: whoever has it decides about that.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.history.messages import header_of, is_root, message_id_of, read_stored_body
 from scopes.history.open_tips import is_open
 from scopes.ids import MessageId, Oid
+from scopes.importers.identity import shorter_ids
+from scopes.model.codec import decode
+from scopes.model.message import Message
+from scopes.model.tombstone import purged_parts
 from scopes.store.graph import is_ancestor, list_merge_bases
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
@@ -18,23 +24,31 @@ from scopes.store.repository import Repository, read_commit
 Side: TypeAlias = Literal["ours", "theirs"]
 
 
-class _Message(NamedTuple):
-    id: MessageId
-    closed: bool
+class _Form(NamedTuple):
+    """What an import has made of a message."""
+
+    message: Message
+    is_open: bool
     size: int
 
     @property
     def rank(self) -> tuple[bool, int]:
         """What two imports of one message are ordered by."""
-        return self.closed, self.size
+        return not self.is_open, self.size
+
+    @property
+    def purged(self) -> frozenset[int] | None:
+        """Which parts were purged; None: all."""
+        return purged_parts(self.message)
 
 
 def find_grown(repository: Repository, ours: Oid, theirs: Oid) -> Side | None:
     """Return the side that replaces the other one; None if both have what the other lacks.
 
     A side yields if all that it has alone are open messages, and the other side has each of them in the same place,
-    closed or at least as long. Of equal ones the greater object id counts. It is a partial order, the same on every
-    machine, so that it does not matter who joins first. Neither tip is below the other.
+    closed or at least as long; of the last one it may have a form with more parts. Of equal ones the greater object id
+    counts. It is a partial order, the same on every machine, so that it does not matter who joins first. Neither tip is
+    below the other.
     """
     bases = list_merge_bases(repository, ours, theirs)
     if len(bases) != 1:
@@ -65,16 +79,36 @@ def _list_above(repository: Repository, tip: Oid, base: Oid) -> list[Commit]:
 
 
 def _yields(repository: Repository, line: list[Commit], other: list[Commit]) -> bool:
-    pairs = list(zip(line, other, strict=False))
-    if not line or len(pairs) < len(line) or not all(is_open(repository, commit) for commit in line):
+    if not line or len(other) < len(line):
         return False
-    messages = [(_read(repository, mine), _read(repository, there)) for mine, there in pairs]
-    if any(mine.id != there.id or mine.rank > there.rank for mine, there in messages):
+    mine, there = ([_read(repository, commit) for commit in side[: len(line)]] for side in (line, other))
+    if not all(map(_is_earlier, mine[:-1], there[:-1])):
         return False
-    is_same = len(line) == len(other) and all(mine.rank == there.rank for mine, there in messages)
+    if not _is_earlier(mine[-1], there[-1]):
+        above = read_commit(repository, line[-1].parents[0])
+        parent = None if is_root(above) else message_id_of(above)
+        return _is_shorter(mine[-1], there[-1], parent, goes_on=len(other) > len(line))
+    is_same = len(line) == len(other) and all(one.rank == two.rank for one, two in zip(mine, there, strict=True))
     return line[-1].oid < other[-1].oid if is_same else True
 
 
-def _read(repository: Repository, commit: Commit) -> _Message:
-    size = len(read_stored_body(repository, header_of(commit)))
-    return _Message(message_id_of(commit), not is_open(repository, commit), size)
+def _is_earlier(mine: _Form, there: _Form) -> bool:
+    """Return True if a message is open, and the other one is of the same or a later import of it."""
+    is_same = (mine.message.id, mine.purged) == (there.message.id, there.purged)
+    return mine.is_open and is_same and mine.rank <= there.rank
+
+
+def _is_shorter(mine: _Form, there: _Form, parent: MessageId | None, *, goes_on: bool) -> bool:
+    """Return True if the session had not written all of a message: the longer form of it has another id.
+
+    Of two that were purged nothing tells it but that they are equal otherwise, and that only one of them `goes_on`.
+    """
+    if mine.purged is None and there.purged is None:
+        return goes_on and replace(mine.message, id=there.message.id) == there.message
+    has_all = mine.purged == frozenset() == there.purged
+    return mine.is_open and has_all and mine.message.id in shorter_ids(there.message, parent)
+
+
+def _read(repository: Repository, commit: Commit) -> _Form:
+    data = read_stored_body(repository, header_of(commit))
+    return _Form(decode(data), is_open(repository, commit), len(data))

@@ -18,6 +18,7 @@ from scopes.ids import Oid
 from scopes.purge.offers import offer_ref
 from scopes.store.quarantine import Quarantine
 from scopes.store.received_objects import ReceivedObjects
+from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.sync.closed import CLOSED, check_mark, take_mark
 from scopes.sync.closed import REFSPEC as MARK
@@ -153,18 +154,19 @@ class _Search:
             check_packs(quarantine, self._connection.limits)
         received = ReceivedObjects(self._repository, quarantine)
         check_sizes(quarantine, received, self._connection.limits)
-        check = FormatCheck(self._repository, received)
+        check = FormatCheck(self._repository, received, self._remote)
         wanted: dict[str, WantedConversation] = {}
         unchanged: list[RemoteName] = []
         refused: dict[str, Corrupt] = {}
         several = {root for root, number in Counter(ref.rpartition("/")[2] for ref in found).items() if number > 1}
+        tracked = self._repository.list_refs(f"{REMOTES}{self._remote.name}/")  # sooner done than one by one
         for ref, oid in sorted(found.items()):
             try:
                 name = parse_remote_ref(ref)
             except Corrupt as error:
                 refused[ref] = error
                 continue
-            known = self._repository.find_ref(tracking_ref(self._remote.name, name.root))
+            known = tracked.get(tracking_ref(self._remote.name, name.root))
             if (
                 known == oid
                 and ref.rpartition("/")[2] in several

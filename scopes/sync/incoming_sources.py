@@ -90,7 +90,7 @@ class IncomingSources:
             known = self._repository.find_ref(sources_tracking_ref(self._remote, root))
             if oid == known and not received.is_new(oid):  # it was checked when it came
                 continue
-            one = SourceCheck(received, check.purged)
+            one = SourceCheck(received, check.purged, check.cures.replace)
             try:
                 one.check(oid, root, has_conversation=ref in wanted)
             except Corrupt as error:

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
+from scopes.errors import NotFound
 from scopes.history.transaction import RefTransaction
-from scopes.ids import Oid
-from scopes.purge.gone_there import read_lost
+from scopes.ids import ConversationId, Oid
+from scopes.purge.gone_there import note_seen, read_lost
 from scopes.purge.on_remotes import forget_values
 from scopes.purge.purged_values import read_purged_values
-from scopes.result import Note
+from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.git_transport import GitTransport
 from scopes.sync.names import RemoteName, sources_tracking_ref, tracking_ref
+from scopes.sync.nothing_found import none_named
 from scopes.sync.remote_selection import EVERYTHING
 
 GONE: Final = "somebody has deleted it on the remote, or purged it; to have it there again: scopes push CONV --force"
 KEPT: Final = f"{GONE}; to leave it out from now on: scopes push --delete CONV"
+_FEW: Final = 20
 
 
 class Lost(NamedTuple):
@@ -56,6 +59,42 @@ def note_lost(repository: Repository, remotes: Iterable[str], option: str) -> tu
     return tuple(_note_replaced(remote, option) for remote in remotes if remote in lost)
 
 
+def explain_missing(
+    repository: Repository,
+    missing: Mapping[str, RemoteName],
+    there: Mapping[str, Collection[RemoteName]],
+    option: str,
+) -> NotFound:
+    """Return the error about conversations that no repository of a remote has, with what to do if one had them.
+
+    missing: by what the user calls them
+    there: what each repository has, by its name, the first one first
+    """
+    for remote, names in there.items():
+        tracked, roots = _list_tracked(repository, remote), {name.root for name in names}
+        gone = [text for text, name in missing.items() if name.root in tracked]
+        if not gone:
+            continue
+        lost = read_lost(repository.path).get(remote, frozenset())
+        if roots.isdisjoint(tracked) or any(missing[text].root in lost for text in gone):
+            note_seen(repository, remote, roots, everything=True)
+            note = _note_replaced(remote, option)
+            return NotFound(note.text, hint=note.hint)
+        text = f"{remote} does not have {', '.join(gone)} any more: somebody has deleted or purged it there"
+        return NotFound(text, hint=f"to have it there again: scopes push {' '.join(gone)} --force{option}")
+    return none_named(next(iter(there)), missing, (name for names in there.values() for name in names))
+
+
+def note_older(conversations: Collection[ConversationId | None], remote: str, option: str) -> tuple[Note, ...]:
+    """Return a note about conversations of which a remote has less than when it was last seen."""
+    names = sorted(filter(None, conversations))
+    if not names:
+        return ()
+    text = f"{remote} has less of {len(names)} {plural(len(names), 'conversation')} than it had: {', '.join(names[:5])}"
+    again = f"scopes push {' '.join(names)}{option}" if len(names) <= _FEW else f"scopes push{option}"
+    return (Note(text, f"it was restored from a backup, or somebody has moved it back; send what it lacks: {again}"),)
+
+
 def find_lost(repository: Repository, remote: str, names: Collection[RemoteName], transport: GitTransport) -> Lost:
     """Return which of some conversations, all of which a remote had, it has lost as a whole or in part.
 
@@ -74,11 +113,16 @@ def find_lost(repository: Repository, remote: str, names: Collection[RemoteName]
         is_older = is_purged or (known and repository.has(value) and is_ancestor(repository, value, Oid(known)))
         (older if is_older else others)[name] = value
     roots = {ref.rpartition("/")[2] for ref in there}
-    tracked = {ref.rpartition("/")[2] for ref in repository.list_ref_names(f"{REMOTES}{remote}/")}
+    tracked = _list_tracked(repository, remote)
     gone = [name for name in names if name.ref not in there]
     lost = read_lost(repository.path).get(remote, frozenset())
     is_replaced = roots.isdisjoint(tracked) or any(name.root in lost for name in gone)
     return Lost(gone, older, others, is_replaced)
+
+
+def _list_tracked(repository: Repository, remote: str) -> set[str]:
+    """Return the roots of the conversations that a remote is known to have had."""
+    return {ref.rpartition("/")[2] for ref in repository.list_ref_names(f"{REMOTES}{remote}/")}
 
 
 def forget_lost(repository: Repository, remote: str, lost: Lost) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -102,15 +102,13 @@ def none_of_several(errors: Sequence[NotFound]) -> NotFound:
     return NotFound(errors[0].message, hint="; ".join(hints) or None)
 
 
-def explain_missing(
-    remote: Remote, selection: Selection, refspecs: Iterable[str], transport: GitTransport
-) -> NotFound | None:
-    """Return the error about chosen conversations that a remote does not have; None if it has all."""
-    listed = list_all(transport)
-    there = {name.ref for name in listed}
+def find_missing(
+    selection: Selection, refspecs: Iterable[str], listed: Collection[RemoteName]
+) -> dict[str, RemoteName]:
+    """Return the named conversations that are not among those of a remote, by what the user calls them."""
     wanted = zip(selection.names, refspecs, strict=False)
-    missing = [text for text, spec in wanted if spec.partition(":")[0] not in there]
-    return none_named(remote.name, missing, listed) if missing else None
+    names = {text: parse_remote_ref(spec.partition(":")[0]) for text, spec in wanted}
+    return {text: name for text, name in names.items() if name not in listed}
 
 
 def keep_recent(

@@ -51,9 +51,10 @@ _SEGMENT: Final[Mapping[str, type]] = {
 class SourceCheck:
     """Checks one set of original files; `visited` has its objects afterwards."""
 
-    def __init__(self, objects: Objects, purged: Purged) -> None:
+    def __init__(self, objects: Objects, purged: Purged, cure: str) -> None:
         self._objects = objects
         self._purged = purged
+        self._cure = cure
         self.visited: set[Oid] = set()
 
     def check(self, oid: Oid, root: Oid, *, has_conversation: bool = True) -> list[SourceInSet]:
@@ -141,7 +142,7 @@ class SourceCheck:
             before = (read_data(self._objects, chunk, BLOB) for chunk in chunks)
             after = blank_records((read_data(self._objects, chunk, BLOB) for chunk in chunks), sorted(purged))
             if any(left != right for left, right in zip(before, after, strict=True)):
-                raise Corrupt("they have a message that was purged here; replace it there: scopes push --purged")
+                raise Corrupt(f"they have a message that was purged here; {self._cure}")
 
     def _read_commit(self, oid: Oid) -> tuple[Commit, bytes]:
         kind, data = self._objects.read(oid)

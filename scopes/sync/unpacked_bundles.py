@@ -45,7 +45,7 @@ def unpacked(
     made = open_quarantine(repository.path, {}, borrows=False) if alone else quarantine_of(repository)
     with made as directory:
         connection.open(directory, remote.address).unpack_bundle()
-        yield remote._replace(address=Address(directory.path, "directory"))
+        yield remote._replace(address=Address(directory.path, "directory", of_bundle=True))
 
 
 def _check_whole(path: str) -> None:

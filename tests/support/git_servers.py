@@ -1,7 +1,7 @@
 """Git servers on the loopback interface for tests: an HTTP server in front of git's own, `git daemon` and sshd.
 
-The HTTP server wants a password, if it is given one, and records what it was asked. `Redirecting` sends everybody to
-another address. Both end with their block. `find_sshd` is None where there is no sshd; the tests that need it are
+The HTTP server wants a password, if it is given one, records what it was asked, and loses a connection if it is told to.
+`Redirecting` sends everybody to another address. Both end with their block. `find_sshd` is None where there is no sshd; the tests that need it are
 skipped then.
 """
 
@@ -71,25 +71,46 @@ class _Handler(BaseHTTPRequestHandler):
             "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""), "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""), "HOME": self.server.directory,
         }  # fmt: skip
+        lost = self.server.lost if self.server.lost_at == len(self.server.requests) else None
+        if lost == "before":
+            return self._lose(b"")
         body = self._read_body()
         self.server.on_request(self.path)
         done = subprocess.run(["git", "http-backend"], env=environment, input=body, capture_output=True, check=False)
         head, _, content = done.stdout.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().splitlines())
         status = int(headers.pop("Status", "200").split()[0])
-        self._reply(status, content, **headers)
+        if lost is not None:
+            self._lose(content[: len(content) // 2] if lost == "within" else b"", status, len(content), headers)
+            return None
+        return self._reply(status, content, **headers)
+
+    def _lose(self, content, status=None, size=0, headers=None):
+        """Send a part of an answer, and close the connection."""
+        if content:
+            self._begin(status, size, headers)
+            self.wfile.write(content)
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
 
     def _reply(self, status, content, **headers):
+        self._begin(status, len(content), headers)
+        self.wfile.write(content)
+
+    def _begin(self, status, size, headers):
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Length", str(size))
         self.end_headers()
-        self.wfile.write(content)
 
 
 class GitHttpServer(ThreadingHTTPServer):
-    """Serves the repositories below a directory; `requests` are paths with the Authorization header of each."""
+    """Serves the repositories below a directory; `requests` are paths with the Authorization header of each.
+
+    At the request with the number `lost_at` the connection is lost: `before` anything is done, `after` it was done, or
+    `within` the answer.
+    """
 
     daemon_threads = True
 
@@ -100,6 +121,8 @@ class GitHttpServer(ThreadingHTTPServer):
         self.redirect = redirect
         self.requests: list[tuple[str, str | None]] = []
         self.on_request: Callable[[str], None] = lambda _path: None
+        self.lost_at: int | None = None
+        self.lost: str | None = None
 
     @property
     def address(self) -> str:

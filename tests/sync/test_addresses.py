@@ -75,7 +75,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", ALLOWED)
 def test_an_address_is_allowed(text):
-    assert parse_address(text, "/work") == (*ALLOWED[text], False)
+    assert parse_address(text, "/work") == (*ALLOWED[text], False, False)
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=ascii)

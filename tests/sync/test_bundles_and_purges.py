@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from scopes.conversation.undo import undo
+from scopes.conversation.verify import verify
+from scopes.errors import Busy, Corrupt, Inaccessible, NotFound
+from scopes.exporters import atomic_save
 from scopes.purge.accept import accept_purges
 from scopes.purge.decline import decline_purges
 from scopes.purge.offers import list_offers
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
+from scopes.store.config import Setting
 from scopes.store.machine import find_machine_id
+from scopes.sync import bundles
 from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 from scopes.sync.local_conversations import Selection
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
-from tests.support.remotes import EVERYTHING, connection
-from tests.support.store import make_store, open_store
+from tests.support.remotes import EVERYTHING, add, connection, fetch_from, make_bare, push_to
+from tests.support.store import FAST, make_store, open_store
 
 WORD = "Xylophone-Quarantine-4711"
 
@@ -131,3 +138,164 @@ def test_undo_takes_the_list_of_a_bundle_back_and_the_next_import_brings_it(
 def test_a_store_where_nothing_was_purged_offers_nothing(repository, drawn, theirs):
     assert list_offers(theirs) == []
     assert find_machine_id(repository) is None
+
+
+def refusal_of(store, name, tmp_path):
+    """Return why nothing of a bundle is taken."""
+    with pytest.raises(Corrupt) as error:
+        carry_in(store, name, tmp_path)
+    return error.value
+
+
+def test_nothing_that_was_purged_comes_with_an_old_bundle_which_says_what_to_do(repository, drawn, places, tmp_path):
+    carry(repository, "old", tmp_path)
+    purge_word(repository, drawn, places)
+    (row,) = carry_in(repository, "old", tmp_path).conversations
+    assert (row.conversation, row.status) == (drawn.conversation, "unacceptable")
+    assert f"message {drawn.ids[WORD][:8]} in it was purged here; the bundle is older, or from somebody" in row.reason
+    assert "push" not in row.reason
+    (found,) = (
+        each
+        for each in verify_bundle(repository, str(tmp_path / "old.bundle"), connection()).conversations
+        if each.status == "unacceptable"
+    )
+    assert found.reason == row.reason
+    assert find_word(WORD, repository.path) == []
+
+
+def test_an_old_bundle_names_each_conversation_that_was_purged(repository, drawn, places, tmp_path):
+    carry(repository, "old", tmp_path)
+    roots = {row.root[:12] for row in carry(repository, "old", tmp_path).conversations}
+    purge(repository, PurgeRequest(("conv-001",)), places)
+    purge(repository, PurgeRequest(("conv-002",)), places)
+    error = refusal_of(repository, "old", tmp_path)
+    assert {root for root in roots if root in error.message} == roots
+    assert "was purged here; the bundle is older" in error.message
+    assert "1 more conversation is not acceptable" in error.message
+    assert error.hint == "nothing of it was taken; see who wrote the file"
+
+
+def test_what_else_an_old_bundle_has_comes_by_way_of_another_store(repository, drawn, theirs, places, tmp_path):
+    own = one_with_word(theirs)
+    say(theirs, own, "news")
+    carry(theirs, "old", tmp_path)
+    purge_word(repository, drawn, places)
+    (row,) = carry_in(repository, "old", tmp_path).conversations
+    assert row.status == "unacceptable"
+    make_store(tmp_path / "other.git")
+    other = open_store(tmp_path / "other.git")
+    carry_in(other, "old", tmp_path)
+    wanted = PurgeRequest(conversation=one_with_word(other), messages=(drawn.ids[WORD],))
+    purge(other, wanted, Places(str(tmp_path / "other-index")))
+    carry(other, "new", tmp_path)
+    assert carry_in(repository, "new", tmp_path).exit_code == 0
+    assert texts(repository, f"{drawn.conversation}/main") == ["a", "[purged]", "b", "news"]
+    assert find_word(WORD, repository.path) == []
+
+
+def test_a_store_made_of_a_bundle_reads_the_same_of_an_old_one(repository, drawn, places, tmp_path):
+    carry(repository, "old", tmp_path)
+    add(repository, str(tmp_path / "old.bundle"), "file")
+    purge_word(repository, drawn, places)
+    (row,) = fetch_from(repository, remote="file").conversations
+    assert (row.status, "the bundle is older" in row.reason) == ("unacceptable", True)
+
+
+def test_a_remote_that_is_not_the_default_is_named_in_what_to_do(repository, drawn, places, bare, tmp_path):
+    add(repository, bare)
+    add(repository, make_bare(tmp_path / "second.git"), "second")
+    push_to(repository, remote="second")
+    purge_word(repository, drawn, places)
+    (row,) = fetch_from(repository, remote="second").conversations
+    assert row.reason.endswith("replace it there: scopes push --purged --remote second")
+
+
+def act(monkeypatch, name, how, times=1):
+    """Act `times` times before or after a step of `bundle create`."""
+    step, left = getattr(bundles, name), [None] * times
+
+    def wrapped(*words):
+        if how[0] == "before" and left:
+            left.pop()
+            how[1]()
+        found = step(*words)
+        if how[0] == "after" and left:
+            left.pop()
+            how[1]()
+        return found
+
+    monkeypatch.setattr(bundles, name, wrapped)
+
+
+@pytest.mark.parametrize("step", ["_run_git", "_read_pieces"])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.every_case("a purge meets objects that git has not read, a bundle that is made, and one that is copied")
+def test_a_bundle_has_nothing_that_was_purged_while_it_was_written(
+    repository, drawn, places, tmp_path, monkeypatch, step, when
+):
+    def purge_it():
+        purge_word(open_store(repository), drawn, places)
+        assert find_word(WORD, repository.path) == []
+
+    act(monkeypatch, step, (when, purge_it))
+    done = carry(repository, "new", tmp_path)
+    assert [row.status for row in done.conversations] == ["included", "included"]
+    make_store(tmp_path / "reader.git")
+    reader = open_store(tmp_path / "reader.git")
+    carry_in(reader, "new", tmp_path)
+    assert {"a [purged] b", "x y"} == {" ".join(texts(reader, f"{name}/main")) for name in ("conv-001", "conv-002")}
+    assert find_word(WORD, reader.path, repository.path) == []
+    assert verify(open_store(repository)).exit_code == 0
+
+
+def test_a_conversation_that_is_purged_while_it_is_bundled_is_an_error_and_leaves_no_file(
+    repository, drawn, places, tmp_path, monkeypatch
+):
+    act(monkeypatch, "_run_git", ("after", lambda: purge(open_store(repository), PurgeRequest(("conv-001",)), places)))
+    with pytest.raises(NotFound):
+        carry(repository, "new", tmp_path, "conv-001")
+    assert [name for name in os.listdir(tmp_path) if "bundle" in name or name.startswith(".scopes")] == []
+
+
+def test_a_purge_each_time_leaves_the_old_file_as_it_is(repository, drawn, places, tmp_path, monkeypatch):
+    target = tmp_path / "new.bundle"
+    target.write_text("mine")
+    words = iter(drawn.ids.values())
+
+    def purge_next():
+        wanted = PurgeRequest(conversation=drawn.conversation, messages=(next(words),))
+        purge(open_store(repository), wanted, places)
+
+    act(monkeypatch, "_run_git", ("after", purge_next), times=3)
+    with pytest.raises(Busy, match="purge has deleted objects of the store meanwhile"):
+        carry(repository, "new", tmp_path)
+    assert target.read_text() == "mine"
+    assert carry(repository, "new", tmp_path).exit_code == 0
+
+
+def test_an_error_without_a_purge_is_raised_at_once(repository, drawn, tmp_path, monkeypatch):
+    tries = []
+
+    def fail(*_):
+        tries.append(1)
+        raise Inaccessible("the disk is full")
+
+    monkeypatch.setattr(bundles, "_run_git", fail)
+    with pytest.raises(Inaccessible, match="the disk is full"):
+        carry(repository, "new", tmp_path)
+    assert tries == [1]
+
+
+def test_a_purge_waits_while_a_complete_bundle_gets_its_name(repository, drawn, places, tmp_path, monkeypatch):
+    rename, refused = atomic_save._rename, []
+
+    def rename_slowly(*words, **options):
+        impatient = open_store(repository, {**FAST, "scopes.locktimeout": Setting("scopes.lockTimeout", "0", "flag")})
+        with pytest.raises(Busy) as error:
+            purge_word(impatient, drawn, places)
+        refused.append(error.value)
+        rename(*words, **options)
+
+    monkeypatch.setattr(atomic_save, "_rename", rename_slowly)
+    assert carry(repository, "new", tmp_path).exit_code == 0
+    assert len(refused) == 1

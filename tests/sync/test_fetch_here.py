@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from scopes.conversation.undo import undo
@@ -14,7 +16,7 @@ from scopes.sync.manifest_list import read_manifest_list
 from scopes.sync.pull import merge_fetched
 from scopes.sync.remotes import resolve_remote
 from tests.support.history import history, say, texts
-from tests.support.remotes import EVERYTHING, connection, fetch_from, limited, push_to
+from tests.support.remotes import EVERYTHING, connection, fetch_from, limited, make_bare, push_to
 from tests.support.store import assert_sound, open_store
 
 UNDECIDED = Selection()
@@ -133,3 +135,14 @@ def test_the_repositories_after_a_full_one_are_asked_too(theirs, ours, index):
     done = fetch_here(theirs, resolve_remote(theirs, None), connection(), index)
     assert "of 4 conversations" in done.notes[-1].text
     assert list_roots(theirs) == {}
+
+
+@pytest.mark.parametrize("is_here", [False, True], ids=["nothing here", "one here"])
+def test_a_remote_that_was_emptied_is_named(theirs, bare, index, is_here):
+    if is_here:
+        fetch_from(theirs, next(iter(read_manifest_list(index, resolve_remote(theirs, None)).conversations)))
+        get(theirs, index)
+    shutil.rmtree(bare)
+    make_bare(bare)
+    notes = [note.text for note in get(theirs, index).notes]
+    assert [("has nothing any more of what it had" in note) for note in notes] == ([True] if is_here else [])

@@ -101,7 +101,7 @@ class MemoryForger(FileForger):
         self.set = oid
 
     def check(self):
-        return SourceCheck(self.objects, NOTHING).check(self.set, self.root)
+        return SourceCheck(self.objects, NOTHING, "").check(self.set, self.root)
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from scopes.sync.delete_on_remote import delete_on_remote
 from scopes.sync.edit_remotes import rename_remote
 from scopes.sync.git_transport import GitTransport
 from scopes.sync.local_conversations import Selection
+from scopes.sync.lost_on_remote import note_older
+from scopes.sync.pull import pull
 from scopes.sync.push import push
 from scopes.sync.remotes import resolve_remote
 from tests.support.history import history, say, texts
@@ -22,8 +24,10 @@ from tests.support.remotes import (
     connection,
     count_conversations,
     fetch_from,
+    limited,
     machine,
     make_bare,
+    numbered,
     push_to,
 )
 from tests.support.store import git
@@ -46,6 +50,10 @@ def make_anew(bare):
 
 def push_known(store, **options):
     return push(store, resolve_remote(store, None), Selection(), connection(), **options)
+
+
+def pull_from(store, *names):
+    return pull(store, resolve_remote(store, None), Selection(names), connection())
 
 
 def states(pushed):
@@ -195,3 +203,76 @@ def test_a_push_that_sends_something_does_not_ask_twice(sent, monkeypatch):
     assert asked == []
     push_known(sent)
     assert len(asked) == 1
+
+
+def make_older(store, bare, tmp_path):
+    """Put a backup in the place of the remote, from before the last message."""
+    shutil.copytree(bare, tmp_path / "backup.git")
+    say(store, NAME, "news")
+    push_known(store)
+    shutil.rmtree(bare)
+    shutil.move(tmp_path / "backup.git", bare)
+
+
+@pytest.mark.parametrize("get", [fetch_from, pull_from], ids=["fetch", "pull"])
+@pytest.mark.parametrize("others", [False, True], ids=["empty", "with others"])
+def test_a_fetch_of_a_name_says_that_a_remote_was_made_anew(sent, bare, tmp_path, get, others):
+    make_anew(bare)
+    if others:
+        theirs = machine(tmp_path / "theirs.git", bare)
+        history(theirs, "main: q")
+        push_to(theirs)
+    with pytest.raises(NotFound, match="has nothing any more of what it had") as error:
+        get(sent, NAME)
+    assert error.value.hint == "send all of it again: scopes push --force"
+    if not others:
+        theirs = machine(tmp_path / "theirs.git", bare)
+        history(theirs, "main: q")
+        push_to(theirs)
+    assert "has nothing any more of what it had" in fetch_from(sent).notes[0].text
+    assert states(push_known(sent, force=True)) == {NAME: "new", OTHER: "new"}
+    assert get(sent, NAME).exit_code == 0
+
+
+def test_a_fetch_of_a_name_that_somebody_has_deleted_there_says_so(sent, bare):
+    delete_there(bare, find_root_commit(sent, OTHER))
+    with pytest.raises(NotFound, match=f"origin does not have {OTHER} any more") as error:
+        fetch_from(sent, NAME, OTHER)
+    assert error.value.hint == f"to have it there again: scopes push {OTHER} --force"
+    assert states(push_to(sent, OTHER, force=True)) == {OTHER: "new"}
+
+
+def test_a_fetch_of_a_name_that_was_never_there_says_what_is_there(sent):
+    history(sent, "main: own", conversation="conv-003")
+    with pytest.raises(NotFound, match="origin does not have conv-003") as error:
+        fetch_from(sent, "conv-003")
+    assert error.value.hint.startswith("it has: ")
+
+
+def test_a_remote_of_several_repositories_says_so_too(ours, bare):
+    store = limited(ours, 1)
+    history(store, "main: x", conversation=OTHER)
+    push_to(store)
+    make_anew(numbered(bare, 2))
+    with pytest.raises(NotFound, match="origin-2 has nothing any more of what it had"):
+        fetch_from(store, OTHER)
+    assert fetch_from(store, NAME).exit_code == 0
+
+
+@pytest.mark.parametrize("get", [fetch_from, pull_from], ids=["fetch", "pull"])
+@pytest.mark.parametrize("names", [(), (NAME,)], ids=["everything", "by name"])
+def test_a_fetch_names_what_a_remote_has_less_of_than_it_had(sent, bare, tmp_path, get, names):
+    make_older(sent, bare, tmp_path)
+    (note,) = [note for note in get(sent, *names).notes if "has less of" in note.text]
+    assert note.text == f"origin has less of 1 conversation than it had: {NAME}"
+    assert note.hint.endswith(f"send what it lacks: scopes push {NAME}")
+    assert states(push_to(sent, NAME)) == {NAME: "updated"}
+    assert [note for note in get(sent, *names).notes if "has less of" in note.text] == []
+
+
+def test_many_are_named_by_their_number(sent):
+    names = [f"conv-{number:03d}" for number in range(1, 31)]
+    (note,) = note_older(names, "origin", "")
+    assert "less of 30 conversations" in note.text
+    assert note.hint.endswith("scopes push")
+    assert note_older([None], "origin", "") == ()

@@ -1,0 +1,65 @@
+"""What to do when something comes that was purged here: the remote has it still or again, or a bundle has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final
+
+from scopes.history.purged import Purged
+from scopes.ids import Oid
+from scopes.purge.on_remotes import read_values, roots_in
+from scopes.purge.purged_values import read_purged_values
+from scopes.store.repository import Repository
+from scopes.sync.names import RemoteName
+from scopes.sync.remotes import Remote, remote_option
+
+_REPLACE: Final = "replace it there: scopes push --purged"
+_SENT_AGAIN: Final = (
+    "somebody keeps it and has sent it again: nothing of the conversation is taken until they run "
+    "scopes purge --accept CONV, and push; or leave out there what is not here: scopes push CONV --force"
+)
+_IN_BUNDLE: Final = (
+    "the bundle is older, or from somebody who keeps it: delete the file; for what else it may have of the "
+    "conversation import it into another store, purge it there, too, and write a new one: scopes bundle create FILE"
+)
+
+
+class PurgeCures:
+    """Says what to do about a conversation of one remote, or of a bundle, with what was purged here."""
+
+    def __init__(self, repository: Repository, remote: Remote, purged: Purged) -> None:
+        self._repository = repository
+        self._remote = remote
+        self._purged = purged
+
+    @property
+    def replace(self) -> str:
+        """What to do about something that nobody else can have sent."""
+        return _IN_BUNDLE if self._remote.address.of_bundle else _REPLACE + self._option
+
+    def find(self, name: RemoteName, tip: Oid) -> str:
+        """Return what to do about a conversation; nothing was purged here: an empty text.
+
+        What a remote has again may be from a backup of it, so that nobody has sent it.
+        """
+        if not self._purged:
+            return ""
+        if self._remote.address.of_bundle:
+            return _IN_BUNDLE
+        is_still_there = name.root in self._still_there or tip in self._replaced.get(name.ref, ())
+        return (_REPLACE if is_still_there else _SENT_AGAIN) + self._option
+
+    @cached_property
+    def _option(self) -> str:
+        return remote_option(self._repository, self._remote.name)
+
+    @cached_property
+    def _still_there(self) -> frozenset[str]:
+        """The roots of conversations of which a remote has what was purged here."""
+        return frozenset(root for values in read_values(self._repository.path).values() for root in roots_in(values))
+
+    @cached_property
+    def _replaced(self) -> Mapping[str, frozenset[Oid]]:
+        """The values that refs of remotes had before something was purged from them."""
+        return read_purged_values(self._repository.path)

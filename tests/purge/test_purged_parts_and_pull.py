@@ -1,0 +1,114 @@
+"""Parts of a message that were purged elsewhere and are kept here: all views show the message whole after a pull."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.branch import branch
+from scopes.conversation.cat import cat
+from scopes.conversation.log import log
+from scopes.purge.accept import OfferChoice, accept_purges, plan_accept
+from scopes.purge.decline import decline_purges
+from scopes.purge.purge import purge
+from scopes.purge.selection import PurgeRequest
+from scopes.sync.local_conversations import Selection
+from scopes.sync.pull import pull
+from scopes.sync.remotes import resolve_remote
+from tests.support.every_byte import find_word
+from tests.support.history import history, say
+from tests.support.remotes import add, connection, fetch_from, machine, make_bare, push_to
+from tests.support.store import assert_sound
+
+WORD = "Xylophone-Quarantine-4711"
+NAME = "conv-001"
+AGENT = {"name": "claude", "kind": "agent"}
+CALL = {"type": "tool_call", "call_id": "c1", "name": "Write", "input": {"file_path": "/app/.env", "content": WORD}}
+WORDS = {"type": "text", "text": "I wrote the settings."}
+
+
+@pytest.fixture
+def bare(tmp_path):
+    return make_bare(tmp_path / "bare.git")
+
+
+@pytest.fixture(params=[[WORDS, CALL], [CALL, WORDS], [CALL]], ids=["after words", "before words", "alone"])
+def answer(request, repository, bare):
+    """The id of a pushed message with a call that has the word."""
+    add(repository, bare)
+    history(repository, "main: a")
+    made = say(repository, NAME, "", author=AGENT, parts=request.param)
+    say(repository, NAME, "b")
+    push_to(repository)
+    return made.id
+
+
+@pytest.fixture
+def theirs(answer, bare, tmp_path):
+    """Another machine, which has fetched the conversation and added a message."""
+    store = machine(tmp_path / "theirs.git", bare, author="dave")
+    fetch_from(store)
+    say(store, NAME, "news", author="dave")
+    return store
+
+
+@pytest.fixture
+def offered(repository, answer, theirs, places):
+    """What the other machine is offered: the file was purged, and parts of the message went with it."""
+    done = purge(repository, PurgeRequest(file=".env"), places)
+    assert done.messages == 1
+    push_to(repository)
+    fetch_from(theirs)
+    return theirs
+
+
+def pull_to(store):
+    return pull(store, resolve_remote(store, None), Selection(()), connection())
+
+
+def shown(store, where=NAME, **options):
+    """Return everything that a log shows of the messages, as one text for each."""
+    return [f"{entry.head.subject} {entry.message}" for entry in log(store, where, **options).items]
+
+
+def assert_whole(store, message, where=NAME):
+    for options in ({}, {"oldest_first": True}, {"all_branches": True}, {"results": True}):
+        (one,) = {text for text in shown(store, where, **options) if str(message) in text}
+        assert WORD in one, options
+    assert WORD in str(cat(store, message).message)
+
+
+@pytest.mark.every_case("a purge of parts leaves the subject of some messages as it was")
+def test_a_log_shows_what_was_declined_whole(offered, answer):
+    decline_purges(offered)
+    assert [(each.state, each.conflicts) for each in pull_to(offered).branches] == [("merged", 0)]
+    assert_whole(offered, answer)
+
+
+def test_who_gets_it_from_there_sees_it_whole(offered, answer, bare, tmp_path):
+    decline_purges(offered)
+    pull_to(offered)
+    push_to(offered)
+    fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
+    assert_whole(reader, answer)
+
+
+def test_a_branch_that_has_only_the_purged_copy_shows_that(repository, offered, answer):
+    decline_purges(offered)
+    pull_to(offered)
+    branch(offered, NAME, name="theirs", start="origin/main")
+    assert WORD not in " ".join(shown(offered, f"{NAME}/theirs"))
+    assert WORD not in " ".join(shown(repository))
+
+
+def test_who_accepts_after_all_has_nothing_of_it(offered, answer, tmp_path, places):
+    decline_purges(offered)
+    pull_to(offered)
+    accept_purges(offered, places._replace(index_directory=str(tmp_path / "index")), OfferChoice(conversation=NAME))
+    assert find_word(WORD, offered.path) == []
+    assert WORD not in " ".join(shown(offered))
+    assert_sound(offered)
+
+
+def test_the_parts_are_counted_in_the_offer(offered, answer):
+    (one,) = plan_accept(offered).messages
+    assert (one.message, one.parts) == (answer, 1)
