@@ -135,10 +135,7 @@ def target_named(name: str) -> str:
 
 def import_hint(name: str) -> str:
     """Return how a session of an agent gets into the store."""
-    agent = AGENTS.get(name)
-    if agent is None or agent.program is None:
-        return "import its transcript: scopes import FILE"
-    return "import it: scopes import"
+    return "import it: scopes import" if name in AGENTS else "import its transcript: scopes import FILE"
 
 
 def moved_directory(agent: Agent, environ: Mapping[str, str], platform: str = sys.platform) -> str | None:

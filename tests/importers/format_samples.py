@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from scopes.importers.formats.cursor.cells import encode_cells
 from scopes.importers.formats.row_lines import encode_row
 from tests.importers.databases import dialog, response_row, thread_rows
 from tests.importers.formats.aider import test_format as aider
@@ -14,6 +15,7 @@ from tests.importers.formats.chatgpt import test_chatgpt
 from tests.importers.formats.claude_ai import test_claude_ai
 from tests.importers.formats.codex.rollouts import short_rollout
 from tests.importers.formats.copilot_cli import sessions as copilot_cli
+from tests.importers.formats.cursor import databases as cursor
 from tests.importers.formats.cursor.events import journal, turn
 from tests.importers.formats.gemini import test_document, test_gemini
 from tests.importers.formats.grok import test_format as grok
@@ -79,6 +81,8 @@ THREAD = [
     records_of(encode_row(*row))[0]
     for row in thread_rows("t1", ("h1", None, "user", "hi"), ("h2", "h1", "assistant", "ho"))
 ]
+EDITOR = [records_of(encode_cells(*row))[0] for row in cursor.editor_rows(*cursor.BUBBLES)]
+CHAT = [records_of(line)[0] for line in cursor.chat_lines(*cursor.chat_rows(*cursor.MESSAGES))]
 ROWS = records_of(b"".join(test_session_rows.LINES))
 PI = records_of(test_pi.session_file(*test_pi.MESSAGES))
 TALKS = [{"messages": openai.TALK[:2]}, {"messages": openai.TALK}]
@@ -119,5 +123,7 @@ SAMPLES: dict[str, tuple[str, tuple[bytes, ...]]] = {  # the format, and the fil
         tuple(lines(TALKS[:count]) for count in (1, 2)),
     ),  # half of one has no name
     "llm threads": ("llm", grown_lines(THREAD, len(THREAD) - 1)),
+    "cursor editor": ("cursor", grown_lines(EDITOR, 4, 6)),
+    "cursor chat": ("cursor", grown_lines(CHAT, 5, 9)),
     "opencode dialog": ("opencode", (test_session_rows.data_of(*dialog("hello", "hi")),)),
 }

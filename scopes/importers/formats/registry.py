@@ -11,6 +11,8 @@ from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.codex.format import Codex
 from scopes.importers.formats.collection import DatabaseCollection, FolderCollection
 from scopes.importers.formats.copilot_cli.format import CopilotCli
+from scopes.importers.formats.cursor.chat_rows import CursorChatDatabase
+from scopes.importers.formats.cursor.editor_rows import CursorEditorDatabase
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.gemini.format import Gemini
 from scopes.importers.formats.grok.format import Grok
@@ -51,5 +53,10 @@ FORMATS: tuple[Format, ...] = (
     Aider(),
     SpecStory(),
 )
-DATABASES: tuple[DatabaseCollection, ...] = (OpenCodeDatabase(), LlmDatabase())
+DATABASES: tuple[DatabaseCollection, ...] = (
+    OpenCodeDatabase(),
+    LlmDatabase(),
+    CursorEditorDatabase(),
+    CursorChatDatabase(),
+)
 FOLDERS: tuple[FolderCollection, ...] = (OpenCodeFolder(),)
