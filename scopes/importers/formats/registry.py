@@ -24,6 +24,7 @@ from scopes.importers.formats.mini_swe_agent.format import MiniSweAgent
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.formats.opencode.format import OpenCode
 from scopes.importers.formats.opencode.rows import OpenCodeDatabase, OpenCodeFolder
+from scopes.importers.formats.openhands.folders import OpenHandsFolder
 from scopes.importers.formats.openhands.format import OpenHands
 from scopes.importers.formats.pi.format import Pi
 from scopes.importers.formats.qwen.format import Qwen
@@ -59,4 +60,4 @@ DATABASES: tuple[DatabaseCollection, ...] = (
     CursorEditorDatabase(),
     CursorChatDatabase(),
 )
-FOLDERS: tuple[FolderCollection, ...] = (OpenCodeFolder(),)
+FOLDERS: tuple[FolderCollection, ...] = (OpenCodeFolder(), OpenHandsFolder())

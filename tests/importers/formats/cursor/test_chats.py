@@ -200,7 +200,7 @@ def test_the_program_that_has_the_store_open_is_not_disturbed(tmp_path, store):
 
 
 EDIT = {"path": "login.py", "old_string": "LIMIT = 0", "new_string": "LIMIT = 5"}
-TOLD = [  # what the hooks tell of a turn
+REPORTED = [  # a turn of which the hooks know
     typed("prompt 1"), called(1, "StrReplace", EDIT), returned(1, "StrReplace", "ok"), called(2, "Shell", {"command": "pytest -q"}),
     returned(2, "Shell", "3 passed"), {"role": "assistant", "content": "answer 1"},
 ]  # fmt: skip
@@ -212,23 +212,23 @@ def hook_journal(tmp_path):
     return log
 
 
-def test_what_the_hooks_were_told_belongs_to_the_conversation_of_the_store(tmp_path, store):
+def test_what_the_hooks_recorded_belongs_to_the_conversation_of_the_store(tmp_path, store):
     """Both name it by one id; a turn that both have counts once."""
     import_paths(store, hook_journal(tmp_path))
-    import_sources(store, [source_at(chat_database(tmp_path / "store.db", *chat_rows(*TOLD)))], FORMATS)
+    import_sources(store, [source_at(chat_database(tmp_path / "store.db", *chat_rows(*REPORTED)))], FORMATS)
     assert conversation_ids(store) == ["conv-001"]
     assert branch_words(store).split() == ["prompt", "1", "answer", "1"]
     assert import_paths(store, tmp_path / "hooks.jsonl").operation is None
 
 
-def test_after_an_import_of_the_store_what_the_hooks_are_told_adds_no_message(tmp_path, store):
-    import_sources(store, [source_at(chat_database(tmp_path / "store.db", *chat_rows(*TOLD)))], FORMATS)
+def test_after_an_import_of_the_store_what_the_hooks_record_adds_no_message(tmp_path, store):
+    import_sources(store, [source_at(chat_database(tmp_path / "store.db", *chat_rows(*REPORTED)))], FORMATS)
     done = import_paths(store, hook_journal(tmp_path))
     assert (conversation_ids(store), [row.new_messages for row in done.conversations]) == (["conv-001"], [0])
 
 
-def test_what_only_the_hooks_were_told_is_a_branch_of_the_same_conversation(tmp_path, store):
-    import_sources(store, [source_at(chat_database(tmp_path / "store.db", *chat_rows(*TOLD[:3])))], FORMATS)
+def test_what_only_the_hooks_recorded_is_a_branch_of_the_same_conversation(tmp_path, store):
+    import_sources(store, [source_at(chat_database(tmp_path / "store.db", *chat_rows(*REPORTED[:3])))], FORMATS)
     import_paths(store, hook_journal(tmp_path))
     assert conversation_ids(store) == ["conv-001"]
     assert len(list_branch_tips(store, "conv-001")) == 2
