@@ -15,8 +15,8 @@ from scopes.importers.formats.cursor.cells import read_object
 from scopes.importers.formats.cursor.chat_parts import model_of, read_content, read_user
 from scopes.importers.formats.cursor.chat_rows import message_ids, named_blobs, read_about, workspace_of
 from scopes.importers.formats.cursor.editor_parts import read_directory, read_time
-from scopes.importers.formats.cursor.names import BLOBS, META, NAME
-from scopes.importers.formats.events import Event, Session
+from scopes.importers.formats.cursor.names import BLOBS, CHAT_DATABASE, META, NAME
+from scopes.importers.formats.events import EDITION, FILE, Event, Session
 from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import Record, walk_records
 from scopes.importers.formats.object_lists import short_word
@@ -74,6 +74,7 @@ class _Reader:
             created=read_time(about.get("createdAt")),
             cwd=self._builder.cwd,
             title=self._title,
+            details={FILE: CHAT_DATABASE, EDITION: 1},
         )
 
     def read(self, record: Record, row: Row | None) -> Iterator[Event]:

@@ -25,6 +25,7 @@ from scopes.importers.formats.cursor.names import (
     BUBBLE,
     COMPOSER,
     CONTENT,
+    EDITOR_DATABASE,
     HEADERS,
     ITEMS,
     NAME,
@@ -32,7 +33,7 @@ from scopes.importers.formats.cursor.names import (
     PANEL,
     VALUES,
 )
-from scopes.importers.formats.events import Event, Session
+from scopes.importers.formats.events import EDITION, FILE, Event, Session
 from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import Record, walk_records
 from scopes.importers.formats.object_lists import short_word
@@ -111,7 +112,11 @@ class _Reader:
             title=self._title,
             base=parent,
             spawned_by=None if parent is None else {"session": parent, **({} if call is None else {"call_id": call})},
-            details={} if parent is None or agent is None else {"agent": agent},
+            details={
+                FILE: EDITOR_DATABASE,
+                EDITION: int(not any(row.table == ITEMS for row in head)),  # workspaces have the older layout
+                **({} if parent is None or agent is None else {"agent": agent}),
+            },
         )
 
     def read(self, record: Record, row: Row | None) -> Iterator[Event]:

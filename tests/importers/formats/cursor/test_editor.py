@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
@@ -13,10 +14,14 @@ from scopes.model.message import FileTouch, Part
 from tests.importers.databases import conversations_in, insert_into, lines_of, make_database, source_at
 from tests.importers.formats.cursor.databases import (
     BUBBLES,
+    CHAT,
     COMPOSER,
     EDITOR,
+    MESSAGES,
     SECRET,
     bubble,
+    chat_database,
+    chat_rows,
     composer,
     editor_database,
     editor_rows,
@@ -159,6 +164,31 @@ def test_a_conversation_of_both_layouts_has_the_same_messages(tmp_path, store):
     assert [(row.messages, row.new_messages) for row in done.conversations] == [(6, 0)]
 
 
+def test_an_older_copy_in_the_workspace_is_left_out(tmp_path, store):
+    value = {"allComposers": [composer(*BUBBLES[:5], conversation=BUBBLES[:5])]}
+    old = editor_database(tmp_path / "old.vscdb", value_row("composer.composerData", value, "ItemTable"))
+    new = editor_database(tmp_path / "state.vscdb", *editor_rows(*BUBBLES))
+    for _ in range(2):
+        done = import_sources(store, [source_at(old), source_at(new)], FORMATS)
+        assert [each.reason.partition(" of ")[0] for each in done.skipped] == ["an older copy"]
+    assert (done.operation, list(list_branch_tips(store, "conv-001"))) == (None, ["main"])
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_conversation_that_the_editor_and_the_command_line_have_is_one(tmp_path, store, first):
+    """They are separate files of it, whichever comes first, and neither replaces the other."""
+    paths = [
+        editor_database(tmp_path / "state.vscdb", *editor_rows(*BUBBLES, name=CHAT)),
+        chat_database(tmp_path / "store.db", *chat_rows(*MESSAGES)),
+    ]
+    import_sources(store, [source_at(paths[first])], FORMATS)
+    import_sources(store, [source_at(paths[1 - first])], FORMATS)
+    for sources in (paths, paths[::-1], paths[:1], paths[1:]):
+        assert import_sources(store, [source_at(path) for path in sources], FORMATS).operation is None
+    assert conversation_ids(store) == ["conv-001"]
+    assert not [name for name in list_branch_tips(store, "conv-001") if name.startswith("abandoned")]
+
+
 def test_a_workspace_of_an_old_version_has_conversations_and_chats(tmp_path):
     composers = {"allComposers": [composer(conversation=BUBBLES[:1], name="c1"), composer(name="c2")]}
     lines = [{"type": "user", "id": "u", "text": "hello"}, {"type": "ai", "rawText": "hi", "modelType": "gpt-4"}]
@@ -183,7 +213,7 @@ def test_a_newer_version_has_what_a_conversation_is_in_a_table_of_its_own(tmp_pa
     make_database(path, schema, [row, value_row("composerData:c1", value)])
     (events,) = read(path)
     assert (events[0].title, events[0].base) == ("From the table", "p1")
-    assert (events[0].spawned_by, events[0].details) == ({"session": "p1", "call_id": "t1"}, {"agent": "explore"})
+    assert (events[0].spawned_by, events[0].details["agent"]) == ({"session": "p1", "call_id": "t1"}, "explore")
 
 
 def test_a_sub_agent_is_a_branch_of_the_conversation_that_called_it(tmp_path, store):
