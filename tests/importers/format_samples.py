@@ -16,6 +16,7 @@ from tests.importers.formats.claude_ai import test_claude_ai
 from tests.importers.formats.codex.rollouts import short_rollout
 from tests.importers.formats.copilot_cli import sessions as copilot_cli
 from tests.importers.formats.cursor import databases as cursor
+from tests.importers.formats.cursor import test_transcripts as cursor_transcript
 from tests.importers.formats.cursor.events import journal, turn
 from tests.importers.formats.gemini import test_document, test_gemini
 from tests.importers.formats.grok import test_format as grok
@@ -132,6 +133,7 @@ SAMPLES: dict[str, tuple[str, tuple[bytes, ...]]] = {  # the format, and the fil
     ),  # half of one has no name
     "llm threads": ("llm", grown_lines(THREAD, len(THREAD) - 1)),
     "cursor editor": ("cursor", grown_lines(EDITOR, 4, 6)),
+    "cursor transcript": ("cursor", grown_lines(cursor_transcript.LINES, 2)),
     "openhands folder": ("openhands", grown_lines(FOLDER, 4, 8)),
     "openhands old document": ("openhands", grown_document(lambda count: openhands.OLD_EVENTS[:count], 10)),
     "cursor chat": ("cursor", grown_lines(CHAT, 5, 9)),

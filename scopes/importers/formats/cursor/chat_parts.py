@@ -53,8 +53,9 @@ def _read_block(block: object, message: Mapping[str, Any]) -> Part:
             return Part("text", {"text": text})
         case "reasoning" | "redacted-reasoning" if isinstance(fields.get("text", fields.get("data")), str):
             return _read_reasoning(fields)
-        case "tool-call":
-            return Part("tool_call", {**known, "name": text_field(fields, "toolName") or "tool", **_read_input(fields)})
+        case "tool-call" | "tool_use":  # the latter in transcripts
+            name = text_field(fields, "toolName") or text_field(fields, "name") or "tool"
+            return Part("tool_call", {**known, "name": name, **_read_input(fields)})
         case "tool-result":
             return Part("tool_result", {**known, **_read_output(fields, message)})
         case "image" | "file" as kind if (url := text_field(fields, "image") or text_field(fields, "data")) is not None:

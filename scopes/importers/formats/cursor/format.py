@@ -1,6 +1,6 @@
-"""Cursor: the rows of its editor and of its command line, and what its hooks were told.
+"""Cursor: the rows of its editor and of its command line, its transcripts, and what its hooks were told.
 
-All three name a conversation by the same id (`conversation_id` of hooks, `composerId` of the editor, `agentId` of the
+All of them name a conversation by the same id (`conversation_id` of hooks, `composerId` of the editor, `agentId` of the
 command line), so a conversation that was recorded by the hooks and is then imported from the store stays one
 conversation: the journal of the hooks is an event stream of the session.
 """
@@ -17,6 +17,7 @@ from scopes.importers.formats.cursor.chat_reader import is_chat_row, walk_chat_r
 from scopes.importers.formats.cursor.editor_reader import is_editor_row, walk_editor_rows
 from scopes.importers.formats.cursor.hooks import is_journal, walk_journal
 from scopes.importers.formats.cursor.names import CHAT_DATABASE, EDITOR_DATABASE, NAME
+from scopes.importers.formats.cursor.transcript import is_transcript, walk_transcript
 from scopes.importers.formats.events import Event
 from scopes.importers.formats.session_walk import read_beginning
 
@@ -47,7 +48,7 @@ class Cursor:
     file_suffixes = (".jsonl", ".db", ".vscdb")
     standard_folders = StandardFolders(
         AGENTS[NAME],
-        ("chats",),
+        ("chats", "projects"),
         _find_session,
         elsewhere=((_EDITOR, os.path.join("globalStorage", EDITOR_DATABASE)),),
     )
@@ -55,7 +56,7 @@ class Cursor:
 
     def sniff(self, head: bytes) -> bool:
         """Return True if a source that begins with `head` is in this format."""
-        return is_editor_row(head) or is_chat_row(head) or is_journal(head)
+        return is_editor_row(head) or is_chat_row(head) or is_journal(head) or is_transcript(head)
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the Session, its messages and states, and the Ending.
@@ -68,5 +69,7 @@ class Cursor:
             yield from walk_editor_rows(source)
         elif is_chat_row(head):
             yield from walk_chat_rows(source)
+        elif is_transcript(head):
+            yield from walk_transcript(source)
         else:
             yield from walk_journal(source)
