@@ -9,7 +9,8 @@ developers.openai.com/docs (CODEX_HOME), packages/core/src/utils/paths.ts of Gem
 of the home directory), opencode.ai/docs/config (the documents name ~/.config only; the program takes XDG_CONFIG_HOME),
 cursor.com/docs/skills, docs.github.com/copilot/reference/copilot-cli-reference/cli-config-dir-reference (COPILOT_HOME),
 moonshotai.github.io/kimi-code/en/configuration/data-locations (KIMI_CODE_HOME),
-docs.specstory.com/integrations/grok-build (GROK_HOME), docs/configuration/settings.md of Qwen Code (QWEN_HOME), the
+openhands_cli/locations.py of OpenHands-CLI (OPENHANDS_PERSISTENCE_DIR), docs.specstory.com/integrations/grok-build
+(GROK_HOME), docs/configuration/settings.md of Qwen Code (QWEN_HOME), the
 README of pi (PI_CODING_AGENT_DIR), click.get_app_dir (llm). The directory of iflow is not verified.
 """
 
@@ -113,6 +114,7 @@ AGENTS: Mapping[str, Agent] = MappingProxyType(
             Agent("iflow", "iFlow", "iflow", ".iflow"),
             Agent("kimi", "Kimi Code", "kimi", ".kimi-code", "KIMI_CODE_HOME"),
             Agent("grok", "Grok", "grok", ".grok", "GROK_HOME"),
+            Agent("openhands", "OpenHands", "openhands", ".openhands", "OPENHANDS_PERSISTENCE_DIR"),
         )
     }
 )
@@ -135,10 +137,7 @@ def target_named(name: str) -> str:
 
 def import_hint(name: str) -> str:
     """Return how a session of an agent gets into the store."""
-    agent = AGENTS.get(name)
-    if agent is None or agent.program is None:
-        return "import its transcript: scopes import FILE"
-    return "import it: scopes import"
+    return "import it: scopes import" if name in AGENTS else "import its transcript: scopes import FILE"
 
 
 def moved_directory(agent: Agent, environ: Mapping[str, str], platform: str = sys.platform) -> str | None:

@@ -274,7 +274,7 @@ def _walk_entries(
         except OSError as error:
             unreadable.append(skip_unreadable(below, error))
             continue
-        if is_collection_with({entry.name for entry in entries}):
+        if is_collection_with(below, {entry.name for entry in entries}):
             if collections is not None:
                 collections.append(make_folder_source(below))
             continue

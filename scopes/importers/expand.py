@@ -121,14 +121,12 @@ def expand_sources(sources: Sequence[Source], skipped: list[Skipped]) -> list[So
 
 def is_collection(path: str) -> FolderCollection | None:
     """Return the kind of collection that a folder is; None if it is another folder."""
-    return next(
-        (each for each in FOLDERS if all(os.path.isdir(os.path.join(path, name)) for name in each.subfolders)), None
-    )
+    return next((each for each in FOLDERS if each.recognizes(path)), None)
 
 
-def is_collection_with(names: Iterable[str]) -> bool:
-    """Return True if a folder with these entries may be a collection."""
-    return any(each.subfolders <= set(names) for each in FOLDERS)
+def is_collection_with(path: str, names: Iterable[str]) -> bool:
+    """Return True if a folder with these entries is a collection."""
+    return any(each.subfolders <= set(names) and each.recognizes(path) for each in FOLDERS)
 
 
 def find_folder_of(path: str) -> str:

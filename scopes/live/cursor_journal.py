@@ -1,6 +1,6 @@
 """Keep the inputs of the hooks of Cursor in a file for each conversation, which is imported at the end of a turn.
 
-Cursor's own store is a database that changes with its versions; the inputs of its hooks are documented.
+Cursor's own databases change with its versions, and an import reads them; the inputs of its hooks are documented.
 """
 
 from __future__ import annotations

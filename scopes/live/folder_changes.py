@@ -30,7 +30,7 @@ RECENT_SECONDS = 3600.0
 EVERYTHING_SECONDS = 30.0
 _RACY_NANOSECONDS = 2_000_000_000  # a folder may change again without another time
 WRITE_AHEAD_LOG = "-wal"
-_DATABASE = ".db"
+_DATABASES = (".db", ".vscdb")
 _STEP_MILLISECONDS = 100
 _WAKE_MILLISECONDS = 1000  # until it is seen that the folders are other ones
 
@@ -114,7 +114,7 @@ class FolderPoll:
             self._files.pop(path, None)
             return
         now = Seen(status.st_size, status.st_mtime_ns, status.st_ino)
-        if path.endswith(_DATABASE):
+        if path.endswith(_DATABASES):
             with suppress(OSError):
                 log = os.stat(path + WRITE_AHEAD_LOG, follow_symlinks=False)
                 now = Seen(now.size + log.st_size, max(now.modified, log.st_mtime_ns), now.inode)

@@ -11,7 +11,7 @@ import pytest
 from scopes.errors import Refused
 from scopes.hosts.agent_hooks import AGENT_HOOKS, is_hook_command
 from scopes.hosts.hook_target import HookEnvironment
-from scopes.importers.formats.cursor.format import EVENTS
+from scopes.importers.formats.cursor.hooks import EVENTS
 
 THEIRS = {"hooks": [{"type": "command", "command": "say done"}]}
 TARGETS = {target.name: target for target in AGENT_HOOKS}

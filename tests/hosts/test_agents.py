@@ -59,7 +59,7 @@ def test_every_verb_names_agents_as_the_table_does(names):
     [
         ("gemini", "import it: scopes import"),
         ("opencode", "import it: scopes import"),
-        ("cursor", "import its transcript: scopes import FILE"),
+        ("cursor", "import it: scopes import"),
         ("unheard-of", "import its transcript: scopes import FILE"),
     ],
 )

@@ -66,6 +66,12 @@ def insert(connection, rows):
     connection.commit()
 
 
+def insert_into(path, rows):
+    """Insert rows into a database, or replace those with the same key."""
+    with closing(sqlite3.connect(path)) as connection:
+        insert(connection, rows)
+
+
 def change(path, *statements):
     """Run statements on a database."""
     with closing(sqlite3.connect(path)) as connection:

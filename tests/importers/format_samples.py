@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scopes.importers.formats.row_lines import encode_row
+from scopes.importers.formats.cursor.cells import encode_cells
+from scopes.importers.formats.row_lines import encode_file, encode_row
 from tests.importers.databases import dialog, response_row, thread_rows
 from tests.importers.formats.aider import test_format as aider
 from tests.importers.formats.atif import test_atif
@@ -14,6 +15,8 @@ from tests.importers.formats.chatgpt import test_chatgpt
 from tests.importers.formats.claude_ai import test_claude_ai
 from tests.importers.formats.codex.rollouts import short_rollout
 from tests.importers.formats.copilot_cli import sessions as copilot_cli
+from tests.importers.formats.cursor import databases as cursor
+from tests.importers.formats.cursor import test_transcripts as cursor_transcript
 from tests.importers.formats.cursor.events import journal, turn
 from tests.importers.formats.gemini import test_document, test_gemini
 from tests.importers.formats.grok import test_format as grok
@@ -22,6 +25,7 @@ from tests.importers.formats.kimi import test_format as kimi
 from tests.importers.formats.mini_swe_agent import test_mini_swe_agent
 from tests.importers.formats.openai import test_format as openai
 from tests.importers.formats.opencode import test_session_rows
+from tests.importers.formats.openhands import folders as openhands
 from tests.importers.formats.openhands import test_openhands
 from tests.importers.formats.pi import test_pi
 from tests.importers.formats.qwen import test_qwen
@@ -79,6 +83,15 @@ THREAD = [
     records_of(encode_row(*row))[0]
     for row in thread_rows("t1", ("h1", None, "user", "hi"), ("h2", "h1", "assistant", "ho"))
 ]
+EDITOR = [records_of(encode_cells(*row))[0] for row in cursor.editor_rows(*cursor.BUBBLES)]
+CHAT = [records_of(line)[0] for line in cursor.chat_lines(*cursor.chat_rows(*cursor.MESSAGES))]
+FOLDER = [
+    records_of(encode_file(f"conversations/{openhands.CONVERSATION}/{name}", json.dumps(value).encode()))[0]
+    for name, value in (
+        ("base_state.json", openhands.STATE),
+        *((f"events/event-{number:05d}-{number:08d}.json", each) for number, each in enumerate(test_openhands.EVENTS)),
+    )
+]
 ROWS = records_of(b"".join(test_session_rows.LINES))
 PI = records_of(test_pi.session_file(*test_pi.MESSAGES))
 TALKS = [{"messages": openai.TALK[:2]}, {"messages": openai.TALK}]
@@ -119,5 +132,10 @@ SAMPLES: dict[str, tuple[str, tuple[bytes, ...]]] = {  # the format, and the fil
         tuple(lines(TALKS[:count]) for count in (1, 2)),
     ),  # half of one has no name
     "llm threads": ("llm", grown_lines(THREAD, len(THREAD) - 1)),
+    "cursor editor": ("cursor", grown_lines(EDITOR, 4, 6)),
+    "cursor transcript": ("cursor", grown_lines(cursor_transcript.LINES, 2)),
+    "openhands folder": ("openhands", grown_lines(FOLDER, 4, 8)),
+    "openhands old document": ("openhands", grown_document(lambda count: openhands.OLD_EVENTS[:count], 10)),
+    "cursor chat": ("cursor", grown_lines(CHAT, 5, 9)),
     "opencode dialog": ("opencode", (test_session_rows.data_of(*dialog("hello", "hi")),)),
 }

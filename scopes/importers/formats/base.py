@@ -19,10 +19,6 @@ SNIFF_BYTES = 1 << 18
 DATABASE_HEADER = b"SQLite format 3\0"
 _BUFFER_BYTES = 1 << 18
 UNKNOWN_FORMAT = "unknown format"
-_CURSOR_TABLES = (  # of the database of each chat, and of that of the editor
-    (b"CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB)", b"CREATE TABLE meta ("),
-    (b"CREATE TABLE cursorDiskKV (",),
-)
 _ZIP = b"PK\x03\x04"  # the exports of ChatGPT and Claude.ai come as one
 
 
@@ -65,6 +61,7 @@ class StandardFolders:
 
     find_session: returns the file of a session in one of the folders, by the agent's id of it
     variable: moves the transcripts alone, to `folders`, or to the directory itself with `is_top`
+    elsewhere: places in directories of other programs of the same agent, such as its editor
     """
 
     agent: Agent
@@ -72,6 +69,7 @@ class StandardFolders:
     find_session: Callable[[str, str], str | None]
     variable: str | None = None
     is_top: bool = False
+    elsewhere: tuple[tuple[Agent, str], ...] = ()
 
     def paths(self, environ: Mapping[str, str], home: str, platform: str = sys.platform) -> list[str]:
         """Return the folders on an operating system, whether they exist or not."""
@@ -79,7 +77,10 @@ class StandardFolders:
         if moved and self.is_top:
             return [moved]
         top = moved or config_directory(self.agent, environ, home, platform)
-        return [os.path.join(top, name) for name in self.folders]
+        others = [
+            os.path.join(config_directory(agent, environ, home, platform), name) for agent, name in self.elsewhere
+        ]
+        return [*(os.path.join(top, name) for name in self.folders), *others]
 
 
 @contextmanager
@@ -170,9 +171,6 @@ def choose_format(formats: Sequence[Format], source: Source) -> Format:
     if _is_agent_trace(head):
         hint = "put them into .agent-trace/traces.jsonl of the project, where scopes why reads them"
         raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}: records of Agent Trace", hint=hint)
-    if any(all(table in head for table in tables) for tables in _CURSOR_TABLES) and head.startswith(DATABASE_HEADER):
-        hint = "its records have no published form; to record chats from now on: scopes hooks install cursor"
-        raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}: the store of chats of Cursor", hint=hint)
     known = ", ".join(candidate.name for candidate in formats)
     raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}", hint=f"formats: {known}")
 

@@ -54,7 +54,10 @@ class FolderCollection(Protocol):
 
     @property
     def subfolders(self) -> frozenset[str]:
-        """The names of subfolders that such a folder has, and by which it is recognized."""
+        """The names of subfolders that such a folder has."""
+
+    def recognizes(self, folder: str) -> bool:
+        """Return True if a folder with these subfolders is one; False if it does not have them."""
 
     @property
     def depth(self) -> int:

@@ -70,6 +70,16 @@ class Database:
         for row in self._connection.execute(query, () if column is None else (value,)):
             yield dict(zip(names, row, strict=True))
 
+    def walk_texts(self, table: str, column: str, prefix: str) -> Iterator[str]:
+        """Yield the texts of a column that begin with a prefix, in their order, without reading the rows."""
+        if column not in self.tables.get(table, ()):
+            return
+        name, after = _quote(column), prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        query = f"SELECT {name} FROM {_quote(table)} WHERE {name} >= ? AND {name} < ? ORDER BY {name}"  # noqa: S608
+        for (text,) in self._connection.execute(query, (prefix, after)):
+            if isinstance(text, str):
+                yield text
+
 
 @contextmanager
 def open_database(source: Source) -> Iterator[Database]:

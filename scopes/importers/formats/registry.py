@@ -11,6 +11,8 @@ from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.codex.format import Codex
 from scopes.importers.formats.collection import DatabaseCollection, FolderCollection
 from scopes.importers.formats.copilot_cli.format import CopilotCli
+from scopes.importers.formats.cursor.chat_rows import CursorChatDatabase
+from scopes.importers.formats.cursor.editor_rows import CursorEditorDatabase
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.gemini.format import Gemini
 from scopes.importers.formats.grok.format import Grok
@@ -22,6 +24,7 @@ from scopes.importers.formats.mini_swe_agent.format import MiniSweAgent
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.formats.opencode.format import OpenCode
 from scopes.importers.formats.opencode.rows import OpenCodeDatabase, OpenCodeFolder
+from scopes.importers.formats.openhands.folders import OpenHandsFolder
 from scopes.importers.formats.openhands.format import OpenHands
 from scopes.importers.formats.pi.format import Pi
 from scopes.importers.formats.qwen.format import Qwen
@@ -51,5 +54,10 @@ FORMATS: tuple[Format, ...] = (
     Aider(),
     SpecStory(),
 )
-DATABASES: tuple[DatabaseCollection, ...] = (OpenCodeDatabase(), LlmDatabase())
-FOLDERS: tuple[FolderCollection, ...] = (OpenCodeFolder(),)
+DATABASES: tuple[DatabaseCollection, ...] = (
+    OpenCodeDatabase(),
+    LlmDatabase(),
+    CursorEditorDatabase(),
+    CursorChatDatabase(),
+)
+FOLDERS: tuple[FolderCollection, ...] = (OpenCodeFolder(), OpenHandsFolder())

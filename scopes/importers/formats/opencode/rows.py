@@ -72,6 +72,10 @@ class OpenCodeFolder:
     subfolders = frozenset({"session", "message", "part"})
     depth = 3
 
+    def recognizes(self, folder: str) -> bool:
+        """Return True if there are all subfolders."""
+        return all(os.path.isdir(os.path.join(folder, name)) for name in self.subfolders)
+
     def walk_conversations(self, folder: str) -> Iterator[Conversation]:
         """Yield the sessions in the order of their ids."""
         projects = sorted(list_entries(os.path.join(folder, "session")), key=lambda entry: entry.name)

@@ -1,216 +1,75 @@
-"""The OpenHands format: the events of the Software Agent SDK (OpenHands 1.x), as JSON lines, in a row or in an array.
+"""The OpenHands format: the events of the Software Agent SDK (OpenHands 1.x) and of OpenHands before 1.0.
 
-The SDK keeps each event in a file of its own, which names no session; joined, they are one source. Times have no zone
-and are read as UTC. Token counts are running totals in events of the state, which come before the answer they count.
+OpenHands keeps each event in a file of its own; a folder of them is a source (`folders`). Events are also read as JSON
+lines, in a row or in an array, such as joined files and the trajectories of versions before 1.0. Times have no zone and
+are read as UTC. Token counts are running totals; in the SDK they are in events of the state, which come before the
+answer they count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator
 from io import BytesIO
 from itertools import islice
-from typing import Any
 
-from scopes.clock import parse_time
 from scopes.errors import CannotImport
-from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import Event, Session
-from scopes.importers.formats.fields import object_field, text_field
-from scopes.importers.formats.json_lines import Record
-from scopes.importers.formats.lossless_json import lossless_field
-from scopes.importers.formats.object_lists import digest_of_values, short_word
-from scopes.importers.formats.openhands.parts import read_call, read_content, read_reasoning, read_result
-from scopes.importers.formats.openhands.usage import RunningUsage
-from scopes.importers.formats.run_builder import (
-    ANSWER,
-    ERROR,
-    HUMAN,
-    INJECTED,
-    META,
-    PROMPT,
-    RESULTS,
-    TOOL,
-    RunBuilder,
-)
+from scopes.hosts.agents import AGENTS
+from scopes.importers.formats.base import Source, StandardFolders
+from scopes.importers.formats.collection import SEPARATOR
+from scopes.importers.formats.events import Event
+from scopes.importers.formats.json_lines import walk_records
+from scopes.importers.formats.openhands.folder_reader import FolderReader, is_folder_line
+from scopes.importers.formats.openhands.reader import NAME, EventReader, is_event
 from scopes.importers.formats.session_walk import read_beginning, walk_session
 from scopes.importers.formats.stream_documents import first_records, walk_stream
-from scopes.model.message import Author, Part
 
-NAME = "openhands"
-_AGENT = Author(NAME, "agent")
-_HARNESS = Author(NAME, "system")
-_SOURCES = frozenset({"agent", "user", "environment", "hook"})
-_STATES = frozenset({
-    "ConversationStateUpdateEvent", "TokenEvent", "LLMCompletionLogEvent", "CondensationRequest", "HookExecutionEvent",
-    "StreamingDeltaEvent", "ACPToolCallEvent",
-})  # fmt: skip
+
+def _find_session(top: str, session: str) -> str | None:
+    """Return the source of a conversation, whose folder has its id, in newer versions without the hyphens."""
+    for name in (session, session.replace("-", "")):
+        folder = os.path.join(top, name)
+        if os.path.isdir(folder):
+            return f"{folder}{SEPARATOR}{name}"
+    return None
 
 
 class OpenHands:
-    """Conversations of the OpenHands Software Agent SDK."""
+    """Conversations of OpenHands."""
 
     name = NAME
     file_suffixes = (".jsonl", ".json")
-    standard_folders = None
+    standard_folders = StandardFolders(
+        AGENTS[NAME], ("conversations", "sessions"), _find_session, "OPENHANDS_CONVERSATIONS_DIR", is_top=True
+    )
     sub_agent_fields: tuple[str, ...] = ()
 
     def sniff(self, head: bytes) -> bool:
         """Return True if a source that begins with `head` is in this format."""
-        return b'"kind"' in head and b'"source"' in head and any(map(_is_event, first_records(head)))
+        if is_folder_line(head):
+            return True
+        return b'"timestamp"' in head and b'"source"' in head and any(map(is_event, first_records(head)))
 
     def walk_events(self, source: Source) -> Iterator[Event]:
         """Yield the Session, its drafts and states, and the Ending.
 
         Raises:
-            CannotImport: the source is one of the files of the SDK, with one event.
+            CannotImport: the source is one of the files of a folder, with one event.
         """
         data = read_beginning(source)
+        if is_folder_line(data):
+            yield from walk_session(source, FolderReader(data), walk_records)
+            return
         head = first_records(data)
         if source.size == len(data) and len(head) == 1 and _is_event_file(data):
-            hint = "join the events of the conversation, and import that: cat events/event-*.json > conversation.jsonl"
+            hint = "import the folder of the conversation, which has the folder events"
             raise CannotImport(f"{source.path}: one event of a conversation of OpenHands", hint=hint)
-        yield from walk_session(source, _Reader(head))
-
-
-def _is_event(value: Mapping[str, Any]) -> bool:
-    kind = text_field(value, "kind")
-    named = text_field(value, "id") is not None and text_field(value, "timestamp") is not None
-    return kind is not None and named and text_field(value, "source") in _SOURCES
+        yield from walk_session(source, EventReader(head))
 
 
 def _is_event_file(data: bytes) -> bool:
-    """Return True if a source is one object without an end of line, as the SDK writes the file of an event."""
+    """Return True if a source is one object without an end of line, as OpenHands writes the file of an event."""
     if not data.startswith(b"{") or data.endswith(b"\n"):
         return False
     records = list(islice(walk_stream(BytesIO(data), len(data)), 2))
-    return len(records) == 1 and _is_event(records[0].value or {})
-
-
-class _Reader:
-    """Turns the events of one conversation into ours."""
-
-    def __init__(self, head: list[dict[str, Any]]) -> None:
-        events = [value for value in head if _is_event(value)]
-        self._builder = RunBuilder(is_stream=False)
-        self._usage = RunningUsage()
-        self._seen: set[str] = set()
-        name = next(filter(None, map(_conversation_of, head)), None)
-        self.session = Session(
-            format=NAME,
-            native_id=name or digest_of_values(iter([events[0]["id"]] if events else head[:1])),
-            created=_time_of(events[0]) if events else None,
-        )
-
-    def read(self, record: Record) -> Iterator[Event]:
-        """Read the next event; yield those of ours that are complete."""
-        value = record.value or {}
-        kind, name = text_field(value, "kind"), text_field(value, "id")
-        if not _is_event(value) or kind is None or name is None:
-            if _conversation_of(value) is not None:
-                self._builder.add_state(record, "base_state")
-            else:
-                self._builder.reject(record, "not an event")
-        elif name in self._seen:
-            self._builder.add_state(record, f"repeated/{kind[:64]}")
-        else:
-            self._seen.add(name)
-            self._read_event(record, value, kind)
-        yield from self._builder.take_ready()
-
-    def finish(self) -> Iterator[Event]:
-        """Yield the last message and the Ending."""
-        found = self._builder.open
-        if found is not None and found.kind == ANSWER and found.usage is None:
-            found.usage = self._usage.take()
-        yield from self._builder.finish()
-
-    def _read_event(self, record: Record, value: Mapping[str, Any], kind: str) -> None:
-        if kind == "ActionEvent":
-            self._read_action(record, value)
-        elif kind == "MessageEvent":
-            self._read_message(record, value)
-        elif kind in {"ObservationEvent", "UserRejectObservation", "AgentErrorEvent"}:
-            self._read_result(record, value, kind)
-        elif kind in _STATES:
-            if text_field(value, "key") in {"stats", "full_state"}:
-                self._usage.update(object_field(value, "value"))
-            self._builder.add_state(record, kind)
-        else:
-            self._read_other(record, value, kind)
-
-    def _read_action(self, record: Record, value: Mapping[str, Any]) -> None:
-        """Read a call; calls of one response of the model are one answer."""
-        name = text_field(value, "llm_response_id")
-        found = self._builder.continues(ANSWER, None, name) if name is not None else None
-        if found is not None:
-            self._builder.add(record, [read_call(value)])
-            found.add_ids(text_field(value, "id"))
-            return
-        parts = [*read_reasoning(value), *read_content(value.get("thought")), read_call(value)]
-        self._begin_answer(record, value, parts, name)
-
-    def _read_message(self, record: Record, value: Mapping[str, Any]) -> None:
-        message = object_field(value, "llm_message")
-        parts = [*read_reasoning(message), *read_content(message.get("content"))]
-        if value.get("source") == "agent" or message.get("role") == "assistant":
-            self._begin_answer(record, value, parts, text_field(value, "llm_response_id"))
-            return
-        is_human = value.get("source") == "user" and text_field(value, "sender") is None
-        author, kind = (HUMAN, PROMPT) if is_human else (INJECTED, META)
-        self._builder.begin(record, author, kind, parts, time=_time_of(value)).add_ids(text_field(value, "id"))
-
-    def _begin_answer(self, record: Record, value: Mapping[str, Any], parts: list[Part], name: str | None) -> None:
-        found = self._builder.begin(record, _AGENT, ANSWER, parts, time=_time_of(value))
-        found.answer = name
-        found.add_ids(name, text_field(value, "id"))
-        found.model = self._usage.model
-        found.usage = self._usage.take()
-
-    def _read_result(self, record: Record, value: Mapping[str, Any], kind: str) -> None:
-        part = read_result(value, kind)
-        if part is None:
-            self._builder.reject(record, f"a result without content, {kind}")
-        elif self._builder.continues(RESULTS) is None:
-            found = self._builder.begin(record, TOOL, RESULTS, [part], time=_time_of(value))
-            found.add_ids(text_field(value, "id"))
-            found.cwd = _directory_of(value)
-        else:
-            self._builder.add(record, [part])
-
-    def _read_other(self, record: Record, value: Mapping[str, Any], kind: str) -> None:
-        """Read an event that is neither an answer nor a result."""
-        match kind:
-            case "SystemPromptEvent":
-                author, ours, parts = INJECTED, "system", list(read_content([value.get("system_prompt")]))
-            case "Condensation" | "CondensationSummaryEvent":
-                summary = text_field(value, "summary")
-                author, ours, parts = _HARNESS, "compaction", list(read_content([] if summary is None else [summary]))
-            case "ConversationErrorEvent" | "ServerErrorEvent":
-                text = ": ".join(filter(None, [text_field(value, "code"), text_field(value, "detail")])) or "error"
-                author, ours, parts = _HARNESS, ERROR, [Part("text", {"text": text})]
-            case "PauseEvent" | "InterruptEvent":
-                author, ours, parts = HUMAN, "interrupt", [Part("text", {"text": "paused"})]
-            case _:
-                self._builder.reject(record, f"an event of the kind {short_word(value, 'kind')}")
-                return
-        found = self._builder.begin(record, author, ours, parts, time=_time_of(value))
-        found.add_ids(text_field(value, "id"))
-        found.status = "error" if ours == ERROR else None
-        if ours == "compaction":
-            found.parts.append(Part("raw", lossless_field("json", dict(value))))
-
-
-def _conversation_of(value: Mapping[str, Any]) -> str | None:
-    """Return the id of the conversation in the state of one, as a file or in an event; None if there is none."""
-    state = object_field(value, "value") if value.get("key") == "full_state" else value
-    return text_field(state, "id") if "agent" in state and "workspace" in state else None
-
-
-def _time_of(value: Mapping[str, Any]) -> str | None:
-    """Return the time of an event; one without a zone is taken as UTC."""
-    text = text_field(value, "timestamp") or ""
-    return next((time for time in (f"{text}Z", text) if parse_time(time) is not None), None)
-
-
-def _directory_of(value: Mapping[str, Any]) -> str | None:
-    return text_field(object_field(object_field(value, "observation"), "metadata"), "working_dir")
+    return len(records) == 1 and is_event(records[0].value or {})

@@ -40,20 +40,6 @@ def parts(draft):
     return [(part.type, part.fields.get("name") or part.text) for part in draft.parts]
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        "CREATE TABLE blobs (id TEXT PRIMARY KEY, data BLOB); CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT);",
-        "CREATE TABLE ItemTable (key TEXT, value BLOB); CREATE TABLE cursorDiskKV (key TEXT UNIQUE, value BLOB);",
-    ],
-)
-def test_the_database_of_cursor_is_refused_with_the_cure(tmp_path, schema):
-    """What is in its blobs is not published, and no real one was seen: nothing could be proven about a reader."""
-    with pytest.raises(CannotImport, match="the store of chats of Cursor") as error:
-        choose_format(FORMATS, source_of(make_database(tmp_path / "store.db", schema)))
-    assert "scopes hooks install cursor" in error.value.hint
-
-
 def test_another_database_is_of_no_known_format(tmp_path):
     path = make_database(tmp_path / "x.db", "CREATE TABLE notes (id TEXT); CREATE TABLE meta (key TEXT);")
     with pytest.raises(CannotImport, match="unknown format") as error:

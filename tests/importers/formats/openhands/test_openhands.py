@@ -194,7 +194,7 @@ def test_one_of_the_files_with_one_event_each_is_refused_with_the_cure():
     assert OpenHands().sniff(data)
     with pytest.raises(CannotImport, match="one event of a conversation") as refused:
         events_of(OpenHands(), data)
-    assert "cat events/event-*.json" in refused.value.hint
+    assert "import the folder of the conversation" in refused.value.hint
     assert len(drafts(read(TASK))) == 1
 
 
