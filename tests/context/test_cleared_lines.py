@@ -21,6 +21,12 @@ TOKEN = KINDS[1][1]
 TEXT = f"the deploy failed with {TOKEN} in the log"
 
 
+@pytest.fixture(autouse=True)
+def without_re2(monkeypatch):
+    """With RE2 every message is searched."""
+    monkeypatch.setattr(prefilter, "can_be_fast", lambda: False)
+
+
 @pytest.fixture
 def searched(monkeypatch):
     """Return the list that gets all bytes that are searched for secrets."""
@@ -44,6 +50,16 @@ def test_a_message_without_secrets_is_searched_once(repository, exact, tmp_path,
     again = built(repository, exact, tmp_path, max_tokens=7999)  # not from the cache of contexts
     assert again.formatted_history == first.formatted_history
     assert not any(data.startswith(b'{"author"') for data in searched)
+
+
+def test_with_re2_every_message_is_searched(repository, exact, tmp_path, searched, monkeypatch):
+    monkeypatch.setattr(prefilter, "can_be_fast", lambda: True)
+    new(repository)
+    talk(repository, 2)
+    for tokens in (8000, 7999):
+        searched.clear()
+        built(repository, exact, tmp_path, max_tokens=tokens)
+        assert set(stored_lines(repository)) < set(searched)
 
 
 def test_a_message_with_a_secret_is_replaced_in_every_context(repository, exact, tmp_path):
