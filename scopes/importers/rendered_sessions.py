@@ -22,7 +22,8 @@ def drop_rendered(repository: Repository, queue: Sequence[QueuedSource], skipped
             kept.append(queued)
             continue
         agent, name = queued.session.details[RENDERED_FROM]
-        reason = f"made of session {name} of {agent}, which is imported itself"
+        which = "a session" if agent == queued.session.format else f"session {name}"  # an agent has many of its own
+        reason = f"made of {which} of {agent}, which is imported itself"
         skipped.append(Skipped(path=queued.source.path, reason=reason, named=queued.source.named))
     return kept
 

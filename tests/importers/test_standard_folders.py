@@ -49,6 +49,45 @@ def test_a_standard_folder_is_where_the_operating_system_and_the_variables_say(a
     assert STANDARD[agent].paths(environ, HOME, platform)[0] == path
 
 
+@pytest.mark.parametrize(
+    ("platform", "environ", "top"),
+    [
+        ("linux", {}, "/home/carol/.config/Cursor/User"),
+        ("linux", {"XDG_CONFIG_HOME": "/x"}, "/x/Cursor/User"),
+        ("darwin", {"XDG_CONFIG_HOME": "/x"}, "/home/carol/Library/Application Support/Cursor/User"),
+        ("win32", {"APPDATA": "/r"}, "/r/Cursor/User"),
+    ],
+)
+def test_the_editor_of_cursor_has_a_directory_of_its_own(platform, environ, top):
+    found = STANDARD["cursor"].paths(environ, HOME, platform)
+    assert found == [f"{HOME}/.cursor/chats", f"{HOME}/.cursor/projects", f"{top}/globalStorage/state.vscdb"]
+
+
+def test_a_conversation_of_cursor_is_in_a_database_of_its_own_or_in_that_of_the_editor(tmp_path):
+    chat, other = "a1b2c3d4-e5f6-4890-abcd-ef1234567890", "b1b2c3d4-e5f6-4890-abcd-ef1234567890"
+    database = tmp_path / ".cursor/chats/0d26" / chat / "store.db"
+    editor = tmp_path / ".config/Cursor/User/globalStorage/state.vscdb"
+    for path in (database, editor):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    for session, path in ((chat, database), (other, editor)):
+        assert find_session_file(FORMATS, "cursor", session, {}, str(tmp_path)) == f"{path}#{session}"
+    editor.unlink()
+    assert find_session_file(FORMATS, "cursor", other, {}, str(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    ("environ", "folders"),
+    [
+        ({}, ["/home/carol/.openhands/conversations", "/home/carol/.openhands/sessions"]),
+        ({"OPENHANDS_PERSISTENCE_DIR": "/p"}, ["/p/conversations", "/p/sessions"]),
+        ({"OPENHANDS_PERSISTENCE_DIR": "/p", "OPENHANDS_CONVERSATIONS_DIR": "/c"}, ["/c"]),
+    ],
+)
+def test_the_folders_of_openhands_are_moved_by_its_variables(environ, folders):
+    assert STANDARD["openhands"].paths(environ, HOME, "linux") == folders
+
+
 @pytest.mark.parametrize("name", STANDARD)
 def test_the_manual_names_the_folders_and_the_variables_of_every_agent(name):
     known = STANDARD[name]

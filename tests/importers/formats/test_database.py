@@ -250,3 +250,16 @@ def test_a_database_with_damaged_bytes_is_read_or_refused(tmp_path, changes, dat
     for source in expand_sources([Source(str(path), path.stat().st_size, named=True)], skipped):
         assert source.size >= 0
     assert all(isinstance(found.error, CannotImport) for found in skipped)
+
+
+def test_texts_with_a_prefix_are_found_in_their_order(tmp_path):
+    names = ["b:2", "b:1", "b", "b;", "c", b"b:3", 7, None]
+    schema = 'CREATE TABLE "odd "" table" (key UNIQUE, value)'
+    path = make_database(tmp_path / "a.db", schema, [('"odd "" table"', {"key": name, "value": 1}) for name in names])
+    with open_database(source_at(path)) as database:
+        assert list(database.walk_texts('odd " table', "key", "b:")) == ["b:1", "b:2"]
+        assert (
+            list(database.walk_texts('odd " table', "other", "b:"))
+            == list(database.walk_texts("none", "key", "b"))
+            == []
+        )

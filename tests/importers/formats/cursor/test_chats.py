@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.importers.formats.cursor.cells import encode_cells
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.cursor.protobuf import read_fields
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.model.message import FileTouch, Part
+from tests.importers.damage import odd_records
 from tests.importers.databases import conversations_in, insert_into, lines_of, source_at
 from tests.importers.formats.cursor.databases import (
     CHAT,
@@ -20,12 +24,14 @@ from tests.importers.formats.cursor.databases import (
     blob,
     called,
     chat_database,
+    chat_lines,
     chat_rows,
     field,
     returned,
     typed,
 )
 from tests.importers.formats.cursor.events import journal, turn
+from tests.importers.formats.test_every_format import drawn
 from tests.importers.reading import drafts, events_of, real_transcript, source_of, states, unparsed
 from tests.importers.stores import branch_words, count_objects
 from tests.importers.streams import import_paths
@@ -252,3 +258,12 @@ def test_the_sample_of_another_reader_has_a_chat_without_a_message(store):
     assert lines_of(source)[0]["row"]["key"] == "0"
     done = import_sources(store, [source_of(path)], FORMATS)
     assert [each.reason for each in done.skipped] == ["contains no message"]
+
+
+@drawn
+@given(data=st.data())
+def test_messages_with_odd_values_are_read(data):
+    meta, root, *_ = chat_lines(*chat_rows(*MESSAGES))
+    values = zip(MESSAGES, data.draw(odd_records(MESSAGES)), strict=False)
+    blobs = [encode_cells("blobs", {"id": blob(known)[0], "data": json.dumps(value)}) for known, value in values]
+    events_of(Cursor(), b"".join([meta, root, *blobs]))

@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.importers.discovery import find_sources
+from scopes.importers.formats.cursor.cells import encode_cells
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.model.message import FileTouch, Part
+from tests.importers.damage import odd_records
 from tests.importers.databases import conversations_in, insert_into, lines_of, make_database, source_at
 from tests.importers.formats.cursor.databases import (
     BUBBLES,
@@ -28,6 +33,7 @@ from tests.importers.formats.cursor.databases import (
     tool,
     value_row,
 )
+from tests.importers.formats.test_every_format import drawn
 from tests.importers.reading import drafts, events_of, states, unparsed
 from tests.importers.stores import branch_words, count_objects
 from tests.support.store import make_store
@@ -320,3 +326,19 @@ STARTED_LATER = 1_795_243_999_000
 def test_the_editor_of_another_maker_has_no_conversation(tmp_path):
     path = make_database(tmp_path / "state.vscdb", EDITOR.splitlines()[1], [value_row("workbench.x", {}, "ItemTable")])
     assert read(path) == []
+
+
+def test_databases_below_a_folder_are_found(tmp_path):
+    folder = tmp_path / "User" / "globalStorage"
+    folder.mkdir(parents=True)
+    path = editor_database(folder / "state.vscdb", *editor_rows(*BUBBLES))
+    assert [source.path for source in find_sources(str(tmp_path))] == [str(path)]
+
+
+@drawn
+@given(data=st.data())
+def test_bubbles_with_odd_values_are_read(data):
+    values = data.draw(odd_records([composer(*BUBBLES), *BUBBLES]))
+    keys = [f"composerData:{COMPOSER}", *(f"bubbleId:{COMPOSER}:{each['bubbleId']}" for each in BUBBLES)]
+    rows = zip(keys, values, strict=False)
+    events_of(Cursor(), b"".join(encode_cells(*value_row(key, json.dumps(value))) for key, value in rows))

@@ -97,13 +97,18 @@ def test_a_transcript_is_a_conversation_where_the_database_is_gone(tmp_path, sto
     assert branch_words(store) == "limit the log-ins I edit. Done."
 
 
-def test_a_transcript_is_left_out_where_the_database_is_imported(tmp_path, store):
-    path = transcript(tmp_path, *LINES)
-    database = chat_database(tmp_path / "store.db", *chat_rows(*MESSAGES))
-    done = import_sources(store, [*find_sources(str(path)), source_at(database)], FORMATS)
-    assert [each.path for each in done.skipped] == [str(path)]
-    assert "which is imported itself" in done.skipped[0].reason
-    assert list(list_branch_tips(store, "conv-001")) == ["main"]
+def test_transcripts_are_left_out_where_the_databases_are_imported_and_one_note_says_so(tmp_path, store):
+    paths = [transcript(tmp_path, *LINES, name=name) for name in (CHAT, SUB)]
+    databases = [
+        chat_database(tmp_path / f"{name}.db", *chat_rows(*MESSAGES[place:], agentId=name))
+        for place, name in enumerate((CHAT, SUB))
+    ]
+    sources = [*find_sources(str(tmp_path / "projects")), *map(source_at, databases)]
+    done = import_sources(store, sources, FORMATS)
+    assert [each.path for each in done.skipped] == [str(path) for path in paths]
+    (note,) = (note.text for note in done.notes if "skipped" in note.text)
+    assert note.endswith("and 1 more: made of a session of cursor, which is imported itself")
+    assert [list(list_branch_tips(store, name)) for name in conversation_ids(store)] == [["main"], ["main"]]
 
 
 @pytest.mark.parametrize("first", ["transcript", "hooks"])

@@ -6,6 +6,8 @@ import json
 import os
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_session_file, find_sources
@@ -15,6 +17,7 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.importers.verify_source import verify_source
 from scopes.model.message import FileTouch, Part
+from tests.importers.damage import odd_records
 from tests.importers.databases import conversations_in, lines_of
 from tests.importers.formats.openhands.folders import (
     CONVERSATION,
@@ -30,6 +33,7 @@ from tests.importers.formats.openhands.folders import (
     write,
 )
 from tests.importers.formats.openhands.test_openhands import EVENTS, TASK
+from tests.importers.formats.test_every_format import drawn
 from tests.importers.reading import drafts, events_of, states, unparsed
 from tests.importers.stores import count_objects
 from tests.importers.streams import import_paths
@@ -233,3 +237,9 @@ def test_a_trajectory_of_an_old_version_is_read_as_an_array():
     data = json.dumps(OLD_EVENTS).encode()
     assert OpenHands().sniff(data)
     assert kinds(events_of(OpenHands(), data))[1] == ("prompt", "human", 1)
+
+
+@drawn
+@given(data=st.data())
+def test_old_events_with_odd_values_are_read(data):
+    events_of(OpenHands(), json.dumps(data.draw(odd_records(OLD_EVENTS))).encode())
