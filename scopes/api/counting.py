@@ -7,11 +7,9 @@ from collections.abc import Sequence
 
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.store.repository import Repository
-from scopes.usage.prices import read_prices
+from scopes.usage.prices import configured_prices, read_prices
 from scopes.usage.usage import By, Usage, UsageRequest
 from scopes.usage.usage import usage as add_up
-
-_PRICES = "scopes.prices"
 
 
 def count_usage(
@@ -28,7 +26,7 @@ def count_usage(
 ) -> Usage:
     """Return what model answers have used; times are texts such as `1 week ago`."""
     start, end = parse_window(since, until, now_nanoseconds())
-    path = repository.config.find(_PRICES) if prices is None else os.fspath(prices)
+    table = configured_prices(repository.config) if prices is None else read_prices(os.fspath(prices))
     request = UsageRequest(
         by=(by,) if isinstance(by, str) else tuple(by),
         since=start,
@@ -38,4 +36,4 @@ def count_usage(
         agent=agent,
         utc=utc,
     )
-    return add_up(repository, request, read_prices(None if path is None else os.path.expanduser(path)))
+    return add_up(repository, request, table)

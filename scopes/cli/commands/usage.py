@@ -12,9 +12,7 @@ from scopes.clock import now_nanoseconds, parse_window
 from scopes.errors import Invalid
 from scopes.loading import load
 from scopes.store.user_files import may_set
-from scopes.usage.prices import PriceTable, read_prices
-
-_OWN_PRICES = "scopes.prices"
+from scopes.usage.prices import SETTING, PriceTable, configured_prices, read_prices
 
 
 def usage(
@@ -117,6 +115,6 @@ def usage(
 
 def _read_prices(invocation: Invocation, path: str | None) -> PriceTable:
     """Read the table of prices that the user named, here or in the configuration, or the shipped one."""
-    if path is None and (invocation.settings or may_set(_OWN_PRICES, invocation.environ, invocation.home)):
-        path = invocation.config(optional=True).find(_OWN_PRICES)
+    if path is None and (invocation.settings or may_set(SETTING, invocation.environ, invocation.home)):
+        return configured_prices(invocation.config(optional=True))
     return read_prices(None if path is None else os.path.expanduser(path))
