@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SETTING: Final = "scopes.prices"
 SHIPPED: Final = str(Path(__file__).with_name("prices.json"))
 UNITS: Final = 1_000_000  # of a price: tokens; of an amount of money: the currency
-_FORM: Final = "see the form of the file: scopes usage --help"
+_FORM: Final = "see the form of the file: scopes help usage --all"
 _KINDS: Final = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
 _INSTEAD: Final = {
     "cache_read": "input", "cache_write": "input", "cache_write_1h": "cache_write", "reasoning": "output",
