@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from scopes.facts.propose import FactProposed, KeyAdded
     from scopes.facts.run import FactRun
     from scopes.facts.validation import ValidationError
+    from scopes.handover.checkout import CheckedOut
     from scopes.history.messages import MessageHeader
     from scopes.history.metadata import Metadata
     from scopes.history.revisions import Revision
@@ -126,6 +127,7 @@ if TYPE_CHECKING:
     from scopes.result import Note, Result
     from scopes.search.hits import SearchHit
     from scopes.search.search import Search, SearchCoverage
+    from scopes.usage.usage import Usage, UsageRow
 
 __version__ = "0.1.0"
 _MODULES = {
@@ -179,6 +181,7 @@ _MODULES = {
     "scopes.facts.propose": "FactProposed KeyAdded",
     "scopes.facts.run": "FactRun",
     "scopes.facts.validation": "ValidationError",
+    "scopes.handover.checkout": "CheckedOut",
     "scopes.history.messages": "MessageHeader",
     "scopes.history.metadata": "Metadata",
     "scopes.history.revisions": "Revision",
@@ -202,6 +205,7 @@ _MODULES = {
     "scopes.result": "Note Result",
     "scopes.search.hits": "SearchHit",
     "scopes.search.search": "Search SearchCoverage",
+    "scopes.usage.usage": "Usage UsageRow",
 }
 __all__ = [
     "Agent",
@@ -228,6 +232,7 @@ __all__ = [
     "CandidateList",
     "CannotImport",
     "Change",
+    "CheckedOut",
     "Collaboration",
     "CollaborationChanged",
     "CollaborationList",
@@ -343,6 +348,8 @@ __all__ = [
     "Uncompacted",
     "Undone",
     "UpToDate",
+    "Usage",
+    "UsageRow",
     "ValidationError",
     "ValueChange",
     "__version__",

@@ -23,6 +23,9 @@ with scopes.open_store("scopes.git", create=True, author=scopes.Author("alice", 
     assert_type(conversation.merge_request(1).row.request, scopes.MergeRequest)
     for candidate in conversation.decision_candidates().candidates:
         assert_type(conversation.accept_decision(candidate.id, topic="a"), scopes.DecisionAccepted)
+    assert_type(conversation.usage("agent").total.cost_micros, int | None)
+    assert_type(conversation.checkout("codex", dry_run=True).command, tuple[str, ...])
+    assert_type(store.usage(["day", "model"], since="1 week ago").rows, tuple[scopes.UsageRow, ...])
     try:
         conversation.append("more")
     except scopes.NotFound as error:

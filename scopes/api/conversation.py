@@ -40,12 +40,17 @@ from scopes.history.handles import BranchHandle
 from scopes.history.revisions import read_active_branch, resolve_branch_name
 from scopes.loading import deferred
 from scopes.model.message import Author, Message, MessageKind
+from scopes.tokens.rank_files import rank_file_paths
 
 if TYPE_CHECKING:
+    from scopes.api.counting import count_usage
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.exporters.atomic_save import save as save_export
     from scopes.exporters.export import Exported, ExportFormat
     from scopes.exporters.export import export as export_messages
+    from scopes.handover.checkout import CheckedOut, CheckoutRequest, plan_checkout
+    from scopes.handover.checkout import checkout as write_session
+    from scopes.handover.resume import User
     from scopes.memory.decision_candidates import (
         CandidateDismissed,
         CandidateList,
@@ -56,7 +61,16 @@ if TYPE_CHECKING:
     )
     from scopes.memory.uncompact import Uncompacted
     from scopes.memory.uncompact import uncompact as uncompact_branch
+    from scopes.secret_scan.clearance import Mode
+    from scopes.tokens.choose import choose_tokenizer
+    from scopes.usage.usage import By, Usage
 else:
+    count_usage = deferred("scopes.api.counting:count_usage")
+    CheckoutRequest = deferred("scopes.handover.checkout:CheckoutRequest")
+    plan_checkout = deferred("scopes.handover.checkout:plan_checkout")
+    write_session = deferred("scopes.handover.checkout:checkout")
+    User = deferred("scopes.handover.resume:User")
+    choose_tokenizer = deferred("scopes.tokens.choose:choose_tokenizer")
     save_export = deferred("scopes.exporters.atomic_save:save")
     export_messages = deferred("scopes.exporters.export:export")
     accept_candidate = deferred("scopes.memory.decision_candidates:accept_candidate")
@@ -335,6 +349,71 @@ class Conversation(CollaboratingConversation):
             NotFound: there is no such tag.
         """
         return delete_tag(self.repository, self.id, name)
+
+    def usage(
+        self,
+        by: By | Sequence[By] = "model",
+        *,
+        since: str | None = None,
+        until: str | None = None,
+        model: str | None = None,
+        agent: str | None = None,
+        utc: bool = False,
+        prices: str | os.PathLike[str] | None = None,
+    ) -> Usage:
+        """Return the tokens and the cost of the model answers of all branches; the options are those of `Store.usage`.
+
+        Raises as `Store.usage` does.
+        """
+        return count_usage(
+            self.repository, by, conversations=[self.id], since=since, until=until, model=model, agent=agent,
+            utc=utc, prices=prices,
+        )  # fmt: skip
+
+    def checkout(
+        self,
+        agent: str,
+        *,
+        branch: str | None = None,
+        directory: str | os.PathLike[str] | None = None,
+        max_tokens: int | None = None,
+        full: bool = False,
+        reasoning: bool = False,
+        secrets: Mode = "refuse",
+        dry_run: bool = False,
+    ) -> CheckedOut:
+        """Write a branch (default: the active one) as a session of another agent, as `scopes checkout --to` does.
+
+        The agent is not started: `command` and `shell` of the result go on with the session, and an import puts what
+        the agent adds on the branch `new_branch`.
+
+        agent: `claude-code`, `codex`, `gemini`, `llm`, `opencode`, `pi` or `qwen`.
+        directory: where the agent works; default: where the conversation was, or the current directory.
+        max_tokens: of the history; default: what the agent's usual models have room for.
+        full: all messages, not those since the last compaction.
+        reasoning: quote the reasoning in the answers.
+        secrets: what becomes of possible secrets: `refuse`, `redact` or `allow`.
+        dry_run: return what would be written, and write nothing.
+
+        Raises:
+            NotFound, Ambiguous: no branch, or several, have this name; or a program that is needed is not there.
+            Invalid: the agent is not known, or the newest messages have too many tokens.
+            Refused: there is nothing to hand over, it has possible secrets, or a file there is not one of scopes.
+            Inaccessible: the session cannot be written.
+        """
+        user = User(os.environ, os.path.expanduser("~"))
+        request = CheckoutRequest(
+            where=self._name(branch),
+            agent=agent,
+            directory=None if directory is None else os.fspath(directory),
+            here=os.getcwd(),
+            max_tokens=max_tokens,
+            full=full,
+            reasoning=reasoning,
+            secrets=secrets,
+        )
+        plan = plan_checkout(self.repository, request, choose_tokenizer(rank_file_paths(os.environ), None), user)
+        return write_session(plan, user, dry_run=dry_run)
 
     def export(
         self,

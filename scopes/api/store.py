@@ -32,6 +32,7 @@ from scopes.store.open_repository import open_repository
 from scopes.store.repository import Caller
 
 if TYPE_CHECKING:
+    from scopes.api.counting import count_usage
     from scopes.conversation.conflicts import ConflictList, list_conflicts
     from scopes.conversation.merge_requests import MergeRequestList, list_merge_requests
     from scopes.conversation.range_diff import RangeDifference
@@ -44,7 +45,9 @@ if TYPE_CHECKING:
     from scopes.importers.results import Imported, Skipped
     from scopes.search.search import Search
     from scopes.search.search import search as run_search
+    from scopes.usage.usage import By, Usage
 else:
+    count_usage = deferred("scopes.api.counting:count_usage")
     list_conflicts = deferred("scopes.conversation.conflicts:list_conflicts")
     list_merge_requests = deferred("scopes.conversation.merge_requests:list_merge_requests")
     compare_ranges = deferred("scopes.conversation.range_diff:range_diff")
@@ -231,6 +234,38 @@ class Store(RegisteringStore):
             Invalid: the names are not one of the forms.
         """
         return compare_ranges(self.repository, names, patch=patch)
+
+    def usage(
+        self,
+        by: By | Sequence[By] = "day",
+        *,
+        conversations: Sequence[str] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        model: str | None = None,
+        agent: str | None = None,
+        utc: bool = False,
+        prices: str | os.PathLike[str] | None = None,
+    ) -> Usage:
+        """Return the tokens and the cost of model answers, each answer once, as `scopes usage` shows them.
+
+        conversations: only these; default: all.
+        by: what the rows are for: `day`, `week`, `month`, `model`, `agent`, `project`, `conversation`, or several of
+            them, of which one may be a period. An answer that several conversations have counts for the first.
+        since, until: times such as `1 week ago` or `2026-01-31`.
+        model, agent: only answers by a model or agent whose name has this in it.
+        utc: days in UTC, not in the time zone of this machine.
+        prices: a file with prices; default: the setting `scopes.prices`, or the table that comes with scopes.
+
+        Raises:
+            NotFound, Ambiguous: there is no such conversation, or there are several.
+            Invalid: a word of `by`, a time or the file is not valid.
+            Inaccessible: the file cannot be read.
+        """
+        return count_usage(
+            self.repository, by, conversations=conversations, since=since, until=until, model=model, agent=agent,
+            utc=utc, prices=prices,
+        )  # fmt: skip
 
     def import_file(
         self, path: str | os.PathLike[str], *, dry_run: bool = False, strict: bool = False, join: bool = True

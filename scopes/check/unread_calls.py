@@ -120,7 +120,7 @@ def find_unread(sources: Iterable[SourceRecords], messages: Mapping[MessageId, S
     for each in found:
         if each.message is not None and each.message not in messages:
             continue
-        call_id = _call_id(each.part)
+        call_id = each.part.call_id
         if each.part.type == "tool_call" and _key_of(each.part) not in known:
             known.add(_key_of(each.part))
             ids.add(call_id)
@@ -132,18 +132,18 @@ def find_unread(sources: Iterable[SourceRecords], messages: Mapping[MessageId, S
 
 def find_reused_ids(parts: Iterable[Part], unread: Iterable[FoundPart]) -> set[str | None]:
     """Return the ids that calls of messages and calls of no message have: a call and its result cannot be paired."""
-    ids = {_call_id(part) for part in parts if part.type == "tool_call"}
+    ids = {part.call_id for part in parts if part.type == "tool_call"}
     calls = (each.part for each in unread if each.part.type == "tool_call")
-    return {_call_id(call) for call in calls} & (ids - {None})
+    return {call.call_id for call in calls} & (ids - {None})
 
 
 def find_orphans(parts: Iterable[Part]) -> list[Part]:
     """Return the results whose call is missing; those before the first call do not count: some files begin there."""
     listed = list(parts)
     first = next((number for number, part in enumerate(listed) if part.type == "tool_call"), len(listed))
-    ids = {_call_id(part) for part in listed if part.type == "tool_call"}
+    ids = {part.call_id for part in listed if part.type == "tool_call"}
     results = (part for part in listed[first:] if part.type == "tool_result")
-    return [part for part in results if _call_id(part) not in ids]
+    return [part for part in results if part.call_id not in ids]
 
 
 def _walk_values(
@@ -217,17 +217,11 @@ def _call(value: Mapping[str, Any], call_id: object) -> Part:
     return Part("tool_call", {**known, "name": value.get("name", value.get("tool_name")), **fields})
 
 
-def _call_id(part: Part) -> str | None:
-    """Return the id of a call or a result; None without one, or for one of another type, as a store can have it."""
-    call_id = part.fields.get("call_id")
-    return call_id if isinstance(call_id, str) else None
-
-
 def _key_of(part: Part) -> tuple[object, str]:
     """Return what is equal in two records of one call: its id and its input."""
     given = part.fields.get("input_text", part.fields.get("input"))
     given = _decoded(given) if isinstance(given, str) else given
-    return _call_id(part), json.dumps(given, sort_keys=True, default=str)
+    return part.call_id, json.dumps(given, sort_keys=True, default=str)
 
 
 def _decoded(text: str) -> Any:

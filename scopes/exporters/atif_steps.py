@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from scopes.clock import parse_time
-from scopes.exporters.current_messages import call_id_of
 from scopes.exporters.json_export import json_text
 from scopes.history.usage import tokens_of
 from scopes.model.message import Message, Part, payload_key
@@ -43,11 +42,11 @@ class Step:
     def takes_results_of(self, other: Step) -> bool:
         """Take the results of own calls out of another step; return whether there were any."""
         names = {call["tool_call_id"] for call in self.calls}
-        taken = [part for part in other.results if call_id_of(part) in names]
+        taken = [part for part in other.results if part.call_id in names]
         if taken:
             self.results += taken
             other.results = [part for part in other.results if part not in taken]
-            self.open_calls -= {str(call_id_of(part)) for part in taken}
+            self.open_calls -= {str(part.call_id) for part in taken}
         return bool(taken)
 
     def document(self, sub_agents: Mapping[tuple[str, str], list[str]]) -> dict[str, Any]:
@@ -76,7 +75,7 @@ class Step:
         return document
 
     def _result(self, part: Part, sub_agents: Mapping[tuple[str, str], list[str]]) -> dict[str, Any]:
-        call_id, fields = call_id_of(part), part.fields
+        call_id, fields = part.call_id, part.fields
         is_own = any(call["tool_call_id"] == call_id for call in self.calls)
         extra = {name: fields[name] for name in ("is_error", "exit_code") if fields.get(name) not in (None, False)}
         if not is_own and call_id is not None:
@@ -97,13 +96,13 @@ def make_step(message: Message, *, is_copied: bool) -> Step:
         source = _AGENT
     calls = [_call(part, number) for number, part in enumerate(parts, 1)]
     results = [part for part in message.parts if part.type == "tool_result"]
-    answered = {call_id_of(part) for part in results}
+    answered = {part.call_id for part in results}
     open_calls = {call["tool_call_id"] for call in calls} - answered
     return Step(message, source, is_copied, calls, open_calls, results)
 
 
 def _call(part: Part, number: int) -> dict[str, Any]:
-    call_id, name = call_id_of(part), part.fields.get("name")
+    call_id, name = part.call_id, part.fields.get("name")
     return {
         "tool_call_id": call_id if call_id is not None else f"call-{number}",
         "function_name": name if isinstance(name, str) else _UNKNOWN,

@@ -53,7 +53,7 @@ def walk_with_heads(
             continue
         current = latest(message, amendments)
         if current is None:
-            retracted_calls |= {call_id_of(part) for part in message.parts if part.type == "tool_call"} - {None}
+            retracted_calls |= {part.call_id for part in message.parts if part.type == "tool_call"} - {None}
         else:
             yield head, replace(message, parts=tuple(_current_parts(message, current, retracted_calls)))
 
@@ -92,12 +92,6 @@ def _current_parts(message: Message, current: Message, retracted_calls: set[str 
         yield from (part for part in current.parts if part.type == "text")
     for part in message.parts:
         is_replaced = part.type == "text" and current is not message
-        is_orphaned = part.type == "tool_result" and call_id_of(part) in retracted_calls
+        is_orphaned = part.type == "tool_result" and part.call_id in retracted_calls
         if not is_replaced and not is_orphaned:
             yield part
-
-
-def call_id_of(part: Part) -> str | None:
-    """Return what a call is called, in it and in its result; None if that is no text."""
-    call_id = part.fields.get("call_id")
-    return call_id if isinstance(call_id, str) else None

@@ -21,7 +21,13 @@ from scopes.importers.identity import PARSER_VERSION, source_key_of, stream_key
 from scopes.importers.live_records import LiveBranch, find_known, find_live_branch
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
-from scopes.importers.session_commits import ImportedSession, Segment, write_commits
+from scopes.importers.session_commits import (
+    RESULT_WITHOUT_CALL,
+    RESULTS_WITHOUT_CALLS,
+    ImportedSession,
+    Segment,
+    write_commits,
+)
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.streams import is_contained, take_session, without_messages
 from scopes.importers.targets import (
@@ -40,6 +46,7 @@ from scopes.importers.written_sources import find_written
 _IRREGULAR = {
     ("missing parent",): "links to missing parents",
     (REPEATED_ID, REPEATED_IDS): "messages with the ids of others",
+    (RESULT_WITHOUT_CALL, RESULTS_WITHOUT_CALLS): "tool results without calls",
 }
 COPIES = "{} files are copies of others"
 
@@ -250,7 +257,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     write_commits(run.objects, imported, events, run.feed)
     run.purged, run.grown = imported.purged, run.grown.join(imported.grown)
     name = target.document.native_id
-    run.notes += [GroupedNote(f"session {name}: {text}", _several(text)) for text in imported.ending.notes]
+    run.notes += [GroupedNote(f"session {name}: {text}", _several(text)) for text in imported.notes()]
     tips = name_branches(run.objects, imported, target.document.native_id or "")
     if recorded is not None and imported.recorded:
         tips = [_on_recorded_branch(imported, tip, recorded) for tip in tips]

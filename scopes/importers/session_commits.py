@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from scopes.importers.index_feed import IndexFeed
 
 OPEN = "open"
+RESULT_WITHOUT_CALL, RESULTS_WITHOUT_CALLS = "tool result has no call", "tool results have no calls"
 _FORMAT_ERROR = "this is an error in the format that reads the file, not in the file; please report it"
 _MAX_OPEN = 2  # messages at the end of a source that later records may change: an answer and its tool results
 _MAX_REPEATED_IDS = 100  # of the source for one message: with more, only the segment of its first record has them
@@ -92,6 +93,7 @@ class ImportedSession:
     sides: name of the sub-agent, by draft key, for drafts off the main line
     below: what the next messages take over from the last commits
     has_own: True once a message was not a copy
+    unmatched: the ids that results name, and that no call had before
     secrets: counts those in new messages; None: they are not counted
     recorded: drafts that are messages which `scopes acp` has recorded
     purged: what stays out: the message has its place, and no content
@@ -116,6 +118,7 @@ class ImportedSession:
     segments: list[Segment] = field(default_factory=list)
     below: dict[Oid, Below] = field(default_factory=dict)
     has_own: bool = False
+    unmatched: set[str] = field(default_factory=set)
     last: str | None = None
     secrets: NewSecrets | None = None
     recorded: Recorded = field(default_factory=dict)
@@ -129,6 +132,12 @@ class ImportedSession:
     def title(self) -> str | None:
         """Return the title that the source gives the session."""
         return self.ending.title or self.session.title
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is irregular in the session: what the format says, and how many results have no call."""
+        missing = len(self.unmatched - self.known.calls.keys())  # a call may come after its result
+        found = [] if not missing else [f"{missing} {RESULT_WITHOUT_CALL if missing == 1 else RESULTS_WITHOUT_CALLS}"]
+        return (*self.ending.notes, *found)
 
     def leaves(self) -> list[str]:
         """Return the keys of drafts without a successor, in file order."""
@@ -273,6 +282,8 @@ def _note_draft(imported: ImportedSession, draft: Draft, identity: MessageId, oi
     imported.oids[draft.key], imported.ids[draft.key] = oid, identity
     imported.parents[draft.key] = draft.parent
     imported.known.add_calls(draft.parts, identity, imported.sub_agent_fields)
+    results = {part.call_id for part in draft.parts if part.type == "tool_result" and part.call_id is not None}
+    imported.unmatched |= results - imported.known.calls.keys()
     imported.last = draft.key
     every_span_has_ids = len(draft.native_ids) <= _MAX_REPEATED_IDS
     imported.segments += [

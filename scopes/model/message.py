@@ -67,6 +67,12 @@ class Part(NamedTuple):
         text = self.fields.get("text")
         return text if isinstance(text, str) else ""
 
+    @property
+    def call_id(self) -> str | None:
+        """The id of a call, in it and in its result; None without one, or for one that is no text."""
+        call_id = self.fields.get("call_id")
+        return call_id if isinstance(call_id, str) else None
+
 
 class FileTouch(NamedTuple):
     """One file that a message read or changed; `content_hash` is `<algorithm>:<hex>` of the new content, if known."""

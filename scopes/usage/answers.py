@@ -57,11 +57,12 @@ def read_answers(objects: Objects, commits: Iterable[Commit], root: Oid, known: 
         if is_root(commit):
             continue
         kept = known.get(oid)
-        found[oid] = _read_answer(objects, header_of(commit), root) if kept is None else kept
+        found[oid] = read_answer(objects, header_of(commit), root) if kept is None else kept
     return found
 
 
-def _read_answer(objects: Objects, head: MessageHeader, root: Oid) -> Answer | int:
+def read_answer(objects: Objects, head: MessageHeader, root: Oid) -> Answer | int:
+    """Return what a message is: an answer, or OTHER, UNMEASURED or COPIED_ANSWER."""
     if head.author_kind == "human":
         return OTHER
     data = read_body_bytes(objects, head)

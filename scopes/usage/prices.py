@@ -16,19 +16,24 @@ the last slash, and a date at the end, may be left out: `openrouter/openai/gpt-5
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from scopes.errors import Inaccessible, Invalid
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.usage.amounts import INCOMPLETE, SIZES, Amounts
 
+if TYPE_CHECKING:
+    from scopes.store.config import Config
+
+SETTING: Final = "scopes.prices"
 SHIPPED: Final = str(Path(__file__).with_name("prices.json"))
 UNITS: Final = 1_000_000  # of a price: tokens; of an amount of money: the currency
-_FORM: Final = "see the form of the file: scopes usage --help"
+_FORM: Final = "see the form of the file: scopes help usage --all"
 _KINDS: Final = ("input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning")
 _INSTEAD: Final = {
     "cache_read": "input", "cache_write": "input", "cache_write_1h": "cache_write", "reasoning": "output",
@@ -102,6 +107,15 @@ class PriceTable:
     @cached_property
     def _beginnings(self) -> list[str]:
         return sorted((name[:-1] for name in self._entries if name.endswith("*")), key=len, reverse=True)
+
+
+def configured_prices(config: Config) -> PriceTable:
+    """Read the table of prices that the configuration names, or the one that comes with scopes.
+
+    Raises as `read_prices` does.
+    """
+    path = config.find(SETTING)
+    return read_prices(None if path is None else os.path.expanduser(path))
 
 
 def read_prices(path: str | None = None) -> PriceTable:

@@ -84,7 +84,8 @@ def test_in_a_pipe_the_output_is_the_command(shop):
 
 def test_an_agent_that_is_not_known_is_named_with_those_that_are(shop):
     refused = shop.run.run_refused("checkout", "conv-002", "--to", "aider", code=2)
-    assert refused["hint"] == "agents: claude-code, codex, gemini, llm, opencode, pi, qwen"
+    agents = "claude-code, codex, gemini, llm, opencode, pi, qwen"
+    assert refused["hint"] == f"agents: {agents}; for any other one: scopes history CONV --for-prompt"
 
 
 def test_a_directory_that_is_gone_is_refused(shop):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from hashlib import sha256
@@ -22,10 +23,14 @@ from scopes.exporters.html.template import Html, Template, escape, read_file
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.import_sample import import_sample
 from scopes.model.message import Author, FileTouch, Message, Part
+from scopes.store.config import Setting
+from scopes.usage.readable import format_money
 from tests.exporters.building import call, exported, message, put, result
 from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.planted import KINDS
+from tests.support.store import FAST, open_store
+from tests.usage.answers import answer, count
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -301,21 +306,48 @@ def test_tokens_are_shown_by_day_and_model(repository):
         "2026-03-01: large, 35 tokens", "2026-03-01: small, 15 tokens",
         "2026-03-03: large, 35 tokens", "2026-03-03: small, 15 tokens",
     ]  # fmt: skip
-    assert "<td>2</td><td>10</td><td>2.0k</td><td>60</td>" in text
+    assert "<td>2</td><td>10</td><td>2.0k</td><td>60</td><td>?</td>" in text
+    assert 'class="prices"' not in text
 
 
 def test_many_days_are_shown_as_months(repository):
     days = [f"2026-{month:02d}-{day:02d}" for month in (1, 2, 3) for day in range(1, 23)]
     text = with_usage(repository, *days)
     assert re.findall(r"<title>(2026-\d\d): large, 770 tokens", text) == ["2026-01", "2026-02", "2026-03"]
-    assert "1.1k a month at most" in text
+    assert "1.1k a month at most, without cached" in text
 
 
-def test_tokens_of_a_copied_answer_are_not_counted(repository):
-    new(repository)
-    copied = message("b", "old", extra={"usage": {"output": 7}, "precision": "restamped"})
-    put(repository, "main", list_branch_tips(repository, "conv-001")["main"], copied)
-    assert 'class="panel usage"' not in page(repository)[1]
+def test_the_page_has_the_tokens_and_the_cost_of_the_command(repository):
+    """An answer on two branches, and one that was copied, count once; a model without a price has no cost."""
+    history(repository, "main: a")
+    for where, text in (("conv-001", "b"), ("conv-001", "b again")):
+        answer(repository, where, text)
+    answer(repository, "conv-001", "c", model="gpt-5.4", output=1000, time="2026-01-06T10:00:00.5Z")
+    answer(repository, "conv-001", "d", model="stub", time="2026-01-07T10:00:00.5Z")
+    found = count(repository, "model")
+    _, text = page(repository)
+    cells = [re.findall("<td>([^<]*)</td>", row) for row in re.findall("<tr><td>.*</tr>", text)]
+    assert [(int(row[0]), row[4]) for row in cells] == [
+        (row.answers, "?" if row.cost_micros is None else format_money(row.cost_micros, "USD")) for row in found.rows
+    ]
+    assert [row[0] for row in cells] == ["1", "1", "1"]
+    total = format_money(found.total.cost_micros, "USD")
+    assert f'Cost <span class="n">{total}+</span>' in text
+    assert f"List prices of {found.prices.date}; + lacks 1 of 3 answers, whose price is not known." in text
+
+
+def test_prices_are_those_of_the_configuration_and_a_page_does_not_name_their_file(repository, tmp_path):
+    path = tmp_path / "private" / "prices.json"
+    path.parent.mkdir()
+    models = [{"models": ["claude*"], "input": 1_000_000, "output": 10_000_000}]
+    path.write_text(json.dumps({"currency": "EUR", "source": "<our> contract", "models": models}))
+    history(repository, "main: a")
+    answer(repository, "conv-001", "b", input_uncached=2_000_000)
+    setting = {"scopes.prices": Setting("scopes.prices", str(path), "flag")}
+    _, text = page(open_store(repository.path, {**FAST, **setting}))
+    assert 'Cost <span class="n">€2.00</span>' in text
+    assert '<p class="prices" title="&lt;our&gt; contract">List prices.</p>' in text
+    assert "private" not in text
 
 
 def test_prompts_are_listed_with_links(repository):

@@ -56,6 +56,11 @@ def checkout(
     the agent's usual models take, or than --max-tokens, the newest messages are whole, and a block as scopes history
     writes it stands for those before.
 
+    An agent that is none of these gets the history in front of its first prompt instead: scopes history CONV
+    --for-prompt prints it as a block, for its standard input or to paste. An import of its session leaves the block out
+    of the prompt, and scopes show names the conversation that it continues. Behind an editor, scopes acp does this by
+    itself for any agent that speaks the Agent Client Protocol.
+
     A session that has possible secrets is refused, as an export is: see --redact and --allow-secrets.
 
     Without --to, it makes a branch the active one, as scopes switch does.
@@ -65,6 +70,7 @@ def checkout(
       scopes checkout conv-012/try-sqlite --to claude-code --max-tokens 60000
       scopes checkout conv-012 --to codex --dry-run --json
       scopes checkout conv-012 --to codex --print | jq -c .payload
+      (scopes history conv-012 --for-prompt; echo "go on") | my-agent
       scopes checkout conv-012 main
     """
     if agent is None:

@@ -67,44 +67,11 @@ def export(
 ) -> int:
     """Export a conversation as Markdown, HTML or JSON.
 
-    markdown is a transcript to read: reasoning and tool calls are folded, nothing is cut. Because transcripts are
-    pasted into prompts, it is written as in a context: lines that look like another speaker (Human:) or a system prompt
-    begin with a backslash, and control and invisible characters are U+FFFD. All other formats keep every character.
-
-    html is one page for a browser, on any screen and on paper: tool calls are folded, branches and tokens are drawn,
-    and it can be searched. It loads nothing, and runs nothing but its own script. Control and invisible characters
-    are U+FFFD.
-
-    With --all-conversations it is a directory with a page for each conversation, and an index that is searched by
-    title, agent, project and date. A new directory is there when it is complete.
-
-    json is one document with everything that is stored; jsonl is one message per line, as append --jsonl reads them.
-
-    openai is one branch as chat completion messages: amended messages with their new text, without retracted messages
-    and reasoning. A branch that was imported from such messages keeps their names, developer messages, images and
-    arguments. In other branches instructions to agents become system messages, images that are not from users become
-    their names, and tools whose input is text become custom tools.
-
-    atif is one branch as a trajectory (ATIF 1.7), with the trajectories of the sub-agents that it started. The results
-    of calls are in the step of the answer, and messages are as last amended.
-
-    otel is a trace of OpenTelemetry for each turn (GenAI conventions, lines of OTLP JSON): the agent, its answers with
-    model and tokens, and its calls. A collector reads it with its OTLP JSON file receiver.
-
-    a2a is one task of A2A 1.0 for each branch, one a line, with its messages as history.
-
-    parquet is a table with one row a message, for DuckDB, Polars or pandas; it needs pip install 'scopes-ai[parquet]'.
-
-    original is the imported data, byte for byte, in files that can be imported again.
-
-    agent-trace has a record of Agent Trace 0.1 for each commit of the project around the current directory that the
-    conversation made or wrote lines of, with the lines that its edits have. With --notes the records become notes of
-    the commits, which git log --notes=scopes shows.
-
-    git-ai writes notes of git-ai (authorship/3.0.0) with these lines, and needs --notes. Programs that read git-ai look
-    into refs/notes/ai: to write there, name it with --notes-ref. Commits that have a note there keep it.
-
-    A file is written completely or not at all, and overwritten only with --force.
+    markdown is a transcript to read, html one page for a browser, or with --all-conversations a directory of pages.
+    json and jsonl have everything that is stored, original the imported files, byte for byte. openai, atif, otel, a2a
+    and parquet are for models and programs, agent-trace and git-ai for commits of the project around the current
+    directory. See FORMATS in the manual page. A file is written completely or not at all, and overwritten only with
+    --force.
 
     An export that has possible secrets is refused: the error names the messages and the rules, never a secret. With
     --redact a placeholder such as [redacted:github-token:3f2a] takes the place of each; it is the same for the same
@@ -131,10 +98,8 @@ def export(
         return _export_site(invocation, export_format, output, force=force, refused=refused, secrets=secrets)
     if where is None:
         raise Invalid("export needs a conversation", hint="name one: CONV, or write a site: --all-conversations")
-    if invocation.json and to_stdout and export_format not in _JSON_FORMS:
-        raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
-    if export_format == "parquet" and to_stdout:
-        raise Invalid("a Parquet file is not text", hint="name a file: --output FILE")
+    if to_stdout:
+        _check_stdout(invocation, export_format)
     if (notes or notes_ref is not None) and export_format not in _OF_COMMITS:
         raise Invalid("only records of commits become notes", hint="add --format agent-trace, or --format git-ai")
     if export_format in _OF_COMMITS:
@@ -147,6 +112,14 @@ def export(
         format_name=export_format, all_branches=include_all, source=source, secrets=secrets,
     )  # fmt: skip
     return _show(invocation, exported, output, force=force)
+
+
+def _check_stdout(invocation: Invocation, export_format: str) -> None:
+    """Raise Invalid if a format cannot be printed."""
+    if invocation.json and export_format not in _JSON_FORMS:
+        raise Invalid(f"{export_format} is not JSON", hint="leave out --json, or write to a file with --output")
+    if export_format == "parquet":
+        raise Invalid("a Parquet file is not text", hint="name a file: --output FILE")
 
 
 def _export_site(

@@ -65,24 +65,16 @@ def import_(
     """Import transcripts from other tools.
 
     Without a path, imports the histories that agents keep in their standard directories; --list says what is there and
-    what is new, without reading more than the beginning of each file. The format of a file is found
-    by its content: see FORMATS in the manual page. What an agent prints when it runs headless and the session file of
-    the same run are one conversation, in any order; each call counts once. A record that cannot be read is kept and
-    counted. Nothing is imported twice: of a transcript that has grown since, only the new part is imported. Transcripts
-    are never modified. --since compares the time of the last message. If the store, and the size, times and inode of
-    each file, are as after the last import, no file is read; --reread reads them. -v lists all notes of one kind.
+    what is new, without reading more than the beginning of each file. The format of a file is found by its content: see
+    FORMATS in the manual page. A record that cannot be read is kept and counted. Nothing is imported twice: of a
+    transcript that has grown since, only the new part is imported. Transcripts are never modified.
 
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of
     another project. A file that you name is always imported.
 
-    A new session that begins with the messages of another one, up to an agent's answer, becomes a branch of that
-    conversation if the answer has the same ids or the same exact time in both, or its text is long; a note says where.
-    --no-join makes it a conversation of its own. Conversations that exist already stay as they are. A named file of no
-    known format is an error: the exit code is 7 if nothing could be imported, and 1 if other files were. Such files in
-    a folder are counted in a note, unless nothing else is in it. --dry-run lists only conversations that would change,
-    and counts the others. The rows have one conversation each: its id, its title or first prompt, the messages and new
-    messages of the imported sessions, and their branches, without what was added here.
+    A new session that begins as another one does becomes a branch of that conversation, unless --no-join is given. If a
+    named file has no known format, the exit code is 7, or 1 if others were imported. See JOINS in the manual page.
 
     Examples:
       scopes conv import
@@ -95,13 +87,12 @@ def import_(
       scopes conv import --sample-sessions
     """
     invocation: Invocation = context.obj
+    if list_ or sample or sample_sessions:
+        others = (paths, since, title, project, dry_run, strict, again, no_join, report, all_projects, reread)
+        alone = "--list" if list_ else "--sample" if sample else "--sample-sessions"
+        refuse_other_options(alone, *others, list_ + sample + sample_sessions > 1)
     if list_:
-        others = (paths, since, title, project, dry_run, strict, again, no_join, report, all_projects, reread)
-        refuse_other_options("--list", *others, sample, sample_sessions)
         return invocation.show(list_found(invocation))
-    if sample or sample_sessions:
-        others = (paths, since, title, project, dry_run, strict, again, no_join, report, all_projects, reread)
-        refuse_other_options("--sample" if sample else "--sample-sessions", *others, sample and sample_sessions)
     if sample:
         return invocation.show(import_made_up_conversation(invocation))
     start = None if since is None else parse_date(since, now_nanoseconds())

@@ -86,7 +86,7 @@ def secrets_list(
     A row for each secret: its id, its rule, in how many places it is, the first of them, who allowed it, and the
     command after which that conversation leaves without it. A name is changed or deleted: tag --delete, rename --title,
     rename --branch. Of a message, scopes redact makes a copy without it. What has changed since the last scan is
-    scanned first. Ids and the allow-list tell nothing about the secrets.
+    scanned first. Ids and the allow-list say nothing about the secrets.
 
     Examples:
       scopes secrets list

@@ -12,9 +12,7 @@ from scopes.clock import now_nanoseconds, parse_window
 from scopes.errors import Invalid
 from scopes.loading import load
 from scopes.store.user_files import may_set
-from scopes.usage.prices import PriceTable, read_prices
-
-_OWN_PRICES = "scopes.prices"
+from scopes.usage.prices import SETTING, PriceTable, configured_prices, read_prices
 
 
 def usage(
@@ -60,17 +58,8 @@ def usage(
     subscription costs is not known here. A model that is not in the table of prices has no cost; a + marks sums that
     lack it. In JSON the cost is a whole number of millionths of the currency, cost_micros.
 
-    The table that comes with scopes names its date and source. One of your own, in the same form, replaces it, or with
-    "extends": true comes before it; prices are in millionths for a million tokens, and * stands for any end of a name:
-
-      {"currency": "USD", "date": "2026-11-26", "source": "our contract", "extends": true, "models": [
-        {"models": ["our-model*"], "input": 3000000, "cache_read": 300000, "output": 15000000}]}
-
-    Its other fields are cache_write, cache_write_1h and reasoning, "from": the first day of the prices, and "above":
-    {"200000": {...}} for prices of answers with more tokens of input.
-
-    --statusline reads one cached sum as long as nothing has changed. As the status line of Claude Code, in
-    ~/.claude/settings.json: {"statusLine": {"type": "command", "command": "scopes usage --statusline"}}
+    The table of prices can be replaced: see PRICES in the manual page. --statusline is for the prompt of a shell or the
+    status line of an agent: see STATUS LINE there.
 
     Examples:
       scopes usage
@@ -86,17 +75,7 @@ def usage(
     if statusline:
         if any(others):
             raise Invalid("--statusline can be combined with --utc and --prices only", hint="leave the others out")
-        status = load("scopes.usage.statusline:usage_status")
-        return invocation.show(
-            status(
-                invocation.store_path,
-                invocation.index_directory,
-                invocation.find_repository,
-                _read_prices(invocation, prices),
-                now_nanoseconds(),
-                utc=utc,
-            )
-        )
+        return _show_status(invocation, _read_prices(invocation, prices), utc=utc)
     start, end = parse_window(since, until, now_nanoseconds())
     request = load("scopes.usage.usage:UsageRequest")(
         by=tuple(word.strip() for word in (by or "day").split(",")),
@@ -115,8 +94,15 @@ def usage(
     return invocation.show(result)
 
 
+def _show_status(invocation: Invocation, prices: PriceTable, *, utc: bool) -> int:
+    """Print the line of a status bar."""
+    status = load("scopes.usage.statusline:usage_status")
+    where = invocation.store_path, invocation.index_directory, invocation.find_repository
+    return invocation.show(status(*where, prices, now_nanoseconds(), utc=utc))
+
+
 def _read_prices(invocation: Invocation, path: str | None) -> PriceTable:
     """Read the table of prices that the user named, here or in the configuration, or the shipped one."""
-    if path is None and (invocation.settings or may_set(_OWN_PRICES, invocation.environ, invocation.home)):
-        path = invocation.config(optional=True).find(_OWN_PRICES)
+    if path is None and (invocation.settings or may_set(SETTING, invocation.environ, invocation.home)):
+        return configured_prices(invocation.config(optional=True))
     return read_prices(None if path is None else os.path.expanduser(path))

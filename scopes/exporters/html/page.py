@@ -16,25 +16,27 @@ from scopes.conversation.show import ConversationView
 from scopes.exporters.html.graph import draw_graph
 from scopes.exporters.html.messages import MessageWriter, branch_anchor, message_anchor
 from scopes.exporters.html.template import EMPTY, Html, Template, join, policy_hash, read_file
-from scopes.exporters.html.usage_chart import UsageCounter, show_usage
+from scopes.exporters.html.usage_chart import UsageCounter, name_of_model, show_usage
 from scopes.exporters.json_export import utf8
 from scopes.exporters.selection import ExportSelection
 from scopes.exporters.transcript import Transcript, read_transcript
 from scopes.history.messages import read_body
-from scopes.ids import BranchName
+from scopes.ids import BranchName, Oid
 from scopes.result import plural
 from scopes.store.repository import Repository
+from scopes.usage.prices import configured_prices
 
 _MOST_PROMPTS: Final = 400  # that the contents list
 _MOST_SHOWN: Final = 120  # characters of one
 _MOST_READ: Final = 1_000
-_READ: Final = frozenset({"human", "agent"})  # kinds of author
 _COMMENT: Final = re.compile(r"^\s*//.*\n", re.MULTILINE)
 
 
 def write_html(repository: Repository, selection: ExportSelection) -> Iterator[bytes]:
     """Yield the page of a conversation."""
-    yield from write_page(repository, selection, Overview(), home=False)
+    yield from write_page(
+        repository, selection, Overview(UsageCounter(configured_prices(repository.config))), home=False
+    )
 
 
 @dataclass(slots=True)
@@ -45,22 +47,20 @@ class Overview:
     prompts: places and beginnings of what people wrote, of which `more` are left out
     """
 
+    usage: UsageCounter
     title: str = ""
     prompts: list[tuple[str, str]] = field(default_factory=list)
     more: int = 0
-    usage: UsageCounter = field(default_factory=UsageCounter)
 
     def read(self, repository: Repository, selection: ExportSelection) -> None:
         """Read the messages of a selection, whose texts are redacted meanwhile, unlike the subjects of commits."""
         for head in selection.heads:
-            if head.author_kind not in _READ:
-                continue
-            message = read_body(repository, head)
-            self.usage.add(message)
-            if head.author_kind == "human" and len(self.prompts) < _MOST_PROMPTS:
-                self.prompts.append((message_anchor(head.id), _beginning(message.text)))
+            if head.author_kind != "human":
+                self.usage.add(repository, head, selection.root or Oid(""))
+            elif len(self.prompts) < _MOST_PROMPTS:
+                self.prompts.append((message_anchor(head.id), _beginning(read_body(repository, head).text)))
             else:
-                self.more += head.author_kind == "human"
+                self.more += 1
         first = next((text for _, text in self.prompts if text), "")
         self.title = selection.view.title or first or selection.view.id
 
@@ -76,17 +76,17 @@ def write_page(
     """Yield the page; with `home` it leads back to the index of a site. `overview` is filled at its beginning."""
     template, transcript = Template("page.html"), read_transcript(repository, selection)
     overview.read(repository, selection)
-    usage = overview.usage
+    by_model, by_day = overview.usage.count(selection.view.id)
     before, after = template.split(
         "page",
         "messages",
         **page_frame("page.css", "page.js"),
         home=template.fill("home") if home else EMPTY,
         title=overview.title,
-        facts=_facts(template, selection, list(usage.by_model)),
+        facts=_facts(template, selection, [name_of_model(row) for row in by_model.rows]),
         contents=_contents(template, overview),
         graph=draw_graph(template, selection.view.branches, lambda name: _anchor_in(transcript, name)),
-        usage=show_usage(template, usage),
+        usage=show_usage(template, by_model, by_day),
     )
     yield utf8(before)
     writer = MessageWriter(template, repository, transcript)

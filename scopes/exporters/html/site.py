@@ -17,6 +17,7 @@ from scopes.exporters.atomic_save import SiteSaved, check_target, write_file
 from scopes.exporters.cleared_pieces import clear_names, clear_pieces, inspect_selection
 from scopes.exporters.html.page import Overview, page_frame, project_of, write_page
 from scopes.exporters.html.template import Template, join
+from scopes.exporters.html.usage_chart import UsageCounter
 from scopes.exporters.json_export import utf8
 from scopes.exporters.selection import select_messages
 from scopes.history.revisions import conversation_ids
@@ -26,6 +27,7 @@ from scopes.result import Note, few, plural
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacted_notes
 from scopes.store.repository import Repository
+from scopes.usage.prices import configured_prices
 
 INDEX: Final = "index.html"
 _NOT_IN_ADDRESS: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -96,6 +98,7 @@ class _SiteWriter:
         self._directory = directory
         self._force = force
         self._files: list[str] = []
+        self._prices = configured_prices(repository.config)
 
     def write(self, name: ConversationId, gate: Gate) -> None:
         """Write the page of a conversation; a damaged one has none."""
@@ -103,7 +106,7 @@ class _SiteWriter:
             selection = select_messages(self._repository, name, all_branches=True)
             inspect_selection(self._repository, selection, gate)
             clear_names(selection, gate)
-            overview = Overview()
+            overview = Overview(UsageCounter(self._prices))
             page = write_page(self._repository, selection, overview, home=True)
             pieces = clear_pieces(self._repository, gate, page, f"the text about {name}")
             self._save(_file_of(name), pieces)

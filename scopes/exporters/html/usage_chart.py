@@ -1,4 +1,7 @@
-"""Show the tokens that providers reported for the exported answers: a bar for each day, and a row for each model."""
+"""Show what the exported answers have used, as `scopes usage` counts it: a bar for each day, and a row for each model.
+
+Days are in UTC, as all times of a page.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scopes.exporters.html.template import EMPTY, Html, Template, join
-from scopes.history.usage import Tokens, tokens_of
-from scopes.model.message import COPIED, Message
+from scopes.history.messages import MessageHeader
+from scopes.ids import ConversationId, Oid
+from scopes.store.repository import Repository
+from scopes.usage.answers import Answers, read_answer
+from scopes.usage.prices import PriceTable
+from scopes.usage.readable import format_money, shorten
+from scopes.usage.tally import Tally
+from scopes.usage.usage import Usage, UsageRequest, UsageRow, usage_of_tally
 
 _UNKNOWN: Final = "unknown model"
 _OTHERS: Final = 5  # the color of all models after the first ones
@@ -16,45 +25,72 @@ _MOST_BARS: Final = 62  # more days are shown as months
 _HEIGHT, _TOP = 90, 16  # pixels of the bars, and of the line above them
 _DAY, _MONTH = 10, 7  # characters of a time
 _GAP: Final = 0.25  # of the width of a bar
-_UNITS: Final = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
 
 
 @dataclass(slots=True)
 class UsageCounter:
-    """Adds up the tokens of messages by day and model."""
+    """Collects the answers of a conversation; what several of its messages are counts once."""
 
-    by_model: dict[str, Tokens] = field(default_factory=dict)
-    by_day: dict[str, dict[str, int]] = field(default_factory=dict)
+    prices: PriceTable
+    answers: Answers = field(default_factory=dict)
 
-    def add(self, message: Message) -> None:
-        """Count a message; what was copied from another session is counted there."""
-        tokens = tokens_of(message)
-        if tokens is None or message.extra.get("precision") == COPIED:
-            return
-        model = message.model or _UNKNOWN
-        self.by_model[model] = tokens.plus(self.by_model.get(model, Tokens()))
-        if message.time is not None:
-            day = self.by_day.setdefault(message.time[:_DAY], {})
-            day[model] = day.get(model, 0) + _new_tokens(tokens)
+    def add(self, repository: Repository, head: MessageHeader, root: Oid) -> None:
+        """Add a message."""
+        self.answers[bytes.fromhex(head.oid)] = read_answer(repository, head, root)
+
+    def count(self, conversation: ConversationId) -> tuple[Usage, Usage]:
+        """Return what was used by model, and by day and model."""
+        tally = Tally()
+        tally.add_answers(conversation, None, self.answers)
+        by_model = usage_of_tally(tally, UsageRequest(by=("model",), utc=True), self.prices)
+        return by_model, usage_of_tally(tally, UsageRequest(by=("day", "model"), utc=True), self.prices)
 
 
-def show_usage(template: Template, counter: UsageCounter) -> Html:
-    """Return the panel with the tokens; empty if there are none."""
-    models = sorted(counter.by_model, key=lambda model: (-_new_tokens(counter.by_model[model]), model))
-    if not models:
+def show_usage(template: Template, by_model: Usage, by_day: Usage) -> Html:
+    """Return the panel with tokens and cost; empty if there are none."""
+    if not by_model.rows:
         return EMPTY
-    colors = {model: min(number, _OTHERS) for number, model in enumerate(models)}
-    rows = [_row(template, model, counter.by_model[model], colors[model]) for model in models]
-    total = sum(map(_new_tokens, counter.by_model.values()))
-    return template.fill("usage", total=_short(total), chart=_chart(template, counter.by_day, colors), rows=join(rows))
-
-
-def _row(template: Template, model: str, tokens: Tokens, color: int) -> Html:
-    written = _sum(tokens.input_uncached, tokens.cache_write)
+    colors = {name_of_model(row): min(number, _OTHERS) for number, row in enumerate(by_model.rows)}
+    days: dict[str, dict[str, int]] = {}
+    for row in by_day.rows:
+        if row.period is not None:
+            days.setdefault(row.period, {})[name_of_model(row)] = _new_tokens(row)
+    total, prices = by_model.total, by_model.prices
     return template.fill(
-        "usage_row", color=str(color), model=model, answers=f"{tokens.answers:,}", input=_short(written),
-        cached=_short(tokens.cache_read), output=_short(tokens.output),
+        "usage",
+        total=shorten(total.tokens),
+        cost=_cost(total, prices.currency),
+        chart=_chart(template, days, colors),
+        rows=join([_row(template, row, colors[name_of_model(row)], prices.currency) for row in by_model.rows]),
+        prices=EMPTY if total.cost_micros is None else _prices(template, by_model),
+    )
+
+
+def name_of_model(row: UsageRow) -> str:
+    """Return the model of a row."""
+    return row.model or _UNKNOWN
+
+
+def _row(template: Template, row: UsageRow, color: int, currency: str) -> Html:
+    return template.fill(
+        "usage_row", color=str(color), model=name_of_model(row), answers=f"{row.answers:,}",
+        input=shorten(row.input + row.cache_write), cached=shorten(row.cache_read), output=shorten(row.output),
+        cost=_cost(row, currency),
     )  # fmt: skip
+
+
+def _cost(row: UsageRow, currency: str) -> str:
+    """Return the cost; `?` if it is not known, and a + if it is that of some answers only."""
+    more = "+" if row.unpriced and row.cost_micros is not None else ""
+    return f"{format_money(row.cost_micros, currency)}{more}"
+
+
+def _prices(template: Template, result: Usage) -> Html:
+    """Return where the prices are from; a user's file is not named, because a page goes to others."""
+    prices, missing = result.prices, result.total.unpriced
+    date = f"List prices of {prices.date}" if prices.date else "List prices"
+    lacking = f"; + lacks {missing:,} of {result.total.answers:,} answers, whose price is not known" if missing else ""
+    return template.fill("prices", text=f"{date}{lacking}.", source=prices.source)
 
 
 def _chart(template: Template, by_day: Mapping[str, Mapping[str, int]], colors: Mapping[str, int]) -> Html:
@@ -72,11 +108,10 @@ def _chart(template: Template, by_day: Mapping[str, Mapping[str, int]], colors: 
         for number, name in enumerate(names)
         for bar in _stack(template, name, periods[name], colors, (number * slot, slot * (1 - _GAP), most))
     ]
-    base = _TOP + _HEIGHT
+    base, period = _TOP + _HEIGHT, "day" if len(names[0]) == _DAY else "month"
     return template.fill(
         "chart", height=str(base + 18), base=str(base), text=str(base + 14), bars=join(bars),
-        first=names[0], last=names[-1], most=f"{_short(most)} a day at most"
-        if len(names[0]) == _DAY else f"{_short(most)} a month at most",
+        first=names[0], last=names[-1], most=f"{shorten(most)} a {period} at most, without cached",
         about=f"Tokens from {names[0]} to {names[-1]}, without those read from a cache",
     )  # fmt: skip
 
@@ -109,21 +144,6 @@ def _merge(by_day: Mapping[str, Mapping[str, int]], length: int) -> dict[str, di
     return merged
 
 
-def _new_tokens(tokens: Tokens) -> int:
+def _new_tokens(row: UsageRow) -> int:
     """Return the tokens that were not read from a cache."""
-    return _sum(tokens.input_uncached, tokens.cache_write, tokens.output) or 0
-
-
-def _sum(*counts: int | None) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
-
-
-def _short(count: int | None) -> str:
-    """Return a count as people read it: `1.2M`; a dash if it is not known."""
-    if count is None:
-        return "\N{EN DASH}"
-    for size, unit in _UNITS:
-        if count >= size:
-            return f"{count / size:.1f}{unit}" if count < 100 * size else f"{count // size:,}{unit}"
-    return str(count)
+    return row.input + row.cache_write + row.output

@@ -18,6 +18,7 @@ from scopes.hosts.agents import find_agent_named
 WRITERS: Mapping[str, Writer] = {
     writer.name: writer for writer in (ClaudeCode(), Codex(), Gemini(), Llm(), OpenCode(), Pi(), Qwen())
 }
+_HINT = f"agents: {', '.join(WRITERS)}; for any other one: scopes history CONV --for-prompt"
 
 
 def read_writer(name: str) -> Writer:
@@ -29,5 +30,5 @@ def read_writer(name: str) -> Writer:
     agent = find_agent_named(name)
     found = None if agent is None else WRITERS.get(agent.name)
     if found is None:
-        raise Invalid(f"no session can be written for {name!a}", hint=f"agents: {', '.join(WRITERS)}")
+        raise Invalid(f"no session can be written for {name!a}", hint=_HINT)
     return found

@@ -219,4 +219,6 @@ def time_of_milliseconds(value: object) -> str | None:
 
 def time_of_seconds(value: float | None) -> str | None:
     """Return a time given in seconds since 1970; None if it is none."""
-    return None if value is None else time_of_milliseconds(int(value * 1000))
+    if value is None or not 0 < value < _MAX_MILLISECONDS // 1000:
+        return None
+    return time_of_milliseconds(int(value * 1000))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.usage import format_money, shorten
+from scopes.usage.readable import format_money, shorten
 
 if TYPE_CHECKING:
     from scopes.render.view import View

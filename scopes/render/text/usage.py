@@ -8,6 +8,7 @@ from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted
 from scopes.render.text.usage_calendar import write_calendar
 from scopes.render.view import Cell, Column, Span, View
+from scopes.usage.readable import format_money, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 _WIDE: Final = 120  # cells from which all kinds of tokens have room
 _BARS: Final = {False: 12, True: 32}  # cells of the longest bar, if the table is wide
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉"
-_UNITS: Final = ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k"))
-_SYMBOLS: Final = {"USD": "$", "EUR": "€", "GBP": "£"}
 _MILLION: Final = 1_000_000
 _PERIODS: Final = frozenset({"day", "week", "month"})
 _NAMES: Final = ("model", "agent", "project", "conversation")
@@ -105,26 +104,6 @@ def _numbers(kinds: Sequence[_Kind], row: UsageRow) -> list[str]:
 def _money(result: Usage, row: UsageRow) -> Cell:
     text = format_money(row.cost_micros, result.prices.currency)
     return (text, Span("+", "warn")) if row.unpriced and row.cost_micros is not None else text
-
-
-def format_money(cost: int | None, currency: str) -> str:
-    """Return an amount of millionths with two digits after the point, or as many as show that it is not 0."""
-    if cost is None:
-        return "?"
-    symbol = _SYMBOLS.get(currency, f"{currency} ")
-    cents = (cost + 5_000) // 10_000
-    if cost and not cents:
-        return f"<{symbol}0.01"
-    return f"{symbol}{cents // 100:,}.{cents % 100:02d}"
-
-
-def shorten(number: int) -> str:
-    """Return a number with at most three digits before a unit: `1.2M`, `345k`, `12`."""
-    for size, unit in _UNITS:
-        if number >= size:
-            tenths = number * 10 // size
-            return f"{tenths // 10}.{tenths % 10}{unit}" if tenths < 100 else f"{tenths // 10}{unit}"
-    return str(number)
 
 
 def _draw_bar(value: int, highest: int, cells: int) -> str:

@@ -15,6 +15,7 @@ from scopes.importers.formats.run_builder import (
     ParentLinks,
     RunBuilder,
     time_of_milliseconds,
+    time_of_seconds,
 )
 from scopes.model.message import Author, Part
 from tests.importers.reading import drafts, states, unparsed
@@ -195,3 +196,18 @@ def test_links_lead_through_records_without_a_message_of_their_own():
 )  # fmt: skip
 def test_milliseconds_are_a_time_up_to_the_year_9999(milliseconds, time):
     assert time_of_milliseconds(milliseconds) == time
+
+
+@pytest.mark.parametrize(
+    ("seconds", "time"),
+    [
+        (1.5, "1970-01-01T00:00:01.500Z"),
+        (None, None),
+        (0, None),
+        (-1.0, None),
+        (1e308, None),
+        (253_402_300_800.0, None),
+    ],
+)
+def test_seconds_that_are_no_time_are_none(seconds, time):
+    assert time_of_seconds(seconds) == time

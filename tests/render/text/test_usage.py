@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from scopes.render.text.usage import format_money, shorten
+from scopes.usage.readable import format_money, shorten
 from tests.render.rendering import piped, seen
 from tests.render.results import CHEAP, EXPENSIVE, UNPRICED, USAGE
 

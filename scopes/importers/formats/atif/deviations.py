@@ -45,6 +45,7 @@ def _of_step(value: Mapping[str, Any]) -> Iterator[str]:
     if observation is not None and not isinstance(results, list):
         yield "an observation has no results"
     names = {str(call.get("tool_call_id")) for call in listed}
-    known = [result.get("source_call_id") for result in results or [] if isinstance(result, dict)] if results else []
+    listed_results = results if isinstance(results, list) else []
+    known = [result.get("source_call_id") for result in listed_results if isinstance(result, dict)]
     if any(name is not None and str(name) not in names for name in known):
         yield "a result names a call that its step does not have"

@@ -104,6 +104,7 @@ def test_images_keep_their_path():
         ({}, {**USER, "metrics": METRICS}, "a step of another source than the agent has fields of an answer"),
         ({}, {**AGENT, "step_id": 1, "tool_calls": [{"id": "c1", "name": "x"}], "observation": None}, "a tool call has no tool_call_id or no function_name"),
         ({}, {**USER, "observation": {"content": "x"}}, "an observation has no results"),
+        ({}, {**USER, "observation": {"results": True}}, "an observation has no results"),
         ({}, {**AGENT, "step_id": 1, "tool_calls": []}, "a result names a call that its step does not have"),
     ],
 )  # fmt: skip
