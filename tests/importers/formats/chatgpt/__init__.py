@@ -1,1 +1,1 @@
-"""Transcripts of Pi."""
+"""The export of ChatGPT."""

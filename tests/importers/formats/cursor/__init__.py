@@ -1,1 +1,1 @@
-"""What the hooks of Cursor are told."""
+"""What Cursor keeps of its chats, and what its hooks are told."""

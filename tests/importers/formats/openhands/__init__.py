@@ -1,1 +1,1 @@
-"""Transcripts of Pi."""
+"""Events and trajectories of OpenHands."""

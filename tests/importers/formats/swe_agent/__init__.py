@@ -1,1 +1,1 @@
-"""Transcripts of Pi."""
+"""Trajectories of SWE-agent."""

@@ -1,0 +1,1 @@
+"""The formats of transcripts, a package for each agent."""
