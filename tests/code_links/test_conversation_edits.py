@@ -188,9 +188,9 @@ def test_turns_are_counted_as_those_of_messages_are(repository):
     ):  # fmt: skip
         append(repository, "conv-001", plain_message(author, text, kind=kind))
     tips = list_branch_tips(repository, "conv-001").values()
-    begun = {each.number: each.begin for each in list_turn_messages(repository, tips)}
-    assert {turn.number: turn.prompt for turn in read(repository).turns[1:]} == begun
-    assert [*begun] == [1, 2, 3]
+    begins = {each.number: each.begin for each in list_turn_messages(repository, tips)}
+    assert {turn.number: turn.prompt for turn in read(repository).turns[1:]} == begins
+    assert [*begins] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(("exit_code", "lines"), [(0, ["value = f(2) + 1"]), (1, ["f(2)"])])
