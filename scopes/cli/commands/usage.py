@@ -51,15 +51,18 @@ def usage(
 
     Counts what the providers reported, as imported transcripts recorded it. Each answer of a model counts once, however
     many branches, forks, sub-agents and copies have it; one that several conversations have counts for the first of
-    them. Those on abandoned branches were paid for, and count; those that were rewound or deleted do not.
+    them. Those on abandoned branches were paid for, and count; those that were rewound or deleted do not. The agent is
+    the program: what its sub-agents have used counts for it.
 
     The cost is the number of tokens times the list price: tokens that were read from a cache or written to one and
     those of reasoning have their own prices, and long contexts where a provider has others for them. What a
     subscription costs is not known here. A model that is not in the table of prices has no cost; a + marks sums that
-    lack it. In JSON the cost is a whole number of millionths of the currency, cost_micros.
+    lack it. In JSON the cost is a whole number of millionths of the currency, cost_micros. Each row is rounded, and
+    rows added up may differ from the total by some millionths: take the sum from total.
 
     The table that comes with scopes names its date and source. One of your own, in the same form, replaces it, or with
-    "extends": true comes before it; prices are in millionths for a million tokens, and * stands for any end of a name:
+    "extends": true comes before it, in its currency (USD); prices are in millionths for a million tokens, and * stands
+    for any end of a name:
 
       {"currency": "USD", "date": "2026-11-26", "source": "our contract", "extends": true, "models": [
         {"models": ["our-model*"], "input": 3000000, "cache_read": 300000, "output": 15000000}]}
