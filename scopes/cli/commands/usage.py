@@ -98,7 +98,7 @@ def usage(
                 utc=utc,
             )
         )
-    start, end = parse_window(since, until, now_nanoseconds())
+    start, end = parse_window(since, until, now_nanoseconds(), local_days=not utc)
     request = load("scopes.usage.usage:UsageRequest")(
         by=tuple(word.strip() for word in (by or "day").split(",")),
         since=start,
