@@ -10,7 +10,8 @@ import re
 import time
 from base64 import b32encode
 from collections.abc import Callable
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
@@ -30,6 +31,7 @@ _UNITS = {
 _SECONDS = tuple(f"{second:02d}Z" for second in range(60))
 _MAX_TIME_LENGTH = 64  # of times that are cached
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SPAN = re.compile(r"(?P<count>[0-9]{1,9}|an?|last|past)[\s.]*(?P<unit>[a-z]+?)s?(?:[\s.]+ago)?", re.IGNORECASE)
 
 read_clock: Callable[[], int] = time.time_ns
@@ -172,16 +174,34 @@ def new_uuid() -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def parse_window(since: str | None, until: str | None, now_nanoseconds: int) -> tuple[int | None, int | None]:
-    """Parse the two ends of a span of time, as `parse_date` does; None for an open end.
+def parse_window(
+    since: str | None, until: str | None, now_nanoseconds: int, *, local_days: bool = False
+) -> tuple[int | None, int | None]:
+    """Parse the two ends of a span of time, as `parse_date` does; None for an open end. A day as `until` is in it.
+
+    local_days: a day is one in the time zone of this machine, not in UTC
 
     Raises:
         Invalid: one is not a time, or the span ends before it begins.
     """
     start, end = (None if text is None else parse_date(text, now_nanoseconds) for text in (since, until))
+    if since is not None and start is not None and _DAY.fullmatch(since.strip()):
+        start = _begin_of_day(since, 0, local=local_days)
+    if until is not None and end is not None and _DAY.fullmatch(until.strip()):
+        end = _begin_of_day(until, 1, local=local_days) - 1
     if start is not None and end is not None and start > end:
         raise Invalid(f"--since {since!a} is after --until {until!a}", hint="exchange them")
     return start, end
+
+
+def _begin_of_day(text: str, days_later: int, *, local: bool) -> int:
+    """Return the first nanosecond of a day, or of one some days later; in UTC if the machine knows no local one."""
+    day = datetime.fromisoformat(text.strip()).replace(tzinfo=UTC)
+    if local:
+        with suppress(ValueError, OverflowError, OSError):
+            naive = day.replace(tzinfo=None) + timedelta(days=days_later)
+            return int(naive.timestamp()) * _SECOND
+    return ((day - _EPOCH).days + days_later) * _DAY_SECONDS * _SECOND
 
 
 def parse_date(text: str, now_nanoseconds: int) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.clock import format_time, parse_date, parse_time
+from scopes.clock import format_time, parse_date, parse_time, parse_window
 from scopes.errors import Invalid
 
 NOW = parse_time("2026-11-21T12:00:00Z")
@@ -33,6 +34,32 @@ NOW = parse_time("2026-11-21T12:00:00Z")
 def test_a_moment_is_understood(text, moment):
     """A time without a zone is UTC; a month has 30 days, a year 365."""
     assert parse_date(text, NOW) == parse_time(moment)
+
+
+@pytest.mark.parametrize(
+    ("until", "end"),
+    [
+        ("2026-11-20", "2026-11-20T23:59:59.999999Z"), (" 2026-11-20 ", "2026-11-20T23:59:59.999999Z"),
+        ("2026-11-20T00:00:00Z", "2026-11-20T00:00:00Z"), ("yesterday", "2026-11-20T12:00:00Z"),
+        ("9999-12-31", "9999-12-31T23:59:59.999999Z"),
+    ],
+)  # fmt: skip
+def test_a_day_at_the_end_of_a_span_is_in_it(until, end):
+    start, found = parse_window("2026-11-20", until, NOW)
+    assert start == parse_time("2026-11-20")
+    assert found // 1000 == parse_time(end) // 1000
+
+
+def test_days_may_be_those_of_this_machine(monkeypatch):
+    """On the day when the clocks go forward it has 23 hours."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        found = parse_window("2026-03-29", "2026-03-29", NOW, local_days=True)
+    finally:
+        monkeypatch.setenv("TZ", "UTC")
+        time.tzset()
+    assert found == (parse_time("2026-03-28T23:00:00Z"), parse_time("2026-03-29T22:00:00Z") - 1)
 
 
 @pytest.mark.parametrize(

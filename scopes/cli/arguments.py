@@ -99,7 +99,8 @@ Since: TypeAlias = Annotated[
     str | None, usage.Option("--since", metavar="WHEN", help="From this time on: '2 hours ago', 2026-01-31, ...")
 ]
 Until: TypeAlias = Annotated[
-    str | None, usage.Option("--until", metavar="WHEN", help="Not after; same forms as --since")
+    str | None,
+    usage.Option("--until", metavar="WHEN", help="Not after; a day includes all of it; same forms as --since"),
 ]
 BuiltIn: TypeAlias = Annotated[
     bool, usage.Option("--builtin", help="Use the built-in summarizer, not the command in scopes.summarizer")

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from typing import BinaryIO
 
 from scopes.errors import Inaccessible, Refused
 from scopes.part_files import lock_part, part_of, remove_parts
@@ -29,17 +30,32 @@ def digest_of_file(path: str) -> str | None:
         Inaccessible: it cannot be read.
     """
     digest = sha256()
+    with _opened(path) as file:
+        if file is None:
+            return None
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def begins_with(path: str, data: bytes) -> bool:
+    """Return True if a file is there that begins with these bytes; raises as `digest_of_file` does."""
+    with _opened(path) as file:
+        return file is not None and file.read(len(data)) == data
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO | None]:
+    """Open a file; None if there is none. Raises as `digest_of_file` does."""
     try:
         with open_regular(path) as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
+            yield file
     except FileNotFoundError:
-        return None
+        yield None
     except UnusableFile as error:
         raise Refused(f"{path} is not a file", hint="move it away") from error
     except OSError as error:
         raise Inaccessible(f"cannot read {path}: {error.strerror}", hint="check its permissions") from error
-    return digest.hexdigest()
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Literal, TypeAlias
 
 from scopes.errors import Refused
-from scopes.exporters.session_files import FILE, KIND, digest_of_file, prepared_file
+from scopes.exporters.session_files import FILE, KIND, begins_with, digest_of_file, prepared_file
 from scopes.handover.agent_programs import session_words
 from scopes.handover.delivery import import_with_program
 from scopes.handover.history import HistoryOptions, SessionHistory, make_session
@@ -25,6 +25,7 @@ from scopes.handover.registration import (
     Registered,
     WrittenSession,
     WrittenSource,
+    added_messages,
     choose_branch,
     find_registered,
     read_segments,
@@ -43,6 +44,7 @@ from scopes.loading import load
 from scopes.result import Note, RawDocument, Result, plural
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacted_notes
+from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.tokens.choose import TokenizerChoice
@@ -181,42 +183,71 @@ def checkout(plan: Plan, user: User, *, dry_run: bool = False) -> CheckedOut:
     chosen = _format_of(plan.writer.name)
     segments = read_segments(chosen, WrittenSource(plan.path, len(data), data), plan.owners)
     written = WrittenSession(chosen.name, session.id, plan.path, data, session.created)
+    delivered = None if plan.writer.keeps_files else _deliver(plan, user, dry_run=dry_run)
     with exclusive_write(branch.repository):
         registered = find_registered(branch, chosen.name, session.id)
-        state, there = _compare(plan, registered)
-        name = choose_branch(branch, plan.writer.name) if registered is None else registered.branch
+        state, there = _compare(plan, registered) if delivered is None else (delivered, None)
+        known, left_behind = _choose_known(plan, registered, state)
+        name = choose_branch(branch, plan.writer.name) if known is None else known.branch
         operation = None
-        if state != "continued" and not dry_run:
+        if (state != "continued" or known is None) and not dry_run:
             transaction = register(branch, name, written, segments)
-            replaces = there is not None
-            file = prepared_file(plan.path, plan.content, replaces=replaces) if plan.writer.keeps_files else _NO_FILE
+            has_file = plan.writer.keeps_files and state == "written"
+            file = prepared_file(plan.path, plan.content, replaces=there is not None) if has_file else _NO_FILE
             with file as place:
                 operation = _commit(plan, transaction)
-                if state == "written":
-                    place()
-    if state == "written" and not plan.writer.keeps_files and not dry_run:
-        _deliver(plan, user)
-    return _result(plan, name, state, operation, dry_run=dry_run)
+                place()
+    return _result(plan, name, state, operation, left_behind, dry_run=dry_run)
 
 
 def _compare(plan: Plan, registered: Registered | None) -> tuple[State, str | None]:
-    """Return what becomes of a session, and the digest of the file that is there.
+    """Return what becomes of a file, and the digest of the one that is there.
 
     Raises:
-        Refused: scopes did not write the file.
+        Refused: scopes did not write the file, or the agent has changed it since its registration was undone.
     """
-    is_continued = registered is not None and registered.is_continued
-    if not plan.writer.keeps_files:
-        return "continued" if is_continued else _find_delivered(plan), None
     there, new = digest_of_file(plan.path), sha256(plan.content.data).hexdigest()
     if there == new:
         return "unchanged", there
     if there is None:
         return "written", None
-    if registered is None:
-        raise Refused(f"{plan.path} is there, and scopes did not write it", hint="see what it is, and move it away")
-    is_ours = there == registered.digest and not is_continued
-    return ("written" if is_ours else "continued"), there
+    if registered is not None:
+        is_ours = there == registered.digest and not registered.is_continued
+        return ("written" if is_ours else "continued"), there
+    if begins_with(plan.path, plan.content.data):
+        return "continued", there  # the agent has gone on with it, and its registration was undone
+    if _has_written(plan):
+        text = f"{plan.path} is there, and the agent has changed it since its checkout was undone"
+        raise Refused(text, hint=f"keep what it has: scopes import {shlex.quote(plan.path)}")
+    raise Refused(f"{plan.path} is there, and scopes did not write it", hint="see what it is, and move it away")
+
+
+def _has_written(plan: Plan) -> bool:
+    """Return True if an earlier operation, maybe an undone one, wrote the file."""
+    records = (record for _, record in walk_operations(plan.branch.repository) if record.kind == KIND)
+    files = (record.details.get(FILE) for record in records)
+    return any(isinstance(file, Mapping) and file.get("file") == plan.path for file in files)
+
+
+def _choose_known(
+    plan: Plan, registered: Registered | None, state: State
+) -> tuple[Registered | None, tuple[Note, ...]]:
+    """Return the registration that a session goes on with, and a note about messages that are not in it.
+
+    The file of a session with which the agent had gone on may be gone: agents delete old ones. What it added stays on
+    its branch, and a session that begins anew gets another one.
+    """
+    if registered is None or state == "continued":
+        return registered, ()
+    if not plan.writer.keeps_files or not registered.is_continued:
+        return registered, ()
+    added = added_messages(plan.branch, registered)
+    if not added and not registered.is_imported:
+        return registered, ()
+    where = f"{plan.branch.conversation.id}/{registered.branch}"
+    text = f"{plan.writer.name} had added {added} {plural(added, 'message')} on {where}: this session is without them"
+    note = Note(text, f"to go on with them: scopes checkout {where} --to {plan.writer.name}")
+    return None, (note,) if added else ()
 
 
 def _find_delivered(plan: Plan) -> State:
@@ -230,12 +261,20 @@ def _find_delivered(plan: Plan) -> State:
     return "unchanged" if f'"tip_message_hash":"{tip}"'.encode() in plan.content.data else "continued"
 
 
-def _deliver(plan: Plan, user: User) -> None:
-    """Put a session into the database of its agent."""
+def _deliver(plan: Plan, user: User, *, dry_run: bool) -> State:
+    """Put a session into the database of its agent, unless it is there; return what became of it.
+
+    That is done before it is registered: if it fails, nothing is left, and repeated it changes nothing.
+    """
+    registered = find_registered(plan.branch, _format_of(plan.writer.name).name, plan.session.id)
+    state = "continued" if registered is not None and registered.is_continued else _find_delivered(plan)
+    if state != "written" or dry_run:
+        return state
     if plan.writer.name == LLM:
         load("scopes.handover.llm_database:add_thread")(plan.path.rpartition(SEPARATOR)[0], plan.content)
     else:
         import_with_program(plan.writer.name, plan.content, plan.session.directory, user.environ)
+    return state
 
 
 def _commit(plan: Plan, transaction: Transaction) -> OperationId | None:
@@ -246,7 +285,15 @@ def _commit(plan: Plan, transaction: Transaction) -> OperationId | None:
     return transaction.commit(KIND, summary, details={FILE: file} if file else None).id
 
 
-def _result(plan: Plan, name: BranchName, state: State, operation: OperationId | None, *, dry_run: bool) -> CheckedOut:
+def _result(
+    plan: Plan,
+    name: BranchName,
+    state: State,
+    operation: OperationId | None,
+    left_behind: tuple[Note, ...],
+    *,
+    dry_run: bool,
+) -> CheckedOut:
     words = session_words(plan.writer.name, plan.session.id)
     history = plan.history
     return CheckedOut(
@@ -266,7 +313,7 @@ def _result(plan: Plan, name: BranchName, state: State, operation: OperationId |
         left_out=history.left_out,
         operation=operation,
         dry_run=dry_run,
-        notes=plan.notes,
+        notes=(*plan.notes, *left_behind),
     )
 
 

@@ -29,10 +29,13 @@ from scopes.importers.formats.events import Draft, SessionRecord, Unparsed
 from scopes.importers.identity import PARSER_VERSION
 from scopes.importers.session_commits import Segment
 from scopes.model.conversation import BranchEntry
+from scopes.model.path_encoding import decode_component
+from scopes.store.graph import walk_newest_first
 from scopes.store.refs import SOURCE_PATHS, RefNameConflicts
 from scopes.store.repository import read_commit
 
 PURPOSE = "hand-over"
+_ABANDONED = "abandoned/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +66,43 @@ class Registered:
     branch: where the messages of the agent go.
     digest: of the session as it was stored last.
     is_continued: the agent has added messages.
+    is_imported: it is here as a session that was imported, because its registration was undone before.
     """
 
     branch: BranchName
     digest: str
     is_continued: bool
+    is_imported: bool = False
 
 
 def find_registered(branch: BranchHandle, format_name: str, native_id: str) -> Registered | None:
     """Return what the store has of a session that was written from the tip of a branch; None if it was not."""
     repository, key = branch.repository, source_key(format_name, native_id, None)
     record = find_source_record(repository, key)
-    if record is None or record.handover is None or record.root != root_of(branch):
+    if record is None or record.root != root_of(branch):
         return None
+    if record.handover is None:
+        followed = _find_followed(branch, key)
+        return None if followed is None else Registered(followed, record.digest, is_continued=True, is_imported=True)
     tip = repository.find_ref(tracking_ref(key, record.handover.branch))
     return Registered(record.handover.branch, record.digest, tip != branch.tip)
+
+
+def _find_followed(branch: BranchHandle, key: str) -> BranchName | None:
+    """Return the branch on which an import continues a session; None if none is left."""
+    tips = branch.conversation.tips
+    prefix = f"{TRACKING}{key}/"
+    tracked = [decode_component(ref.removeprefix(prefix)) for ref in branch.repository.list_refs(prefix)]
+    found = sorted(filter(tips.__contains__, tracked), key=lambda name: name.startswith(_ABANDONED))
+    return BranchName(found[0]) if found else None
+
+
+def added_messages(branch: BranchHandle, registered: Registered) -> int:
+    """Return how many messages an agent has added to a session that was written from the tip of a branch."""
+    tip = branch.conversation.tips.get(registered.branch)
+    if tip is None:
+        return 0
+    return sum(1 for _ in walk_newest_first(branch.repository, [tip], {branch.tip}))
 
 
 def root_of(branch: BranchHandle) -> Oid | None:

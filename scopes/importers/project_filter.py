@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ class ProjectFilter:
 
     projects: Sequence[Project] | None
     left_out: set[tuple[str, str]] = field(default_factory=set)
+    _found: bool = False
 
     def select(self, queue: list[QueuedSource]) -> list[QueuedSource]:
         """Return the sources to import.
@@ -28,14 +30,22 @@ class ProjectFilter:
         directories = {directory for queued in queue if (directory := _directory_of(queued)) is not None}
         ours = {path for path in directories if any(project.contains(path) for project in self.projects)}
         selected = {queued.session_name for queued in queue if queued.source.named or _directory_of(queued) in ours}
+        self._found = self._found or bool(selected)
         self.left_out |= {queued.session_name for queued in queue} - selected
         return [queued for queued in queue if queued.session_name in selected]
 
     def notes(self) -> tuple[Note, ...]:
-        """Return a note with the number of sessions that were left out, if any were."""
+        """Return a note with the number of sessions that were left out, if any were; none is of a missing directory."""
         count = len(self.left_out)
         if not count:
             return ()
+        missing = [
+            each.directory for each in self.projects or () if not self._found and not os.path.isdir(each.directory)
+        ]
+        if missing:
+            return (
+                Note(f"no session is of {missing[0]}, which is no directory", hint="to import all: --all-projects"),
+            )
         sessions = "1 session of another project was" if count == 1 else f"{count} sessions of other projects were"
         return (Note(f"{sessions} left out", hint="import all of them with: --all-projects"),)
 

@@ -27,7 +27,7 @@ from scopes.index.database import (
 
 LAYOUT: Final = Layout(
     "usage.sqlite",
-    version=1,
+    version=2,
     tables="CREATE TABLE usage (conversation TEXT PRIMARY KEY, state TEXT NOT NULL, checksum INTEGER NOT NULL, "
     "summary BLOB NOT NULL, answers_checksum INTEGER NOT NULL, answers BLOB NOT NULL) STRICT;"
     "CREATE TABLE total (state TEXT PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT",

@@ -165,8 +165,9 @@ def search(
     parsed = Field("re", query, 0) if regex and query else parse(query)
     if any_word:
         parsed = with_any_phrase(parsed)
-    times = [Field(name, date, 0) for name, date in (("after", since), ("before", until)) if date is not None]
     window = parse_window(since, until, now_nanoseconds())
+    end = None if window[1] is None else format_seconds(window[1] // 1_000_000_000 + 1)  # `before:` is without its time
+    times = [Field(name, date, 0) for name, date in (("after", since), ("before", end)) if date is not None]
     parsed = And((*(parsed.items if isinstance(parsed, And) else (parsed,)), *times)) if times else parsed
     names = _names_in(repository, clear)
     plan = compile_query(query, parsed, conversation_id, names)

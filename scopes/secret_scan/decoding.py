@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b32decode, b64decode
+from base64 import b64decode
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
@@ -25,9 +25,12 @@ _IN_JSON: Final = compile_lazily(rb"\\(?:(?P<codes>u[0-9A-Fa-f]{4}(?:\\u[0-9A-Fa
 _SIGNS: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"b": b"\b", b"f": b"\f"}
 _RUN: Final = compile_lazily(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _BASE32: Final = compile_lazily(r"[A-Z2-7]{32,}={0,6}")
+_DIGITS: Final = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789abcdefghijklmnopqrstuv")
 _STRETCH: Final = compile_lazily(
     rb"[\t\n\r\x1b -~]{20,}|(?:[\t\n\r\x1b -~]\x00){19,}[\t\n\r\x1b -~]?"
 )  # of ASCII, in UTF-16 too
+_KINDS: Final = bytes(1 if n in b"\t\n\r\x1b" or 0x20 <= n <= 0x7E else 2 if n else 0 for n in range(256))
+_SHORTEST: Final = (b"\1" * 20, b"\1\0" * 19)  # stretches, as kinds of bytes
 _WORDS: Final = compile_lazily(rb"[ -~]{20}")
 _STEP: Final = 1 << 16  # characters of a run that are decoded at a time
 _OVERLAP: Final = 1 << 14
@@ -103,12 +106,18 @@ def walk_encoded(text: str) -> Iterator[EncodedStretch]:
             # A word in front may look like a part.
             for start in (piece + shift for piece in pieces for shift in range(characters)):
                 end = min(start + _STEP + _OVERLAP, match.end())
-                for found in _STRETCH.finditer(decode(text[start:end])):
+                for found in _find_stretches(decode(text[start:end])):
                     word = without_zeros(found[0])
                     if _WORDS.search(word):
                         first = start + found.start() // size * characters
                         last = start - (-found.end() // size) * characters
                         yield EncodedStretch(first, min(last, end), word.decode())
+
+
+def _find_stretches(data: bytes) -> Iterable[re.Match[bytes]]:
+    """Return the stretches of ASCII; most data have none, which is seen without the pattern, in a tenth of the time."""
+    kinds = data.translate(_KINDS)
+    return _STRETCH.finditer(data) if any(shortest in kinds for shortest in _SHORTEST) else ()
 
 
 def without_zeros(data: bytes) -> bytes:
@@ -124,7 +133,11 @@ def decode_base64(word: str) -> bytes:
 
 
 def decode_base32(word: str) -> bytes:
-    """Return the bytes of a run of base32; a last group that is too short is left out."""
+    """Return the bytes of a run of base32; a last group that is too short is left out.
+
+    A number in base 32 has the same bits. `b32decode` is written in Python, and takes 20 times as long.
+    """
     word = word.rstrip("=")
     word = word[: len(word) - {1: 1, 3: 1, 6: 1}.get(len(word) % 8, 0)]
-    return b32decode(word + "=" * (-len(word) % 8))
+    size, rest = divmod(len(word) * 5, 8)
+    return (int(word.translate(_DIGITS) or "0", 32) >> rest).to_bytes(size, "big")

@@ -40,6 +40,7 @@ class Group(NamedTuple):
     """What answers are grouped by.
 
     quarter: the number of the quarter of an hour since 1970; None if no time is known
+    agent: the program; sub-agents, which have names of their own, count for it
     size: the largest of SIZES that the tokens of input exceed, or INCOMPLETE
     """
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from scopes.clock import parse_time
-from scopes.history.messages import MessageHeader, header_of, is_root, read_body_bytes
+from scopes.history.messages import MessageHeader, header_of, is_root, read_body_bytes, read_root_of
 from scopes.history.usage import count_of, tokens_of
+from scopes.hosts.agents import AGENTS, find_agent_named
 from scopes.ids import Oid
 from scopes.model.codec import decode
 from scopes.model.message import COPIED, Message
@@ -50,19 +52,37 @@ COPIED_ANSWER: Final = 2  # an answer of a session that is not here, which has i
 
 
 def read_answers(objects: Objects, commits: Iterable[Commit], root: Oid, known: Answers) -> Answers:
-    """Return what the commits of a conversation are, by commit; those in `known` are not read again."""
+    """Return what the commits of a conversation are, by commit; those in `known` are not read again.
+
+    commits: parents before children, so that each follows the program whose session it is in
+    """
     found: Answers = {}
+    programs: dict[Oid, str | None] = {}
     for commit in commits:
-        oid = bytes.fromhex(commit.oid)
         if is_root(commit):
+            imported_from = read_root_of(objects, commit, commit.oid).format
+            programs[commit.oid] = imported_from if imported_from in AGENTS else None
             continue
+        head = header_of(commit)
+        before = programs.get(commit.parents[0]) if commit.parents else None
+        is_program = head.author_kind == "agent" and _is_program(head.author)
+        programs[commit.oid] = str(head.author) if is_program else before
+        oid = bytes.fromhex(commit.oid)
         kept = known.get(oid)
-        found[oid] = read_answer(objects, header_of(commit), root) if kept is None else kept
+        found[oid] = read_answer(objects, head, root, programs[commit.oid]) if kept is None else kept
     return found
 
 
-def read_answer(objects: Objects, head: MessageHeader, root: Oid) -> Answer | int:
-    """Return what a message is: an answer, or OTHER, UNMEASURED or COPIED_ANSWER."""
+@lru_cache(maxsize=1000)
+def _is_program(author: str) -> bool:
+    return find_agent_named(author) is not None
+
+
+def read_answer(objects: Objects, head: MessageHeader, root: Oid, program: str | None = None) -> Answer | int:
+    """Return what a message is: an answer, or OTHER, UNMEASURED or COPIED_ANSWER.
+
+    program: whose session it is in: an imported answer is its, also one of a sub-agent, which has a name of its own
+    """
     if head.author_kind == "human":
         return OTHER
     data = read_body_bytes(objects, head)
@@ -82,7 +102,8 @@ def read_answer(objects: Objects, head: MessageHeader, root: Oid) -> Answer | in
     size = max(limit for limit in SIZES if limit == 0 or amounts.all_input > limit)
     if not _is_complete(message):
         size = INCOMPLETE
-    group = Group(quarter, message.model, str(head.author), size)
+    is_imported = "precision" in message.extra
+    group = Group(quarter, message.model, (is_imported and program) or str(head.author), size)
     return Answer(key, _hash(head.id), exact is not None, group, amounts)
 
 

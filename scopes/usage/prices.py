@@ -1,7 +1,7 @@
 """The table of prices: what a model's tokens cost, in whole millionths of a currency. A model not in it has no price.
 
 `prices.json` is the table that comes with scopes; it names its date and its source. A user's file of the same form
-replaces it, or with `"extends": true` comes before it. Its fields:
+replaces it, or with `"extends": true` comes before it, in its currency. Its fields:
 
     currency  such as "USD"            date, source  of the prices, which are shown with every cost
     models    a list of {"models": [...], "input": ..., "output": ...}, prices in millionths for a million tokens;
@@ -19,6 +19,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -123,15 +124,17 @@ def read_prices(path: str | None = None) -> PriceTable:
 
     Raises:
         Inaccessible: the file cannot be read.
-        Invalid: it is not a table of prices.
+        Invalid: it is not a table of prices, or extends prices in another currency.
     """
     shipped = _read(SHIPPED)
     if path is None:
         return PriceTable(None, shipped, _read_entries(SHIPPED, shipped))
     own = _read(path)
+    _check_header(path, own)
     extends = own.get("extends") is True
     entries = _read_entries(SHIPPED, shipped) if extends else {}
     if extends:
+        _check_currency(path, own, shipped)
         own = {**{name: shipped[name] for name in ("currency", "date", "source")}, **own}
     return PriceTable(path, own, {**entries, **_read_entries(path, own)})
 
@@ -148,6 +151,38 @@ def _read(path: str) -> dict[str, Any]:
     if not isinstance(document, dict) or not isinstance(document.get("models"), list):
         raise Invalid(f"{path} is not a table of prices: it has no list 'models'", hint=_FORM)
     return document
+
+
+def _check_header(path: str, document: Mapping[str, Any]) -> None:
+    """Check what a file says of its prices.
+
+    Raises:
+        Invalid: something of it is not a text, or the date is no day.
+    """
+    for name in ("currency", "date", "source"):
+        if not isinstance(document.get(name, ""), str):
+            raise Invalid(f"the prices in {path}: {name!r} is not a text", hint=_FORM)
+    day = document.get("date", "")
+    try:
+        is_day = not day or date.fromisoformat(day).isoformat() == day
+    except ValueError:
+        is_day = False
+    if not is_day:
+        raise Invalid(f"the prices in {path}: 'date' is not a day such as 2026-01-31: {day!a}", hint=_FORM)
+
+
+def _check_currency(path: str, own: Mapping[str, Any], shipped: Mapping[str, Any]) -> None:
+    """Check that two tables can be one: nothing here knows an exchange rate.
+
+    Raises:
+        Invalid: their currencies differ.
+    """
+    theirs, ours = own.get("currency", shipped["currency"]), shipped["currency"]
+    if theirs != ours:
+        raise Invalid(
+            f"the prices in {path} are in {theirs!a}, and those that it extends are in {ours}",
+            hint=f"write them in {ours}, or leave 'extends' out: then models that are not in the file have no cost",
+        )
 
 
 def _read_entries(path: str, document: Mapping[str, Any]) -> dict[str, list[_Entry]]:

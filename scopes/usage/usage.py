@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.clock import local_day
 from scopes.conversation.list_filter import names_of_directories
 from scopes.errors import Corrupt, Invalid
 from scopes.history.conversations import resolve_scope
 from scopes.ids import ConversationId
-from scopes.result import Note, Result
+from scopes.result import Note, Result, few
 from scopes.store.chosen_projects import ChosenProject
 from scopes.store.repository import Repository
 from scopes.usage.amounts import QUARTER_SECONDS, Amounts, plus
@@ -23,6 +23,7 @@ from scopes.usage.tally import Cell, Tally
 By: TypeAlias = Literal["day", "week", "month", "model", "agent", "project", "conversation"]
 PERIODS: Final = ("day", "week", "month")
 _SECOND: Final = 1_000_000_000
+_NO_FILTERS: Final[Mapping[str, Any]] = {"since": None, "until": None, "projects": (), "model": None, "agent": None}
 
 
 class UsageRequest(NamedTuple):
@@ -137,7 +138,8 @@ def usage_of_tally(
 ) -> Usage:
     """Add up cells that were read."""
     cells = _select(tally.cells, request)
-    directories = {cell.directory for cell in cells if cell.directory} if "project" in request.by else set()
+    is_named = "project" in request.by or (request.projects and not cells)
+    directories = {cell.directory for cell in cells or tally.cells if cell.directory} if is_named else set()
     grouping = _Grouping(prices, names_of_directories(directories), utc=request.utc)
     rows = grouping.add_up(cells, request.by)
     total = grouping.add_up(cells, ())
@@ -149,7 +151,7 @@ def usage_of_tally(
         prices=PriceSource(prices.currency, prices.date, prices.source, prices.path),
         conversations=len({cell.conversation for cell in cells}),
         damaged=tuple(damaged),
-        notes=_notes(tally, request, damaged),
+        notes=(*_notes(tally, request, damaged), *_none_found_notes(tally.cells, request, grouping)),
     )
 
 
@@ -215,10 +217,14 @@ class _Grouping:
         if word in PERIODS:
             return self._period(cell.group.quarter, word)
         if word == "project":
-            return None if cell.directory is None else self._names.get(cell.directory, cell.directory)
+            return None if cell.directory is None else self.project(cell.directory)
         if word == "conversation":
             return cell.conversation
         return cell.group.model if word == "model" else cell.group.agent
+
+    def project(self, directory: str) -> str:
+        """Return the name of the project of a directory; the directory if it has none."""
+        return self._names.get(directory, directory)
 
     def _period(self, quarter: int | None, word: str) -> str | None:
         if quarter is None:
@@ -297,6 +303,28 @@ def _notes(tally: Tally, request: UsageRequest, damaged: Sequence[ConversationId
         text = f"{_answers(tally.copied)} not counted: copies from sessions that are not here, which have their tokens"
         notes.append(Note(text, hint="import those sessions as well"))
     return tuple(notes)
+
+
+def _none_found_notes(cells: Sequence[Cell], request: UsageRequest, grouping: _Grouping) -> tuple[Note, ...]:
+    """Return a note that names the filters without which there would be answers, and what there is instead."""
+    if not cells or _select(cells, request):
+        return ()
+    nothing = request._replace(**_NO_FILTERS)
+    values = {name: getattr(request, name) for name in _NO_FILTERS}
+    only = {name: nothing._replace(**{name: value}) for name, value in values.items() if value != _NO_FILTERS[name]}
+    alone = [name for name, each in only.items() if not _select(cells, each)] or list(only)
+    hints = []
+    if "agent" in alone:
+        hints.append(few("agents", (cell.group.agent for cell in cells)))
+    if "model" in alone:
+        hints.append(few("models", (cell.group.model for cell in cells if cell.group.model is not None)))
+    if "projects" in alone:
+        hints.append(few("projects", (grouping.project(cell.directory) for cell in cells if cell.directory)))
+    days = sorted(grouping.day(cell.group.quarter) for cell in cells if cell.group.quarter is not None)
+    if days and not {"since", "until"}.isdisjoint(alone):
+        hints.append(f"answers: from {days[0]} to {days[-1]}")
+    named = " ".join(f"--{name.removesuffix('s')}" for name in alone)
+    return (Note(f"no answer matches {named}", "\n".join(filter(None, hints)) or None),)
 
 
 def _answers(number: int) -> str:

@@ -75,6 +75,12 @@ def test_another_project_can_be_named(home):
     assert run(home, "conv", "import", "--project", "~").returncode == 2
 
 
+def test_a_directory_that_is_not_there_is_named(home):
+    done = run(home, "import", "--project", str(home / "nope"))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"note: no session is of {home}/nope, which is no directory\n" in done.stderr
+
+
 def test_a_file_that_is_named_is_imported_whatever_its_project(home):
     assert imported_sessions(home, str(home / ".claude" / "projects" / "b" / "s-2.jsonl"))[0] == {SITE}
 

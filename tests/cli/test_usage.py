@@ -52,6 +52,26 @@ def test_options_choose_answers(store):
     assert usage(store, "--model", "none").stdout == ""
 
 
+def test_a_day_as_until_includes_all_of_it(store):
+    done = usage(store, "--utc", "--since", "2026-01-05", "--until", "2026-01-05")
+    assert (done.stdout[:12], done.stdout.count("\n"), done.stderr) == ("2026-01-05\t1", 1, "")
+    assert usage(store, "--utc", "--since", "2026-01-05", "--until", "2026-01-05T09:00:00Z").stdout == ""
+
+
+def test_days_of_the_options_are_those_of_the_rows(store):
+    """The answer of 10:00 UTC is on the next day there."""
+    for zone, day in (("Pacific/Kiritimati", "2026-01-06"), ("UTC", "2026-01-05")):
+        rows = usage(store, "--since", day, "--until", day, env={"TZ": zone}).stdout
+        assert rows.startswith(f"{day}\t1"), zone
+
+
+def test_nothing_that_matches_is_a_note(store):
+    for words in (("--model", "typo"), ("--project", "/nope"), ("--since", "2026-01-06", "--until", "2026-01-06")):
+        done = usage(store, *words)
+        options = " ".join(word for word in words if word.startswith("--"))
+        assert (done.stdout, f"note: no answer matches {options}\n" in done.stderr) == ("", True)
+
+
 def test_fields_and_templates_have_the_columns(store):
     assert usage(store, "--by", "model", "--format", "{model}: {cost_micros} {cost}").stdout.splitlines() == [
         f"{OPUS}: 7500 0.007500",

@@ -38,7 +38,7 @@ class Home:
         self.import_file(self.file)
 
     def import_file(self, path):
-        import_sources(self.repository, find_sources(path), FORMATS)
+        return import_sources(self.repository, find_sources(path), FORMATS)
 
     def resume(self, where="conv-001", environ=None, store_options=(), **options):
         """Decide how to go on with a conversation."""

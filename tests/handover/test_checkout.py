@@ -24,7 +24,7 @@ from scopes.tokens.rank_files import RankFilePaths
 from tests.handover.continued import go_on
 from tests.handover.sessions import Home
 from tests.handover.test_llm_database import make_database
-from tests.importers.formats.claude_code.logs import call, text, thinking
+from tests.importers.formats.claude_code.logs import Log, call, text, thinking
 from tests.support.history import say
 from tests.support.planted import KINDS
 
@@ -74,6 +74,11 @@ class Shop(Home):
 @pytest.fixture
 def shop(tmp_path, repository):
     return Shop(tmp_path, repository)
+
+
+def file_text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def file_of(shop, agent, found):
@@ -224,6 +229,81 @@ def test_undo_keeps_a_file_with_which_the_agent_has_gone_on(shop):
     assert os.path.exists(found.file)
 
 
+def test_a_session_that_the_agent_went_on_with_is_taken_up_again_after_undo(shop):
+    found = shop.checkout()
+    go_on("codex", found.file)
+    follow_undo(shop.repository, undo(shop.repository))
+    again = shop.checkout()
+    assert (again.state, again.new_branch, again.session_id) == ("continued", "codex/1", found.session_id)
+    assert "and the tests?" in file_text(found.file)
+    shop.import_file(found.file)
+    assert shop.texts("conv-001/codex/1")[-2:] == ["and the tests?", "they pass"]
+    assert (shop.branches(), shop.checkout().operation) == (["codex/1", "main"], None)
+
+
+def test_a_session_that_was_imported_after_undo_goes_on_where_the_import_put_it(shop):
+    log = Log("22222222-3333-4444-8555-666666666666")
+    log.user("explain the prices", cwd=shop.project)
+    log.answer("m1", text("The prices are whole numbers of cents from now on. " * 30), cwd=shop.project)
+    with open(f"{os.path.dirname(shop.file)}/{log.session}.jsonl", "wb") as file:
+        file.write(log.data())
+    shop.import_file(file.name)
+    found = shop.checkout("claude-code", "conv-002")
+    go_on("claude-code", found.file)
+    undo(shop.repository)
+    shop.import_file(found.file)
+    (fork,) = (name for name in list_branch_tips(shop.repository, "conv-002") if name != "main")
+    again = shop.checkout("claude-code", "conv-002/main")
+    assert (again.state, again.new_branch, again.operation) == ("continued", fork, None)
+    go_on("claude-code", found.file, "and the docs?", "written")
+    shop.import_file(found.file)
+    assert shop.texts(f"conv-002/{fork}")[-2:] == ["and the docs?", "written"]
+    assert verify(shop.repository).exit_code == 0
+
+
+def test_a_session_that_became_a_conversation_after_undo_continues_the_one_that_it_is_from(shop):
+    found = shop.checkout("claude-code")
+    go_on("claude-code", found.file)
+    undo(shop.repository)
+    shop.import_file(found.file)
+    assert shop.texts("conv-002/main")[-2:] == ["and the tests?", "they pass"]
+    again = shop.checkout("claude-code")
+    assert (again.state, again.new_branch) == ("continued", "claude-code/1")
+    go_on("claude-code", found.file, "and the docs?", "written")
+    shop.import_file(found.file)
+    assert shop.texts("conv-001/claude-code/1")[-4:] == ["and the tests?", "they pass", "and the docs?", "written"]
+    assert verify(shop.repository).exit_code == 0
+
+
+def test_a_session_that_was_changed_after_undo_is_refused_with_what_it_is(shop):
+    found = shop.checkout()
+    with open(found.file, "w") as file:
+        file.write("changed\n")
+    undo(shop.repository)
+    with pytest.raises(Refused, match="the agent has changed it since its checkout was undone") as refused:
+        shop.checkout()
+    assert refused.value.hint == f"keep what it has: scopes import {found.file}"
+    assert file_text(found.file) == "changed\n"
+
+
+def test_a_session_whose_file_the_agent_deleted_begins_anew_on_a_branch_of_its_own(shop):
+    """Claude Code deletes sessions after 30 days."""
+    found = shop.checkout("claude-code")
+    go_on("claude-code", found.file)
+    shop.import_file(found.file)
+    os.unlink(found.file)
+    again = shop.checkout("claude-code")
+    (note,) = (note for note in again.notes if "this session is without them" in note.text)
+    assert note.text.startswith("claude-code had added 2 messages on conv-001/claude-code/1: ")
+    assert note.hint == "to go on with them: scopes checkout conv-001/claude-code/1 --to claude-code"
+    assert (again.state, again.new_branch) == ("written", "claude-code/2")
+    go_on("claude-code", again.file, "and the docs?", "written")
+    assert not [note for note in shop.import_file(again.file).notes if "moved" in note.text]
+    assert shop.texts("conv-001/claude-code/1")[-2:] == ["and the tests?", "they pass"]
+    assert shop.texts("conv-001/claude-code/2")[-3:] == ["they are gone", "and the docs?", "written"]
+    assert shop.branches() == ["claude-code/1", "claude-code/2", "main"]
+
+
 def test_a_dry_run_of_undo_deletes_nothing(shop):
     found = shop.checkout()
     assert follow_undo(shop.repository, undo(shop.repository, dry_run=True)).notes == ()
@@ -335,15 +415,21 @@ def test_the_import_of_opencode_runs_in_the_directory_of_the_project(shop):
 
 
 def test_without_its_program_nothing_gets_into_the_database_of_opencode(shop):
+    before, path = dict(shop.repository.list_refs("refs/")), shop.environ["PATH"]
     shop.environ["PATH"] = "/nonexistent"
-    with pytest.raises(NotFound, match="opencode is not in PATH"):
-        shop.checkout("opencode")
+    for _ in range(2):
+        with pytest.raises(NotFound, match="opencode is not in PATH"):
+            shop.checkout("opencode")
+        assert dict(shop.repository.list_refs("refs/")) == before
+    shop.environ["PATH"] = path
+    assert (shop.checkout("opencode").state, shop.branches()) == ("written", ["main", "opencode/1"])
 
 
 def test_the_error_of_an_import_of_opencode_has_its_words(shop, tmp_path):
     (tmp_path / "bin" / "opencode").write_text("#!/bin/sh\necho 'no such model' >&2\nexit 3\n")
     with pytest.raises(Refused, match="the import of OpenCode failed with exit code 3: no such model"):
         shop.checkout("opencode")
+    assert shop.branches() == ["main"]
 
 
 def test_resume_opens_the_session_that_was_written(shop, tmp_path):

@@ -113,9 +113,34 @@ def test_a_table_of_the_user_replaces_the_shipped_one_or_comes_before_it(tmp_pat
     row = {"models": ["gpt-5"], "input": 1, "output": 2}
     alone = table(tmp_path, row)
     assert (alone.currency, alone.date, alone.find("gpt-4o", DAY, 0)) == ("USD", "", None)
-    both = table(tmp_path, row, extends=True, currency="EUR")
-    assert (both.currency, both.find("gpt-4o", DAY, 0)) == ("EUR", read_prices().find("gpt-4o", DAY, 0))
+    both = table(tmp_path, row, extends=True, currency="USD", source="ours")
+    assert (both.source, both.find("gpt-4o", DAY, 0)) == ("ours", read_prices().find("gpt-4o", DAY, 0))
     assert both.find("gpt-5", DAY, 0) == (1, 1, 1, 1, 2, 2)
+
+
+def test_a_table_in_another_currency_cannot_come_before_the_shipped_one(tmp_path):
+    """The prices in dollars would be shown as euros."""
+    row = {"models": ["gpt-5"], "input": 1, "output": 2}
+    assert table(tmp_path, row, currency="EUR").currency == "EUR"
+    with pytest.raises(Invalid, match="are in 'EUR', and those that it extends are in USD") as refused:
+        table(tmp_path, row, currency="EUR", extends=True)
+    assert "leave 'extends' out" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"date": "not a date"}, "'date' is not a day such as 2026-01-31: 'not a date'"),
+        ({"date": "2026-02-30"}, "'date' is not a day"),
+        ({"date": "20260201"}, "'date' is not a day"),
+        ({"date": 20260201}, "'date' is not a text"),
+        ({"currency": None}, "'currency' is not a text"),
+        ({"source": ["a"]}, "'source' is not a text"),
+    ],
+)
+def test_what_a_table_says_of_its_prices_is_checked(tmp_path, fields, error):
+    with pytest.raises(Invalid, match=error):
+        table(tmp_path, {"models": ["m"], "input": 1, "output": 1}, **fields)
 
 
 @pytest.mark.parametrize(

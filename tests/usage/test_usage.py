@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from scopes.clock import parse_time
+from scopes.clock import parse_time, parse_window
 from scopes.conversation.new import new
 from scopes.errors import Invalid, NotFound
 from scopes.store.chosen_projects import ChosenProject
@@ -123,6 +123,24 @@ def test_models_and_agents_are_chosen_by_a_part_of_their_name(week):
     assert by_key(count(week, "model", model="OPUS"), "model") == {OPUS: (1, 1100)}
     assert by_key(count(week, "agent", agent="code"), "agent") == {"claude-code": (3, 4200), "Codex": (1, 1100)}
     assert count(week, model="none").rows == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "note", "hint"),
+    [
+        ({"model": "typo"}, "--model", f"models: {OPUS}, gpt-5.4, stub"),
+        ({"agent": "typo"}, "--agent", "agents: claude-code"),
+        ({"model": "opus", "agent": "typo"}, "--agent", "agents: claude-code"),
+        ({"until": "2025-12-31"}, "--until", "answers: from 2026-01-04 to 2026-02-01"),
+        ({"since": "2026-01-06", "until": "2026-01-31"}, "--since --until", "answers: from 2026-01-04 to 2026-02-01"),
+        ({"model": "stub", "until": "2026-01-31"}, "--until --model", f"models: {OPUS}, gpt-5.4, stub\nanswers: from 2026-01-04 to 2026-02-01"),
+        ({"projects": (ChosenProject("nope", names=frozenset({"nope"})),)}, "--project", None),
+    ],
+)  # fmt: skip
+def test_a_filter_that_nothing_matches_is_named_with_what_there_is(week, options, note, hint):
+    start, end = parse_window(options.pop("since", None), options.pop("until", None), 0)
+    found = count(week, since=start, until=end, **options)
+    assert [(each.text, each.hint) for each in found.notes] == [(f"no answer matches {note}", hint)]
 
 
 def test_conversations_are_chosen_by_name(week):

@@ -50,7 +50,8 @@ def checkout(
     watch, then puts what the agent adds on that branch, and nothing twice. Its id follows from the last message and the
     agent: the same command finds the session again. A file of the agent that scopes did not write is never replaced,
     nor a session with which the agent has gone on. scopes undo takes the registration back, and deletes the file if it
-    is as it was written.
+    is as it was written; a session that stayed is taken up again. If the agent has deleted its file, the session begins
+    anew on the next branch AGENT/N, and a note names the branch that has what the agent had added.
 
     The history begins at the last compaction, unless --full is given. If it has more tokens than three quarters of what
     the agent's usual models take, or than --max-tokens, the newest messages are whole, and a block as scopes history

@@ -51,12 +51,14 @@ def usage(
 
     Counts what the providers reported, as imported transcripts recorded it. Each answer of a model counts once, however
     many branches, forks, sub-agents and copies have it; one that several conversations have counts for the first of
-    them. Those on abandoned branches were paid for, and count; those that were rewound or deleted do not.
+    them. Those on abandoned branches were paid for, and count; those that were rewound or deleted do not. The agent is
+    the program: what its sub-agents have used counts for it.
 
     The cost is the number of tokens times the list price: tokens that were read from a cache or written to one and
     those of reasoning have their own prices, and long contexts where a provider has others for them. What a
     subscription costs is not known here. A model that is not in the table of prices has no cost; a + marks sums that
-    lack it. In JSON the cost is a whole number of millionths of the currency, cost_micros.
+    lack it. In JSON the cost is a whole number of millionths of the currency, cost_micros. Each row is rounded, and
+    rows added up may differ from the total by some millionths: take the sum from total.
 
     The table of prices can be replaced: see PRICES in the manual page. --statusline is for the prompt of a shell or the
     status line of an agent: see STATUS LINE there.
@@ -76,7 +78,7 @@ def usage(
         if any(others):
             raise Invalid("--statusline can be combined with --utc and --prices only", hint="leave the others out")
         return _show_status(invocation, _read_prices(invocation, prices), utc=utc)
-    start, end = parse_window(since, until, now_nanoseconds())
+    start, end = parse_window(since, until, now_nanoseconds(), local_days=not utc)
     request = load("scopes.usage.usage:UsageRequest")(
         by=tuple(word.strip() for word in (by or "day").split(",")),
         since=start,
