@@ -33,7 +33,7 @@ from scopes.sync.local_conversations import read_all_tips
 from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost, forget_lost
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, plan_push
-from scopes.sync.purge_notes import OfferGate
+from scopes.sync.purge_notes import HELD, OfferGate
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PURGED_MEANWHILE, PurgedOnRemote
 from scopes.sync.push_batches import send
 from scopes.sync.pushed import PushedConversation, PushedStatus, note_behind, note_diverged, note_fetched
@@ -106,10 +106,13 @@ class MemberPush:
                     refused |= self._fetch([*lost.others])
                 there = {*lost.gone, *lost.older, *(lost.others if self._may_replace else ())}
                 moved += [each for name, each in unsent.items() if name in there]
-                refused |= dict.fromkeys(gone, GONE if lost.is_replaced or self._of.is_named else KEPT)
+                is_kept = not (lost.is_replaced or self._of.is_named)
+                refused |= {root: KEPT if is_kept and reason == GONE else reason for root, reason in gone.items()}
             waiting = []
             for each in moved:
                 reason = refused.get(each.name.root)
+                if reason == HELD:
+                    self._of.offers.hold(each.conversation)
                 if reason is not None:
                     self._note(each, "deleted" if reason == KEPT else "refused", reason)
                 else:
@@ -186,7 +189,7 @@ class MemberPush:
             self._purged.refresh()
             return lost, {}
         self._lost |= dict.fromkeys(lost.explain(self._remote.name, self._of.option))
-        return lost, {name.root: GONE for name in lost.gone}
+        return lost, {name.root: HELD if name.root in lost.undecided else GONE for name in lost.gone}
 
     def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
         """Push each conversation once, and return those that the remote has moved."""

@@ -34,7 +34,7 @@ from scopes.sync.origin import is_from_here
 from scopes.sync.outgoing import Outgoing
 
 FILE: Final = "purge-offers.json"  # of the store: how much of the offers is here, and the state for which this is true
-_HELD: Final = "it has what was purged elsewhere: scopes purge --accept removes it, scopes purge --decline keeps it"
+HELD: Final = "it has what was purged elsewhere: scopes purge --accept removes it, scopes purge --decline keeps it"
 _KEPT: Final = "a rebase would leave out what was declined to purge: scopes pull without --rebase merges and keeps it"
 
 
@@ -104,8 +104,12 @@ class OfferGate:
             if outgoing.is_new:
                 self._sent[name] = None
             return None
-        self._held[name] = None
-        return _HELD
+        self.hold(name)
+        return HELD
+
+    def hold(self, conversation: ConversationId) -> None:
+        """Name a conversation that is held back."""
+        self._held[conversation] = None
 
     def notes(self) -> tuple[Note, ...]:
         """Return a note for what was held back, and one for what was not."""
@@ -144,10 +148,10 @@ class JoinGate:
         if not self._offered:
             return None
         if self._undecided.has_conversation(root):
-            return _HELD
+            return HELD
         kept = [head for head in _walk_new(self._repository, [ours], [theirs]) if self._has(head, self._offered)]
         if any(self._has(head, self._undecided) for head in kept):
-            return _HELD
+            return HELD
         there = {head.id for head in _walk_new(self._repository, [theirs], [ours])} if rebasing and kept else set()
         return _KEPT if any(head.id in there for head in kept) else None
 

@@ -20,6 +20,7 @@ from scopes.sync.connection import Connection
 from scopes.sync.deleted_there import leave_deleted
 from scopes.sync.family import list_members
 from scopes.sync.local_conversations import Selection, list_shared, name_of_conversation
+from scopes.sync.lost_on_remote import note_lost
 from scopes.sync.member_push import MemberPush, PushRun
 from scopes.sync.placement import Placement
 from scopes.sync.purge_notes import OfferGate
@@ -103,7 +104,12 @@ def push(
             *placement.notes,
             *note_held_back(shown, run.option),
             *left,
-            *dict.fromkeys(note for each in pushes for note in each.describe()),
+            *dict.fromkeys(
+                (
+                    *note_lost(repository, [each.name for each in placement.asked], run.option),
+                    *(note for each in pushes for note in each.describe()),
+                )
+            ),
             *deleted,
             *run.offers.notes(),
         ),
