@@ -94,6 +94,7 @@ class Acceptance:
         self._deleted = read_deleted(repository.path, remote)
         self._next_number = int(first_id[_NUMBER:])
         self.older: list[ConversationId] = []  # of which the remote has less than it had
+        self.ahead: dict[ConversationId, tuple[str, ...]] = {}  # registers with clocks of the future, not taken
 
     def add(self, received: ReceivedConversation) -> FetchedConversation:
         """Add the changes for one conversation, and return what they are."""
@@ -117,6 +118,7 @@ class Acceptance:
         except Refused as error:
             return FetchedConversation(root, conversation, "refused", title, reason=error.message)
         self.transaction.include(done.transaction)
+        self.ahead |= {done.conversation: done.ahead} if done.ahead else {}
         self.transaction.move_ref(ref, before, newest.oid)
         if status == "updated" and not done.has_news:
             status = "unchanged"
@@ -155,6 +157,7 @@ class _Joined:
         self._repository, self._objects = acceptance.repository, acceptance.objects
         self._known = known
         self.replaced: tuple[ReplacedValue, ...] = ()
+        self.ahead: tuple[str, ...] = ()
         self.conversation = conversation
         self.transaction = RefTransaction(self._repository)
         self._tips = {} if is_new else list_branch_tips(self._repository, conversation)
@@ -184,6 +187,7 @@ class _Joined:
         if newest.meta is None or (self._known is not None and newest.meta == self._known.meta):
             return ours, {}
         found = receive_metadata(self._objects, ours, newest.meta, newest.time, list(self._tips))
+        self.ahead = found.ahead
         machine = find_machine_id(self._repository)
         own = [each for each in found.replaced if machine is not None and each.clock.machine == machine]
         self.replaced = tuple(_describe(each) for each in own if each.register.startswith(_SHOWN))

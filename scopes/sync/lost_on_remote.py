@@ -131,7 +131,7 @@ def find_lost(repository: Repository, remote: str, names: Collection[RemoteName]
     return Lost(gone, older, others, is_replaced, purged_as_whole)
 
 
-def _is_replaced(repository: Repository, remote: str, there: set[str], gone: Iterable[str]) -> bool:
+def _is_replaced(repository: Repository, remote: str, there: Collection[str], gone: Iterable[str]) -> bool:
     """Return True if a remote has nothing of what it had, or did not at an earlier look; what was purged is no sign."""
     tracked = _without_purged(repository, _list_tracked(repository, remote))
     if tracked and tracked.isdisjoint(there):

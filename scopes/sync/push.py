@@ -55,10 +55,11 @@ def push(
     branches of the remote are moved to where they are here, even if that leaves out messages; the history of the
     manifest keeps them. A conversation that may have a secret is refused, unless secrets are allowed. What the remote
     still has of what was purged here is replaced with the conversation; with `purged` all of that is, and conversations
-    that were purged are deleted there. With `with_sources` original files follow their conversations; where one may
-    have a secret they are refused, and the conversation is sent all the same. A repository that is full is closed, and
-    new ones go to the next. A dry run asks nobody and writes nothing: it compares with what the remote had when it was
-    last seen.
+    that were purged are deleted there. With `force`, what is named, or with `purged` all of that, replaces what is not
+    taken from the remote, such as a foreign commit, or messages of somebody else above what was purged. With
+    `with_sources` original files follow their conversations; where one may have a secret they are refused, and the
+    conversation is sent all the same. A repository that is full is closed, and new ones go to the next. A dry run asks
+    nobody and writes nothing: it compares with what the remote had when it was last seen.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
@@ -75,6 +76,7 @@ def push(
     run = PushRun(
         repository, connection, "allow" if allow_secrets else "refuse", force, include_open,
         members[0].name, remote_option(repository, remote.name), bool(selection.names), OfferGate(repository),
+        purged,
     )  # fmt: skip
     placement = Placement(repository, members, connection)
     rows: dict[ConversationId, PushedConversation] = {}
