@@ -72,6 +72,9 @@ class _Handler(BaseHTTPRequestHandler):
             "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""), "HOME": self.server.directory,
         }  # fmt: skip
         body = self._read_body()
+        if self.server.largest is not None and len(body) > self.server.largest:
+            self._reply(413, b"too large")
+            return
         self.server.on_request(self.path)
         done = subprocess.run(["git", "http-backend"], env=environment, input=body, capture_output=True, check=False)
         head, _, content = done.stdout.partition(b"\r\n\r\n")
@@ -89,7 +92,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class GitHttpServer(ThreadingHTTPServer):
-    """Serves the repositories below a directory; `requests` are paths with the Authorization header of each."""
+    """Serves the repositories below a directory; `requests` are paths with the Authorization header of each.
+
+    largest: how many bytes a request may have, if there is a limit
+    """
 
     daemon_threads = True
 
@@ -98,6 +104,7 @@ class GitHttpServer(ThreadingHTTPServer):
         self.directory = directory
         self.password = password
         self.redirect = redirect
+        self.largest: int | None = None
         self.requests: list[tuple[str, str | None]] = []
         self.on_request: Callable[[str], None] = lambda _path: None
 

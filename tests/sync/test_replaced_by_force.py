@@ -11,7 +11,9 @@ from scopes.purge.on_remotes import list_copies
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.sync.delete_on_remote import delete_on_remote
+from scopes.sync.local_conversations import list_roots
 from scopes.sync.remotes import resolve_remote
+from tests.render.rendering import seen
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 from tests.support.remotes import add, clone_to, connection, count_conversations, fetch_from, push_to
@@ -148,3 +150,14 @@ def test_a_deletion_needs_no_fetch_that_cannot_succeed(above, bare):
     assert (row.status, row.reason) == ("deleted", "what was there had something that was purged here")
     with pytest.raises(Corrupt, match="scopes push --purged --force"):
         fetch_from(open_store(ours))
+
+
+@pytest.mark.parametrize("moved", ["a commit"], indirect=True)
+def test_a_clone_counts_what_it_has_and_names_what_it_has_not(ours, bare, tmp_path, moved):
+    root = find_root_commit(ours, NAME)
+    done = clone_to(tmp_path / "copy", bare)
+    assert done.exit_code == Corrupt.exit_code
+    (note,) = [note for note in done.notes if root[:12] in note.text]
+    assert f"{moved} is not the manifest of a conversation" in note.text
+    assert list(list_roots(open_store(tmp_path / "copy")).values()) == [NAME]
+    assert seen(done, 200).startswith("Cloned 1 of 2 conversations into ")
