@@ -7,6 +7,7 @@ branch that was deleted here does not come back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
@@ -26,6 +27,7 @@ from scopes.sync.deleted_there import read_deleted
 from scopes.sync.format_check import ReceivedConversation
 from scopes.sync.grown_tips import find_grown
 from scopes.sync.join import Replaced, receive_metadata
+from scopes.sync.local_conversations import list_roots_in_trash
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import tracking_ref
 
@@ -108,7 +110,7 @@ class Acceptance:
                 self.older.append(conversation)
             return FetchedConversation(root, conversation, "unchanged", title)
         known = None if before is None else read_manifest(self._repository, Oid(before))
-        if conversation is None and (known is not None or root in self._deleted):
+        if conversation is None and (known is not None or root in self._deleted or root in self._in_trash):
             self.transaction.move_ref(ref, before, newest.oid)
             return FetchedConversation(root, None, "deleted", title)
         status: Status = "new" if conversation is None else "updated"
@@ -125,6 +127,11 @@ class Acceptance:
         return FetchedConversation(
             root, done.conversation, status, title, done.branches, done.has_new_metadata, None, done.replaced
         )
+
+    @cached_property
+    def _in_trash(self) -> frozenset[Oid]:
+        """The roots of conversations that were deleted here."""
+        return frozenset(list_roots_in_trash(self._repository))
 
     def _take_number(self) -> ConversationId:
         number = self._next_number

@@ -6,7 +6,7 @@ the user accepts or declines, and everything else is pushed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -111,11 +111,12 @@ class OfferGate:
         """Name a conversation that is held back."""
         self._held[conversation] = None
 
-    def notes(self) -> tuple[Note, ...]:
-        """Return a note for what was held back, and one for what was not."""
+    def notes(self, refused: Container[ConversationId] = ()) -> tuple[Note, ...]:
+        """Return a note for what was held back, and one for what was not; `refused` was not sent for other reasons."""
+        sent = {name: None for name in self._sent if name not in refused}
         return (
             *_note(self._held, "was held back", "were held back", "what was purged elsewhere"),
-            *_note(self._sent, "goes all the same, because it began here",
+            *_note(sent, "goes all the same, because it began here",
                    "go all the same, because they began here", "what somebody else has purged"),
         )  # fmt: skip
 

@@ -113,7 +113,7 @@ def push(
                 )
             ),
             *deleted,
-            *run.offers.notes(),
+            *run.offers.notes([row.conversation for row in shown if row.status in {"refused", "deleted"}]),
         ),
     )
 
