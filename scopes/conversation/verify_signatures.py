@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_window
-from scopes.history.messages import header_of, read_stored_body
+from scopes.history.messages import NO_TEXT, header_of, read_stored_body, with_subject
 from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.signature import GOOD, UNCHECKED, UNKNOWN_KEY
@@ -84,10 +84,12 @@ def verify_signatures(
     commits = {commit.oid: commit for commit in _walk(repository)}
     settings = read_signing_settings(directory)
     found = check_signatures(repository, commits, directory, settings)
-    rows = tuple(SignedCommit(oid, commits[oid].subject, *signature) for oid, signature in found.items())
+    rows = tuple(
+        SignedCommit(oid, _subject_of(repository, commits[oid]), *signature) for oid, signature in found.items()
+    )
     start = None if since is None else parse_window(since, None, now_nanoseconds())[0]
     unsigned = tuple(
-        UnsignedCommit(oid, commit.subject, what, format_seconds(commit.time))
+        UnsignedCommit(oid, _subject_of(repository, commit), what, format_seconds(commit.time))
         for oid, commit in commits.items()
         if oid not in found
         and (start is None or commit.time * 1_000_000_000 >= start)
@@ -102,9 +104,15 @@ def verify_signatures(
         required=required,
         notes=(
             *_notes({row.state for row in rows}, has_list=_SSH_LIST in settings.values),
-            *_note_unsigned(unsigned, None if first is None else format_seconds(first)),
+            *_note_unsigned(unsigned, None if first is None else format_seconds(first), required=required),
         ),
     )
+
+
+def _subject_of(repository: Repository, commit: Commit) -> str:
+    """Return the subject of a commit; of a decision without text, what was decided."""
+    is_empty = commit.subject == NO_TEXT and commit.kind is not None
+    return with_subject(repository, header_of(commit)).subject if is_empty else commit.subject
 
 
 def _walk(repository: Repository) -> Iterator[Commit]:
@@ -131,7 +139,7 @@ def _describe_signable(repository: Repository, commit: Commit) -> str | None:
     return None
 
 
-def _note_unsigned(unsigned: tuple[UnsignedCommit, ...], first: str | None) -> Iterator[Note]:
+def _note_unsigned(unsigned: tuple[UnsignedCommit, ...], first: str | None, *, required: bool) -> Iterator[Note]:
     if not unsigned:
         return
     counts = Counter(each.what for each in unsigned)
@@ -141,6 +149,10 @@ def _note_unsigned(unsigned: tuple[UnsignedCommit, ...], first: str | None) -> I
         newer = sum(each.time >= first for each in unsigned)
         named += f"; {newer} of them since the first signature, {first}"
         hint = f"make it an error: scopes verify --require-signatures --since {first}"
+    if required:
+        hint = (
+            "let git sign from now on: git config --global commit.gpgSign true; leave out what is older: --since WHEN"
+        )
     yield Note(f"not signed, although scopes signs such commits where git does: {named}", hint)
 
 

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.ids import ConversationId
@@ -18,6 +18,9 @@ from scopes.secrets.gates import redacted_notes
 
 if TYPE_CHECKING:
     from scopes.exporters.export import Exported
+
+
+_STANDARD_OUTPUT: Final = "standard output is written without --output, or with: -"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +94,7 @@ def _missing_directories(path: str, targets: Iterable[str]) -> Iterator[str]:
     yield from (directory for directory in sorted(needed) if not os.path.isdir(directory))
 
 
-def check_target(path: str, *, force: bool) -> None:
+def check_target(path: str, *, force: bool, hint: str = _STANDARD_OUTPUT) -> None:
     """Refuse a target that is not a regular file or must not be overwritten, before anything is written.
 
     Raises:
@@ -107,7 +110,7 @@ def check_target(path: str, *, force: bool) -> None:
     except OSError as error:
         raise _refusal(path, error) from error
     if not stat.S_ISREG(mode):
-        raise Invalid(f"{path!a} is not a regular file", hint="standard output is written without --output, or with: -")
+        raise Invalid(f"{path!a} is not a regular file", hint=hint)
     if not force:
         raise _exists(path)
 

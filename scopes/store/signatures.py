@@ -39,6 +39,7 @@ _AT_ONCE: Final = 200  # commits; git starts a program for each
 _SECONDS_EACH: Final = 20
 _MAX_NAME: Final = 200
 _CONFIG: Final = "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n"
+_REVOKED: Final = "gpg.ssh.revocationfile"
 _SSH: Final = b"-----BEGIN SSH SIGNATURE-----"
 
 
@@ -60,7 +61,25 @@ def check_signatures(
     found: dict[Oid, Signature] = {}
     for start in range(0, len(oids), _AT_ONCE):
         found |= _check({oid: signed[oid] for oid in oids[start : start + _AT_ONCE]}, known)
-    return found
+    return found | _find_revoked(found, signed, known)
+
+
+def _find_revoked(
+    found: Mapping[Oid, Signature], signed: Mapping[Oid, bytes], settings: SigningSettings
+) -> dict[Oid, Signature]:
+    """Return the signatures of revoked ssh keys: those that are bad only with the list of these.
+
+    Git has no letter for them, and says nothing about the key.
+    """
+    bad = [oid for oid, each in found.items() if (each.state, each.key) == (BAD, None) and _SSH in signed[oid]]
+    if not bad or _REVOKED not in settings.values:
+        return {}
+    others = settings._replace(values={key: value for key, value in settings.values.items() if key != _REVOKED})
+    revoked: dict[Oid, Signature] = {}
+    for start in range(0, len(bad), _AT_ONCE):
+        again = _check({oid: signed[oid] for oid in bad[start : start + _AT_ONCE]}, others)
+        revoked |= {oid: each._replace(state=REVOKED_KEY) for oid, each in again.items() if each.key is not None}
+    return revoked
 
 
 def _check(signed: Mapping[Oid, bytes], settings: SigningSettings) -> dict[Oid, Signature]:

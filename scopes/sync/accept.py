@@ -7,6 +7,7 @@ branch that was deleted here does not come back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
@@ -26,6 +27,7 @@ from scopes.sync.deleted_there import read_deleted
 from scopes.sync.format_check import ReceivedConversation
 from scopes.sync.grown_tips import find_grown
 from scopes.sync.join import Replaced, receive_metadata
+from scopes.sync.local_conversations import list_roots_in_trash
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import tracking_ref
 
@@ -94,6 +96,7 @@ class Acceptance:
         self._deleted = read_deleted(repository.path, remote)
         self._next_number = int(first_id[_NUMBER:])
         self.older: list[ConversationId] = []  # of which the remote has less than it had
+        self.ahead: dict[ConversationId, tuple[str, ...]] = {}  # registers with clocks of the future, not taken
 
     def add(self, received: ReceivedConversation) -> FetchedConversation:
         """Add the changes for one conversation, and return what they are."""
@@ -107,7 +110,7 @@ class Acceptance:
                 self.older.append(conversation)
             return FetchedConversation(root, conversation, "unchanged", title)
         known = None if before is None else read_manifest(self._repository, Oid(before))
-        if conversation is None and (known is not None or root in self._deleted):
+        if conversation is None and (known is not None or root in self._deleted or root in self._in_trash):
             self.transaction.move_ref(ref, before, newest.oid)
             return FetchedConversation(root, None, "deleted", title)
         status: Status = "new" if conversation is None else "updated"
@@ -117,12 +120,18 @@ class Acceptance:
         except Refused as error:
             return FetchedConversation(root, conversation, "refused", title, reason=error.message)
         self.transaction.include(done.transaction)
+        self.ahead |= {done.conversation: done.ahead} if done.ahead else {}
         self.transaction.move_ref(ref, before, newest.oid)
         if status == "updated" and not done.has_news:
             status = "unchanged"
         return FetchedConversation(
             root, done.conversation, status, title, done.branches, done.has_new_metadata, None, done.replaced
         )
+
+    @cached_property
+    def _in_trash(self) -> frozenset[Oid]:
+        """The roots of conversations that were deleted here."""
+        return frozenset(list_roots_in_trash(self._repository))
 
     def _take_number(self) -> ConversationId:
         number = self._next_number
@@ -155,6 +164,7 @@ class _Joined:
         self._repository, self._objects = acceptance.repository, acceptance.objects
         self._known = known
         self.replaced: tuple[ReplacedValue, ...] = ()
+        self.ahead: tuple[str, ...] = ()
         self.conversation = conversation
         self.transaction = RefTransaction(self._repository)
         self._tips = {} if is_new else list_branch_tips(self._repository, conversation)
@@ -184,6 +194,7 @@ class _Joined:
         if newest.meta is None or (self._known is not None and newest.meta == self._known.meta):
             return ours, {}
         found = receive_metadata(self._objects, ours, newest.meta, newest.time, list(self._tips))
+        self.ahead = found.ahead
         machine = find_machine_id(self._repository) if found.replaced else None
         own = [each for each in found.replaced if machine is not None and each.clock.machine == machine]
         self.replaced = tuple(_describe(each) for each in own if each.register.startswith(_SHOWN))

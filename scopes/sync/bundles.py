@@ -135,7 +135,7 @@ def create_bundle(
         Inaccessible: it cannot be written.
         Busy: something was purged each time.
     """
-    check_target(path, force=force)
+    check_target(path, force=force, hint="a bundle is a file: name another one")
     options = _Options(force, "allow" if allow_secrets else "refuse", include_open, with_sources)
     for _ in range(_TRIES - 1):
         prunes = Prunes(repository.path)
@@ -190,7 +190,8 @@ def _create(
             prunes.require_none()  # git found no object any more
             raise
     held = note_held(((row.conversation, row.held_back) for row in rows), "have it in the bundle: --include-open")
-    notes = (*((_SECRETS,) if has_secrets else ()), *held, *offers.notes())
+    refused = [row.conversation for row in rows if row.reason is not None and row.conversation is not None]
+    notes = (*((_SECRETS,) if has_secrets else ()), *held, *offers.notes(refused))
     return BundleCreated(path=path, conversations=tuple(rows), size_bytes=size, sources=sources, notes=notes)
 
 

@@ -7,9 +7,10 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from scopes.errors import Refused
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.init import create_store
 from scopes.store.repository import Repository
@@ -23,6 +24,9 @@ from scopes.sync.fetch_manifests import ManifestsFetched, fetch_manifests
 from scopes.sync.local_conversations import Selection
 from scopes.sync.remotes import Remote, list_remotes, save_remote
 from scopes.sync.wrong_remotes import explain_empty, refuse_store
+
+_MAX_LEFT: Final = 20
+_SHORT_ROOT: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +68,16 @@ def clone(
         fetched = fetch(repository, remote, selection, connection, headings=False)
         is_empty = not (fetched.conversations or fetched.unchanged)
         more = explain_empty(repository, address, connection) if is_empty else ()
-    return Cloned(path=os.path.abspath(path), fetched=fetched, notes=(*fetched.notes, *more))
+    return Cloned(path=os.path.abspath(path), fetched=fetched, notes=(*fetched.notes, *more, *_note_left(fetched)))
+
+
+def _note_left(fetched: Fetched) -> Iterator[Note]:
+    """Yield a note for each of the first conversations that were not taken, and one for how many others there are."""
+    left = [row for row in fetched.conversations if row.reason is not None]
+    for row in left[:_MAX_LEFT]:
+        yield Note(f"{row.root[:_SHORT_ROOT]} was not taken: {row.reason}", "see who wrote it to the remote")
+    if len(left) > _MAX_LEFT:
+        yield Note(f"{len(left) - _MAX_LEFT:,} more conversations were not taken", "see why: scopes fetch")
 
 
 def clone_manifests(

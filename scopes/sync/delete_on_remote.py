@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.errors import Invalid, NotFound, Refused, TooNew
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, find_root_commit, resolve_conversation
@@ -27,12 +27,14 @@ from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import remember_deleted
 from scopes.sync.family import list_members, list_there
+from scopes.sync.format_check import PurgedHere
 from scopes.sync.git_transport import RefUpdate
+from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import RemoteName, find_own_name, tracking_ref
 from scopes.sync.outgoing import Outgoing
-from scopes.sync.remote_selection import find_root_there
+from scopes.sync.remote_selection import find_root_there, refspec_of
 from scopes.sync.remotes import Remote
 from scopes.sync.source_push import delete_sources
 
@@ -47,7 +49,10 @@ _MOVED: Final = f"the remote has something newer: {_SEE}"
 
 
 class DeletedName(NamedTuple):
-    """What became of a name that was to be deleted; `absent` if the remote did not have it any more."""
+    """What became of a name that was to be deleted; `absent` if the remote did not have it any more.
+
+    reason: why it was refused; or, of something that was no conversation that scopes takes, what was there
+    """
 
     name: str
     root: Oid
@@ -104,7 +109,7 @@ def delete_on_remote(
         for member, listed in there.items()
         for target in targets
         for each in _plan_all(
-            repository, member, target, {n: oid for n, oid in listed.items() if n.root == target.root}
+            repository, member, target, {n: oid for n, oid in listed.items() if n.root == target.root}, connection
         )
     ]
     found = [*planned, *_push(repository, members, planned, connection)]
@@ -118,7 +123,7 @@ def delete_on_remote(
 class _Found(NamedTuple):
     """A name in one repository of the remote, and what became of it there.
 
-    status: `planned` if `update` is still to be pushed; reason: why it was refused
+    status: `planned` if `update` is still to be pushed; reason: why it was refused, or what was there
     """
 
     target: _Target
@@ -169,15 +174,17 @@ def _push(
             for status in transport.push([each.update for each in of_ref.values() if each.update is not None]):
                 each = of_ref[status.update.ref]
                 reason = None if status.reason is None else _MOVED if status.moved else status.reason
-                yield each._replace(status="deleted" if reason is None else "refused", reason=reason)
+                done = each.reason if reason is None else reason
+                yield each._replace(status="deleted" if reason is None else "refused", reason=done)
 
 
 def _row_of(target: _Target, found: Sequence[_Found]) -> DeletedName:
     reason = next((each.reason for each in found if each.status == "refused"), None)
     if reason is not None:
         return DeletedName(target.text, target.root, "refused", reason)
-    is_deleted = any(each.status == "deleted" for each in found)
-    return DeletedName(target.text, target.root, "deleted" if is_deleted else "absent")
+    deleted = [each.reason for each in found if each.status == "deleted"]
+    shown = next((each for each in deleted if each is not None), None)
+    return DeletedName(target.text, target.root, "deleted" if deleted else "absent", shown)
 
 
 def _resolve(repository: Repository, remote: str, text: str, there: Mapping[RemoteName, Oid]) -> _Target:
@@ -205,7 +212,9 @@ def _find_in_trash(repository: Repository, name: str) -> Oid | None:
     return None
 
 
-def _plan_all(repository: Repository, remote: Remote, target: _Target, there: Mapping[RemoteName, Oid]) -> list[_Found]:
+def _plan_all(
+    repository: Repository, remote: Remote, target: _Target, there: Mapping[RemoteName, Oid], connection: Connection
+) -> list[_Found]:
     """Return what to do with the refs of a repository of the remote that end in the root of a target.
 
     All of them are deleted with the conversation: the others are no conversations, but keep what is in it.
@@ -217,12 +226,28 @@ def _plan_all(repository: Repository, remote: Remote, target: _Target, there: Ma
     for name, value in there.items():
         if own is None or name == own:
             update = _plan(repository, remote, target, name, value)
+            reason = None
             if update is None:
-                return [_Found(target, remote, "refused", reason=_MOVED)]
-            planned.append(_Found(target, remote, "planned", update))
+                reason = None if target.branch else _find_fault(repository, remote, name, connection)
+                if reason is None:
+                    return [_Found(target, remote, "refused", reason=_MOVED)]
+                update = RefUpdate(name.ref, value, None)
+            planned.append(_Found(target, remote, "planned", update, reason))
         elif target.branch is None:
             planned.append(_Found(target, remote, "planned", RefUpdate(name.ref, value, None)))
     return planned or [_Found(target, remote, "absent")]
+
+
+def _find_fault(repository: Repository, remote: Remote, name: RemoteName, connection: Connection) -> str | None:
+    """Return why a conversation of the remote is not acceptable, so that no fetch can show it; nothing is taken."""
+    with (
+        quarantine_of(repository) as quarantine,
+        fetch_acceptable(repository, remote, connection, quarantine, [refspec_of(name)]) as (_, incoming),
+    ):
+        error = incoming.refused.get(name.ref)
+    if isinstance(error, PurgedHere):
+        return "what was there had something that was purged here"
+    return None if error is None or isinstance(error, TooNew) else f"what was there: {error.message}"
 
 
 def _plan(repository: Repository, remote: Remote, target: _Target, name: RemoteName, value: Oid) -> RefUpdate | None:
@@ -275,7 +300,7 @@ def _remember(repository: Repository, remote: str, targets: Sequence[_Target], f
                 continue
             if each.status == "absent":
                 after[ref] = (before, None)
-            elif each.status == "deleted" and update is not None and before == update.old:
+            elif each.status == "deleted" and update is not None and (before == update.old or each.reason is not None):
                 after[ref] = (before, update.new)
         for ref, (old, new) in after.items():
             tx.move_ref(ref, old, new)

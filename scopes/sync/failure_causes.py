@@ -70,7 +70,31 @@ _CAUSES: Final = (
         ),
     ),
     (
-        compile_lazily(r"error: 403|Permission to .* denied|(?i:access denied|not authorized)"),
+        compile_lazily(r"transport '[^']*' not allowed"),
+        Cause(
+            "git's own configuration forbids this kind of connection: see git config --show-origin --get-regexp "
+            "'^protocol'; use another address, such as one of https or ssh",
+            retryable=False,
+        ),
+    ),
+    (
+        compile_lazily(r"error: 413|(?i:(?:request entity|payload|content) too large)"),
+        Cause(
+            "the server takes nothing so large: its owner can raise the limit (nginx: client_max_body_size); or share "
+            "over ssh, or push fewer conversations at once",
+            retryable=False,
+        ),
+    ),
+    (
+        compile_lazily(r"remote: [^\n]*(?:No space left on device|[Qq]uota exceeded)"),
+        Cause("the disk of the server is full: its owner has to make space", retryable=False),
+    ),
+    (
+        compile_lazily(r"No space left on device|[Qq]uota exceeded"),
+        Cause("a disk is full, here or where the address leads: make space and do it again", retryable=False),
+    ),
+    (
+        compile_lazily(r"error: 403|Permission to .* denied|(?i:access denied|not authorized|not allowed to push)"),
         Cause(
             "the server knows who you are, and you may not do this: ask its owner for the right to write; git's "
             "credential helper (git config credential.helper) decides which account is used",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from scopes.errors import Corrupt, NotFound
+from scopes.errors import Corrupt, NotFound, TooNew
 from scopes.history.conversations import next_conversation_id
 from scopes.history.purged import join_all
 from scopes.history.revisions import list_branch_tips
@@ -27,6 +27,7 @@ from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.accept import Acceptance, FetchedConversation, ReplacedValue
+from scopes.sync.clocks_ahead import note_ahead
 from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import note_sent_again
@@ -109,12 +110,12 @@ def fetch(
     receipts = dict(_fetch_members(repository, members, selection, connection))
     rows = [row for receipt in receipts.values() for row in receipt.rows]
     refused = {ref: error for receipt in receipts.values() for ref, error in receipt.refused.items()}
+    option = remote_option(repository, remote.name)
     if rows and all(row.status == "unacceptable" for row in rows):
-        raise _join_errors(refused)
+        raise _join_errors(refused, _cure_of_refused(remote, receipts.values(), option))
     changed = [row for row in rows if row.status != "unchanged"]
     shown = tuple(with_headings(repository, changed) if headings else changed)
     operations = tuple(each.operation for each in receipts.values() if each.operation is not None)
-    option = remote_option(repository, remote.name)
     to_merge = tuple(
         note
         for member, receipt in receipts.items()
@@ -133,12 +134,14 @@ def fetch(
             *note_lost(repository, [member.name for member in receipts], option),
             *(note for member, each in receipts.items() for note in note_older(each.older, member.name, option)),
             *to_merge,
+            *(note for receipt in receipts.values() for note in note_ahead(receipt.ahead)),
             *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
             *note_sources(
                 [row.conversation for each in receipts.values() for row in each.rows if row.root in each.sources]
             ),
             *dict.fromkeys(note for each in receipts.values() for note in note_refused_sources(each.refused)),
             *_note_foreign(refused),
+            *_note_refused(remote, receipts.values(), option),
         ),
     )
 
@@ -217,6 +220,7 @@ class Receipt(NamedTuple):
     nothing: the error about conditions that no conversation meets
     sources: the root commits of conversations with new original files
     older: conversations of which the remote has less than it had
+    ahead: registers that were changed in the future, by conversation
     """
 
     rows: tuple[FetchedConversation, ...] = ()
@@ -226,6 +230,11 @@ class Receipt(NamedTuple):
     nothing: NotFound | None = None
     sources: frozenset[Oid] = frozenset()
     older: tuple[ConversationId, ...] = ()
+    ahead: Mapping[ConversationId, tuple[str, ...]] = MappingProxyType({})
+
+    def refused_conversations(self) -> Iterator[tuple[Oid, Corrupt]]:
+        """Yield the root of each conversation that is not acceptable, with the error."""
+        yield from ((parse_remote_ref(ref).root, error) for ref, error in self.refused.items() if is_remote_ref(ref))
 
 
 def receive(
@@ -263,9 +272,8 @@ def receive(
                 older = tuple(acceptance.older)
                 return Receipt(tuple(rows), None, incoming.refused, incoming.closed, older=older)
             done = acceptance.transaction.commit("fetch", _summary(rows, remote, has_lists=bool(incoming.lists)))
-    sources = frozenset(name.root for name in incoming.sources)
-    older = tuple(acceptance.older)
-    return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, sources=sources, older=older)
+    sources, older = frozenset(name.root for name in incoming.sources), tuple(acceptance.older)
+    return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, None, sources, older, acceptance.ahead)
 
 
 def _note_longer_forms(repository: Repository, refused: Mapping[str, Corrupt]) -> None:
@@ -316,9 +324,28 @@ def new_objects(repository: Repository, conversations: int) -> Iterator[Objects]
             yield objects
 
 
-def _join_errors(refused: Mapping[str, Corrupt]) -> Corrupt:
+def _cure_of_refused(remote: Remote, receipts: Iterable[Receipt], option: str) -> tuple[ConversationId, str] | None:
+    """Return the first conversation of this store that a remote has as something foreign, and what to do about it."""
+    for receipt in () if remote.address.of_bundle else receipts:
+        foreign = {r for r, error in receipt.refused_conversations() if not isinstance(error, (PurgedHere, TooNew))}
+        for row in receipt.rows:
+            if row.conversation is not None and row.root in foreign and row.status == "unacceptable":
+                name = row.conversation
+                cure = f"replace it there with what is here: scopes push {name} --force{option}"
+                return name, f"see who wrote it there; {cure}; or delete it there: scopes push --delete {name}{option}"
+    return None
+
+
+def _note_refused(remote: Remote, receipts: Iterable[Receipt], option: str) -> tuple[Note, ...]:
+    found = _cure_of_refused(remote, receipts, option)
+    return () if found is None else (Note(f"nothing of {found[0]} was taken", found[1]),)
+
+
+def _join_errors(refused: Mapping[str, Corrupt], cure: tuple[ConversationId, str] | None) -> Corrupt:
     """Return the error of a fetch of which nothing is acceptable: why the first is not, and which others are not."""
     first, others = next(iter(refused.values())), [ref for ref in refused if is_remote_ref(ref)][1:]
+    if cure is not None:
+        first.hint = f"nothing of it was taken; {cure[1]}"
     if not others:
         return first
     names = ", ".join(parse_remote_ref(ref).root[:_SHORT_OID] for ref in others[:5])

@@ -34,6 +34,8 @@ _ENVIRONMENT: Final = {
     "LC_ALL": "C",
 }
 _ALLOWED: Final = "https:ssh:file"
+_ALLOW_PROTOCOL: Final = "GIT_ALLOW_PROTOCOL"
+_PROTOCOL_SETTINGS: Final = r"^protocol\.(.*\.)?allow$"
 _OPTIONS: Final = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.alternateRefsCommand=true",
     "core.attributesFile=/dev/null", "protocol.version=2", "transfer.fsckObjects=true", "fetch.fsckObjects=true",
@@ -112,6 +114,7 @@ class GitTransport:
     terminal: whether git may ask for a password on the terminal
     on_wait: gets what is waited for, once if a command takes its time
     credential_cache: see `sync.credential_cache`
+    policies: what the user's configuration says about kinds of connections, once it was read
     """
 
     def __init__(
@@ -125,6 +128,7 @@ class GitTransport:
         on_progress: Progress | None = None,
         on_wait: Callable[[str], None] | None = None,
         credential_cache: str | None = None,
+        policies: dict[str, str] | None = None,
     ) -> None:
         program = find_git()
         if program is None:
@@ -140,6 +144,8 @@ class GitTransport:
         if credential_cache is not None and address.transport in {"http", "https"}:
             self._options.append(f"credential.helper={helper_of(program, credential_cache)}")
         self._environment = transport_environment(environ, address, terminal=terminal)
+        self._policies: dict[str, str] = {} if policies is None else policies
+        self._has_left_out = False
         self._trace = os.path.join(quarantine.path, _TRACE)
         if address.transport in {"http", "https"}:  # only to name the address of a redirect that is not followed
             self._environment |= {"GIT_TRACE_CURL": self._trace, "GIT_TRACE_CURL_NO_DATA": "1", "GIT_TRACE_REDACT": "1"}
@@ -274,7 +280,20 @@ class GitTransport:
         is_branch = self._address.as_branches and ref.startswith(_HEADS + _OURS.removeprefix("refs/"))
         return "refs/" + ref.removeprefix(_HEADS) if is_branch else ref
 
+    def _leave_out_forbidden(self) -> None:
+        """Allow no kind of connection that the user's configuration forbids: the variable of git would override it."""
+        self._has_left_out = True
+        if not self._policies:
+            done = self._run(["config", "--null", "--get-regexp", _PROTOCOL_SETTINGS])
+            lines = (each.partition("\n") for each in done.output.decode("utf-8", "replace").split("\0"))
+            self._policies.update({name: policy for name, _, policy in lines})  # the last one counts, and "" is there
+        found, allowed = self._policies, self._environment[_ALLOW_PROTOCOL].split(":")
+        kept = [each for each in allowed if found.get(f"protocol.{each}.allow", found.get("protocol.allow")) != "never"]
+        self._environment[_ALLOW_PROTOCOL] = ":".join(kept)
+
     def _run(self, words: Sequence[str], stdin: bytes = b"") -> Finished:
+        if not self._has_left_out and _CONNECTING.intersection(words):
+            self._leave_out_forbidden()
         options = [word for option in self._options for word in ("-c", option)]
         return run_limited(
             [self._program, "--no-pager", f"--git-dir={self._quarantine.path}", *options, *words],
@@ -357,7 +376,7 @@ def transport_environment(environ: Mapping[str, str], address: Address, *, termi
     kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
     allowed = f"{_ALLOWED}:{address.transport}" if address.transport in {"http", "git"} else _ALLOWED
     asking = {} if terminal else {"GIT_TERMINAL_PROMPT": "0"}
-    return kept | _ENVIRONMENT | asking | {"GIT_ALLOW_PROTOCOL": allowed}
+    return kept | _ENVIRONMENT | asking | {_ALLOW_PROTOCOL: allowed}
 
 
 def _read_statuses(output: str) -> list[tuple[str, tuple[str, str]]]:

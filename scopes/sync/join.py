@@ -25,7 +25,7 @@ from scopes.sync.registers import (
     join_states,
     read_local_branches,
     read_state,
-    refuse_clock_jumps,
+    without_jumps,
     without_registers,
     write_state,
 )
@@ -47,11 +47,15 @@ class Replaced(NamedTuple):
 
 
 class JoinedMetadata(NamedTuple):
-    """The metadata after a join, the names that its branches have here, by id, and what has another value now."""
+    """The metadata after a join, the names that its branches have here, by id, and what has another value now.
+
+    ahead: the registers whose clocks were not taken, because they are of the future
+    """
 
     commit: Oid
     names: Mapping[str, BranchName]
     replaced: tuple[Replaced, ...] = ()
+    ahead: tuple[str, ...] = ()
 
 
 def shared_tree(
@@ -105,7 +109,8 @@ def receive_metadata(
     """Join the metadata that a remote has with that of a conversation here; return `ours` if nothing is new in it.
 
     Branches keep the names that they have here, unless they were renamed elsewhere. A branch that exists here keeps its
-    entry, although it was deleted elsewhere: only its own machine deletes a branch.
+    entry, although it was deleted elsewhere: only its own machine deletes a branch. Clocks of the future are not taken,
+    see `without_jumps`.
 
     Args:
         objects: where the new commit is written.
@@ -115,12 +120,11 @@ def receive_metadata(
         branches: the branches that the conversation has here.
 
     Raises:
-        Refused: a clock in `theirs` is not possible.
         Corrupt, NotFound: one of them is damaged.
     """
     known = {} if ours is None else read_state(objects, _tree_of(objects, ours))
     received = without_registers(read_state(objects, theirs), LOCAL)
-    refuse_clock_jumps(known, received, now_milliseconds())
+    received, ahead = without_jumps(known, received, now_milliseconds())
     local = {} if ours is None else read_local_branches(objects, _tree_of(objects, ours))
     here = {register: branch.name for register, branch in local.items()}
     without_entry = {*branches} - {*here.values()}
@@ -131,13 +135,13 @@ def receive_metadata(
     names = choose_names(state, stay, [name for register, name in kept.items() if register not in state])
     tree = write_state(objects, state, _with_names(local, names))
     if ours is not None and tree == _tree_of(objects, ours):
-        return JoinedMetadata(ours, _by_branch(names))
+        return JoinedMetadata(ours, _by_branch(names), ahead=ahead)
     replaced = tuple(_list_replaced(known, state))
     commit = write_received(objects, write_state(objects, received), time)
     joined = commit if ours is None else join_metadata(objects, ours, commit)
     if tree != _tree_of(objects, joined):
         joined = _write(objects, tree, (joined,), read_commit(objects, joined).time, _LOCAL_NAMES)
-    return JoinedMetadata(joined, _by_branch(names), replaced)
+    return JoinedMetadata(joined, _by_branch(names), replaced, ahead)
 
 
 def _list_replaced(known: State, state: State) -> Iterator[Replaced]:

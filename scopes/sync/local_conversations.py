@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date
-from scopes.errors import Corrupt, Invalid
+from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.conversations import list_tips_by_time
+from scopes.history.metadata import read_metadata_at
 from scopes.history.revisions import (
+    MAIN,
     conversation_ids,
     find_directory,
     find_root_commit,
@@ -79,6 +82,16 @@ def list_roots(repository: Repository, prefix: str = "") -> dict[Oid, Conversati
         if root is not None and root.startswith(prefix):
             found.setdefault(root, conversation)
     return found
+
+
+def list_roots_in_trash(repository: Repository) -> Iterator[Oid]:
+    """Yield the root commits of the conversations that were deleted here, as their metadata name them."""
+    for ref, value in repository.list_refs(refs.TRASH).items():
+        if ref.endswith("/meta"):
+            with suppress(Corrupt, NotFound):
+                main = read_metadata_at(repository, Oid(value)).branches.get(MAIN)
+                if main is not None and main.fork is not None:
+                    yield main.fork
 
 
 def list_shared(repository: Repository, *remotes: str) -> list[ConversationId]:

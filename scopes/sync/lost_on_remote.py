@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from scopes.errors import NotFound
+from scopes.history.purged import NOTHING, read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.purge.gone_there import note_seen, read_lost
+from scopes.purge.offers import read_offered, read_undecided
 from scopes.purge.on_remotes import forget_values
 from scopes.purge.purged_values import read_purged_values
 from scopes.result import Note, plural
@@ -33,12 +35,14 @@ class Lost(NamedTuple):
     older: what it has of others: an earlier value than it had, or one from which something was purged here
     others: what it has of others, and was never seen here
     is_replaced: whether it has none of all that it had of this store, or had none at an earlier fetch
+    undecided: the roots of those that are gone because somebody has purged them, which is neither accepted nor declined
     """
 
     gone: Collection[RemoteName]
     older: Mapping[RemoteName, Oid]
     others: Mapping[RemoteName, Oid]
     is_replaced: bool
+    undecided: Collection[Oid] = ()
 
     def explain(self, remote: str, option: str) -> tuple[Note, ...]:
         """Return a note about a remote that has nothing any more; single conversations are rows with a reason."""
@@ -56,7 +60,15 @@ def _note_replaced(remote: str, option: str) -> Note:
 def note_lost(repository: Repository, remotes: Iterable[str], option: str) -> tuple[Note, ...]:
     """Return a note about each remote that a fetch of everything has seen without anything that it had."""
     lost = read_lost(repository.path)
-    return tuple(_note_replaced(remote, option) for remote in remotes if remote in lost)
+    return tuple(_note_replaced(remote, option) for remote in remotes if _without_purged(repository, lost.get(remote)))
+
+
+def _without_purged(repository: Repository, roots: Iterable[str] | None) -> set[str]:
+    """Return the roots of conversations without those that somebody has purged as a whole: they are gone for that."""
+    if not roots:
+        return set()
+    purged = read_offered(repository).join(read_purged(repository))
+    return {root for root in roots if not purged.has_conversation(Oid(root))}
 
 
 def explain_missing(
@@ -75,8 +87,7 @@ def explain_missing(
         gone = [text for text, name in missing.items() if name.root in tracked]
         if not gone:
             continue
-        lost = read_lost(repository.path).get(remote, frozenset())
-        if roots.isdisjoint(tracked) or any(missing[text].root in lost for text in gone):
+        if _is_replaced(repository, remote, roots, [missing[text].root for text in gone]):
             note_seen(repository, remote, roots, everything=True)
             note = _note_replaced(remote, option)
             return NotFound(note.text, hint=note.hint)
@@ -113,11 +124,20 @@ def find_lost(repository: Repository, remote: str, names: Collection[RemoteName]
         is_older = is_purged or (known and repository.has(value) and is_ancestor(repository, value, Oid(known)))
         (older if is_older else others)[name] = value
     roots = {ref.rpartition("/")[2] for ref in there}
-    tracked = _list_tracked(repository, remote)
     gone = [name for name in names if name.ref not in there]
+    is_replaced = _is_replaced(repository, remote, roots, [name.root for name in gone])
+    undecided = read_undecided(repository) if gone else NOTHING
+    purged_as_whole = [name.root for name in gone if undecided.has_conversation(name.root)]
+    return Lost(gone, older, others, is_replaced, purged_as_whole)
+
+
+def _is_replaced(repository: Repository, remote: str, there: Collection[str], gone: Iterable[str]) -> bool:
+    """Return True if a remote has nothing of what it had, or did not at an earlier look; what was purged is no sign."""
+    tracked = _without_purged(repository, _list_tracked(repository, remote))
+    if tracked and tracked.isdisjoint(there):
+        return True
     lost = read_lost(repository.path).get(remote, frozenset())
-    is_replaced = roots.isdisjoint(tracked) or any(name.root in lost for name in gone)
-    return Lost(gone, older, others, is_replaced)
+    return bool(lost) and not lost.isdisjoint(_without_purged(repository, gone))
 
 
 def _list_tracked(repository: Repository, remote: str) -> set[str]:

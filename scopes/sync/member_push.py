@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from scopes.errors import NotFound, SecretsFound
+from scopes.errors import Corrupt, NotFound, SecretsFound, TooNew
 from scopes.history.open_tips import OpenTips
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import RefTransaction
@@ -18,12 +18,13 @@ from scopes.secrets.gates import gate_maker
 from scopes.store.objects_in_memory import ObjectsInMemory
 from scopes.store.prunes import Prunes
 from scopes.store.read_once import ReadOnce
-from scopes.store.refs import META, PURGED, REMOTES
+from scopes.store.refs import META, REMOTES
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.cleared_tips import ClearedTips
+from scopes.sync.clocks_ahead import settle_clocks
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, note_deleted_branches
 from scopes.sync.fetch import new_objects, receive
@@ -33,7 +34,7 @@ from scopes.sync.local_conversations import read_all_tips
 from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost, forget_lost
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, plan_push
-from scopes.sync.purge_notes import OfferGate
+from scopes.sync.purge_notes import HELD, OfferGate
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PURGED_MEANWHILE, PurgedOnRemote
 from scopes.sync.push_batches import send
 from scopes.sync.pushed import PushedConversation, PushedStatus, note_behind, note_diverged, note_fetched
@@ -42,6 +43,7 @@ from scopes.sync.remotes import Remote
 from scopes.sync.wrong_remotes import note_hooks
 
 TRIES: Final = 5
+_SHORT_OID: Final = 12
 
 
 class _Planned(NamedTuple):
@@ -55,6 +57,7 @@ class PushRun(NamedTuple):
     """What all repositories of a remote have in common during a push.
 
     family: the name of the remote; option: ` --remote NAME` for hints; is_named: whether conversations were named
+    purged: whether all is replaced of which the remote has what was purged here
     """
 
     repository: Repository
@@ -66,6 +69,12 @@ class PushRun(NamedTuple):
     option: str
     is_named: bool
     offers: OfferGate
+    purged: bool = False
+
+    @property
+    def may_replace(self) -> bool:
+        """Return True if the user has chosen to replace what is not taken from the remote, whatever it is."""
+        return self.force and (self.is_named or self.purged)
 
 
 class MemberPush:
@@ -91,6 +100,9 @@ class MemberPush:
         self._older: dict[str, Oid] = {}  # refs of the remote with a value before the one that is known
         self._lost: dict[Note, None] = {}
         self._never_taken: set[RemoteName] = set()  # by the remote: a push was killed before that
+        self._ahead: dict[ConversationId, tuple[str, ...]] = {}  # what was changed here in the future
+        self._settled: list[Note] = []
+        self._replaced: dict[Oid, Note] = {}  # what is not taken and gives way, by the root
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
         """Push, and after each round push again what the remote had moved meanwhile."""
@@ -102,14 +114,17 @@ class MemberPush:
             if len(refused) == len(moved) and self._unsent:  # nothing else is to be sent
                 unsent, self._unsent = self._unsent, {}
                 lost, gone = self._find_lost(unsent)
-                if self._may_replace:
+                if self._of.may_replace:
                     refused |= self._fetch([*lost.others])
-                there = {*lost.gone, *lost.older, *(lost.others if self._may_replace else ())}
+                there = {*lost.gone, *lost.older, *(lost.others if self._of.may_replace else ())}
                 moved += [each for name, each in unsent.items() if name in there]
-                refused |= dict.fromkeys(gone, GONE if lost.is_replaced or self._of.is_named else KEPT)
+                is_kept = not (lost.is_replaced or self._of.is_named)
+                refused |= {root: KEPT if is_kept and reason == GONE else reason for root, reason in gone.items()}
             waiting = []
             for each in moved:
                 reason = refused.get(each.name.root)
+                if reason == HELD:
+                    self._of.offers.hold(each.conversation)
                 if reason is not None:
                     self._note(each, "deleted" if reason == KEPT else "refused", reason)
                 else:
@@ -122,11 +137,6 @@ class MemberPush:
             reason = f"{TRIES} times somebody else pushed at the same moment; {again} ({row.reason})"
             self._rows[conversation] = row._replace(status="refused", reason=reason)
         return self._rows
-
-    @property
-    def _may_replace(self) -> bool:
-        """Return True if named conversations replace what is not taken, because it has what was purged here."""
-        return self._force and self._of.is_named and self._repository.find_ref(PURGED) is not None
 
     def preview(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
         """Return what `run` would do if the remote is as it was when it was last seen."""
@@ -144,7 +154,9 @@ class MemberPush:
         yield from note_behind(rows, self._remote, option)
         if any(row.status in {"new", "updated"} for row in rows):
             yield from note_hooks(self._remote.address)
+        yield from self._settled
         yield from self._lost
+        yield from (self._replaced[row.root] for row in rows if row.root in self._replaced and row.status == "updated")
         yield from note_deleted_branches(self.deleted_branches, self._remote.name, option)
         yield from note_diverged(rows, self._remote, option)
         yield from note_fetched(self.fetched, self._remote)
@@ -164,13 +176,33 @@ class MemberPush:
         rows = [*receipt.rows]
         same = {row.root for row in rows if row.status in {"unchanged", "unacceptable"}}
         lost, _ = self._find_lost([name for name in names if name.root in same])  # it may be what was there earlier
-        if self._may_replace:
-            purged = {ref for ref, error in receipt.refused.items() if isinstance(error, PurgedHere)}
-            self._older |= {name.ref: value for name, value in lost.others.items() if name.ref in purged}
+        if self._of.may_replace:
+            self._replace(lost.others, receipt.refused)
         older = {Oid(ref.rpartition("/")[2]) for ref in self._older}
         rows = [row for row in rows if row.root not in older or row.status != "unacceptable"]
         self.fetched += rows
-        return gone | {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
+        cures = {root: self._cure_of(error) for root, error in receipt.refused_conversations()}
+        refused = {row.root: row.reason or "" for row in rows if row.status in {"refused", "unacceptable"}}
+        return gone | {root: reason + cures.get(root, "") for root, reason in refused.items()}
+
+    def _replace(self, others: Mapping[RemoteName, Oid], refused: Mapping[str, Corrupt]) -> None:
+        """Let what is not acceptable give way, and say what it was; what a newer version wrote stays."""
+        for name, value in others.items():
+            error = refused.get(name.ref)
+            if error is None or isinstance(error, TooNew):
+                continue
+            self._older[name.ref] = value
+            is_purged = isinstance(error, PurgedHere)
+            what = "it has what was purged here" if is_purged else error.message
+            text = f"{self._remote.name} had {value[:_SHORT_OID]} there, which was replaced: {what}"
+            kept = "what somebody has written above it they keep, and push once they have run scopes purge --accept"
+            self._replaced[name.root] = Note(text, kept if is_purged else None)
+
+    def _cure_of(self, error: Corrupt) -> str:
+        """Return what to do about a conversation that is not acceptable, if its reason does not say so."""
+        if isinstance(error, (PurgedHere, TooNew)):
+            return ""
+        return f"; see who wrote it there; replace it with what is here: scopes push CONV --force{self._of.option}"
 
     def _find_lost(self, names: Collection[RemoteName]) -> tuple[Lost, dict[Oid, str]]:
         """Ask the remote what it lacks of what it had; return that, and why what is gone is not sent again, by root."""
@@ -186,7 +218,7 @@ class MemberPush:
             self._purged.refresh()
             return lost, {}
         self._lost |= dict.fromkeys(lost.explain(self._remote.name, self._of.option))
-        return lost, {name.root: GONE for name in lost.gone}
+        return lost, {name.root: HELD if name.root in lost.undecided else GONE for name in lost.gone}
 
     def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
         """Push each conversation once, and return those that the remote has moved."""
@@ -202,6 +234,11 @@ class MemberPush:
                     update = self._write_update(planned, objects)
                     cleared[update.ref] = (planned, update)
         self._searched.keep()
+        if self._ahead:
+            ahead, self._ahead = self._ahead, {}
+            self._settled.append(settle_clocks(self._repository, ahead))
+            self._unsent = {name: each for name, each in self._unsent.items() if each.conversation not in ahead}
+            return self._push_once(waiting)
         if not cleared:
             return []
         with quarantine_of(self._repository, knows_remotes=False) as quarantine:
@@ -249,10 +286,10 @@ class MemberPush:
         lost, _ = self._find_lost([each.outgoing.name for each in moved])
         for each in moved:
             name, before = each.outgoing.name, each.outgoing.previous_oid
-            if name in lost.others:
+            if name in lost.others and not self._of.may_replace:
                 self._note(each.outgoing, "refused", NEWER_ON_REMOTE)
                 continue
-            if name not in lost.older and (name not in lost.gone or before is None):
+            if name not in lost.others and name not in lost.older and (name not in lost.gone or before is None):
                 self._never_taken.add(name)
             yield each
         if self._never_taken:
@@ -271,6 +308,7 @@ class MemberPush:
             open_tips=self._open_tips,
             find_ref=self._find_ref,
         )
+        self._ahead |= {conversation: outgoing.ahead} if outgoing.ahead else {}
         self.deleted_branches |= dict.fromkeys(f"{conversation}/{name}" for name in outgoing.deleted)
         refusal = self._purged.find_refusal(outgoing)
         if refusal is not None:
@@ -319,7 +357,8 @@ class MemberPush:
         done: tuple[Note, ...] = ()
         if self._purged.is_needed(deletes=purged):
             with quarantine_of(self._repository) as quarantine:
-                done = self._purged.finish(self._connection.open(quarantine, self._remote.address), deletes=purged)
+                transport = self._connection.open(quarantine, self._remote.address)
+                done = self._purged.finish(transport, deletes=purged, force=self._force)
         return (*done, *(() if purged else self._purged.note_gone(self._of.option)))
 
     def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> Collection[str]:

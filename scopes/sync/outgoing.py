@@ -25,6 +25,7 @@ from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import EMPTY_TREE, Commit
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
+from scopes.sync.clocks_ahead import find_own_ahead
 from scopes.sync.grown_tips import find_grown
 from scopes.sync.join import shared_tree
 from scopes.sync.local_conversations import name_of_conversation, newest_time
@@ -45,6 +46,7 @@ class Outgoing(NamedTuple):
     behind: branches that end below the remote's
     new: the commits that the remote does not have, children before parents
     deleted: branches that the remote had, and that somebody has deleted there
+    ahead: registers that this machine has changed at a time that has not come yet
     """
 
     conversation: ConversationId
@@ -59,6 +61,7 @@ class Outgoing(NamedTuple):
     behind: tuple[BranchName, ...] = ()
     new: Sequence[Commit] = ()
     deleted: tuple[BranchName, ...] = ()
+    ahead: tuple[str, ...] = ()
 
     @property
     def is_new(self) -> bool:
@@ -121,8 +124,8 @@ def plan_push(
     tracked = None if remote is None else find_ref(tracking_ref(remote, name.root))
     previous = None if tracked is None else read_manifest(repository, Oid(tracked))
     there = {} if previous is None else previous.manifest.branches
-    meta = (
-        None
+    meta, ahead = (
+        (None, ())
         if metadata is None
         else _shared_metadata(repository, objects, name.root, Oid(metadata), all_removed=all_removed)
     )
@@ -156,20 +159,23 @@ def plan_push(
     messages = sum(not is_root(commit) for commit in new)
     return Outgoing(
         conversation, name, previous, manifest, meta, time, messages, chosen.diverged, chosen.held_back, chosen.behind,
-        new, deleted,
+        new, deleted, ahead,
     )  # fmt: skip
 
 
 def _shared_metadata(
     repository: Repository, objects: Objects, root: Oid, metadata: Oid, *, all_removed: bool
-) -> Oid | None:
-    """Return the tree of the metadata as it leaves; None if nothing of it does."""
+) -> tuple[Oid | None, tuple[str, ...]]:
+    """Return the tree of the metadata as it leaves, None if nothing of it does; and what was changed in the future."""
+    ahead: tuple[str, ...] = ()
 
     def choose_local(state: State) -> frozenset[str]:
+        nonlocal ahead
+        ahead = find_own_ahead(repository, state)
         return frozenset() if all_removed else choose_removed(repository, objects, root, state)
 
     tree = shared_tree(objects, metadata, choose_local=choose_local)
-    return None if tree == EMPTY_TREE else tree
+    return None if tree == EMPTY_TREE else tree, ahead
 
 
 def _leave_deleted(

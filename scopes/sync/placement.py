@@ -26,6 +26,7 @@ from scopes.sync.family import (
     is_closed,
     place_known,
 )
+from scopes.sync.learn_before import learn_before
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import ON_REMOTE
 from scopes.sync.open_next import close, open_next
@@ -43,6 +44,7 @@ class Placement:
         self.refused: Sequence[ConversationId] = ()
         self.reason = ""
         self.notes: list[Note] = []
+        self.asked: list[Remote] = []  # repositories that have said what they have
         self._repository = repository
         self._connection = connection
         self._members = members
@@ -101,10 +103,15 @@ class Placement:
     def _find_places(
         self, roots: Mapping[ConversationId, Oid], places: dict[ConversationId, Remote]
     ) -> Mapping[str, Oid]:
-        """Find out which repositories have conversations already; return the refs of the last one."""
+        """Find out which repositories have conversations already, and what was purged elsewhere.
+
+        Return the refs of the last repository.
+        """
         refs: dict[str, Oid] = {}
         for member in self._members:  # which grows
             refs = self._list(member)
+            learn_before(self._repository, member, refs, self._connection)
+            self.asked.append(member)
             there = {ref.rpartition("/")[2] for ref in refs if ref.startswith(ON_REMOTE)}
             for each, root in roots.items():
                 if root in there:

@@ -8,7 +8,7 @@ from typing import Final
 
 from scopes.history.purged import Purged
 from scopes.ids import Oid
-from scopes.purge.on_remotes import read_values, roots_in
+from scopes.purge.on_remotes import read_values
 from scopes.purge.purged_values import read_purged_values
 from scopes.store.repository import Repository
 from scopes.sync.names import RemoteName
@@ -18,6 +18,10 @@ _REPLACE: Final = "replace it there: scopes push --purged"
 _SENT_AGAIN: Final = (
     "somebody keeps it and has sent it again: nothing of the conversation is taken until they run "
     "scopes purge --accept CONV, and push; or leave out there what is not here: scopes push CONV --force"
+)
+_WHOLE_SENT_AGAIN: Final = (
+    "somebody keeps it and has sent it again: they run scopes purge --accept CONV; or delete it there with what they "
+    "have added: scopes push --purged --force"
 )
 _IN_BUNDLE: Final = (
     "the bundle is older, or from somebody who keeps it: delete the file; for what else it may have of the "
@@ -47,17 +51,18 @@ class PurgeCures:
             return ""
         if self._remote.address.of_bundle:
             return _IN_BUNDLE
-        is_still_there = name.root in self._still_there or tip in self._replaced.get(name.ref, ())
-        return (_REPLACE if is_still_there else _SENT_AGAIN) + self._option
+        is_whole = self._purged.has_conversation(name.root)
+        is_still_there = self._still_there.get(name.ref) == tip or tip in self._replaced.get(name.ref, ())
+        return (_REPLACE if is_still_there else _WHOLE_SENT_AGAIN if is_whole else _SENT_AGAIN) + self._option
 
     @cached_property
     def _option(self) -> str:
         return remote_option(self._repository, self._remote.name)
 
     @cached_property
-    def _still_there(self) -> frozenset[str]:
-        """The roots of conversations of which a remote has what was purged here."""
-        return frozenset(root for values in read_values(self._repository.path).values() for root in roots_in(values))
+    def _still_there(self) -> Mapping[str, str]:
+        """The values of the refs of which the remote still has what was purged here."""
+        return read_values(self._repository.path).get(self._remote.name, {})
 
     @cached_property
     def _replaced(self) -> Mapping[str, frozenset[Oid]]:

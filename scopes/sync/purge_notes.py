@@ -6,7 +6,7 @@ the user accepts or declines, and everything else is pushed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -34,7 +34,7 @@ from scopes.sync.origin import is_from_here
 from scopes.sync.outgoing import Outgoing
 
 FILE: Final = "purge-offers.json"  # of the store: how much of the offers is here, and the state for which this is true
-_HELD: Final = "it has what was purged elsewhere: scopes purge --accept removes it, scopes purge --decline keeps it"
+HELD: Final = "it has what was purged elsewhere: scopes purge --accept removes it, scopes purge --decline keeps it"
 _KEPT: Final = "a rebase would leave out what was declined to purge: scopes pull without --rebase merges and keeps it"
 
 
@@ -104,14 +104,19 @@ class OfferGate:
             if outgoing.is_new:
                 self._sent[name] = None
             return None
-        self._held[name] = None
-        return _HELD
+        self.hold(name)
+        return HELD
 
-    def notes(self) -> tuple[Note, ...]:
-        """Return a note for what was held back, and one for what was not."""
+    def hold(self, conversation: ConversationId) -> None:
+        """Name a conversation that is held back."""
+        self._held[conversation] = None
+
+    def notes(self, refused: Container[ConversationId] = ()) -> tuple[Note, ...]:
+        """Return a note for what was held back, and one for what was not; `refused` was not sent for other reasons."""
+        sent = {name: None for name in self._sent if name not in refused}
         return (
             *_note(self._held, "was held back", "were held back", "what was purged elsewhere"),
-            *_note(self._sent, "goes all the same, because it began here",
+            *_note(sent, "goes all the same, because it began here",
                    "go all the same, because they began here", "what somebody else has purged"),
         )  # fmt: skip
 
@@ -144,10 +149,10 @@ class JoinGate:
         if not self._offered:
             return None
         if self._undecided.has_conversation(root):
-            return _HELD
+            return HELD
         kept = [head for head in _walk_new(self._repository, [ours], [theirs]) if self._has(head, self._offered)]
         if any(self._has(head, self._undecided) for head in kept):
-            return _HELD
+            return HELD
         there = {head.id for head in _walk_new(self._repository, [theirs], [ours])} if rebasing and kept else set()
         return _KEPT if any(head.id in there for head in kept) else None
 

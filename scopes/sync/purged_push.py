@@ -26,7 +26,7 @@ from scopes.sync.remotes import Remote
 
 NEWER_ON_REMOTE: Final = (
     "the remote has newer messages above what was purged here: whoever pushed them runs scopes fetch and "
-    "scopes purge --accept, and pushes again"
+    "scopes purge --accept, and pushes again; or leave out there what is not here: scopes push CONV --force"
 )
 PURGED_MEANWHILE: Final = "it was purged here while it was sent"
 
@@ -94,8 +94,10 @@ class PurgedOnRemote:
         """Return True if `finish` has something to do: a store with a list asks each time whether the remote has it."""
         return self._repository.find_ref(PURGED) is not None or bool(deletes and self._list_gone())
 
-    def finish(self, transport: GitTransport, *, deletes: bool) -> tuple[Note, ...]:
+    def finish(self, transport: GitTransport, *, deletes: bool, force: bool = False) -> tuple[Note, ...]:
         """Send the list of what was purged here, and delete conversations there that are gone here.
+
+        With `force` also those to which somebody has added something since.
 
         Raises:
             Inaccessible: the remote does not answer.
@@ -106,6 +108,8 @@ class PurgedOnRemote:
         returned = self._list_returned(transport)
         self._returned = {} if deletes else returned
         gone = {**self._list_gone(), **returned} if deletes and read_purged(self._repository) else {}
+        if deletes and force:
+            gone |= self._list_purged(transport)
         for ref, value in gone.items():
             transport.delete(ref, value)
         left = {ref for ref in gone if transport.list_refs(ref)}
@@ -116,12 +120,19 @@ class PurgedOnRemote:
                 tx.commit("push", f"push what was purged to {self._remote}")
             self.forget(ref for ref in gone if ref not in left)
         kept = len(roots_in(left))
-        return (*_note("was deleted", "were deleted", len(roots_in(gone)) - kept, None), *_note_left(kept))
+        return (*_note("was deleted", "were deleted", len(roots_in(gone)) - kept, None), *_note_left(kept, force=force))
 
     def _list_gone(self) -> dict[str, Oid]:
         """Return the refs of conversations that were purged as a whole, with their values there."""
         here = list_roots(self._repository) if self._values else {}
         return {ref: Oid(value) for ref, value in self._values.items() if Oid(ref.rpartition("/")[2]) not in here}
+
+    def _list_purged(self, transport: GitTransport) -> dict[str, Oid]:
+        """Return the refs on the remote of all conversations that were purged here as a whole, with their values."""
+        here, purged = list_roots(self._repository), read_purged(self._repository)
+        there = transport.list_refs(EVERY_REF_OF_SCOPES)
+        roots = {ref: Oid(ref.rpartition("/")[2]) for ref in there}
+        return {ref: there[ref] for ref, root in roots.items() if root not in here and purged.has_conversation(root)}
 
     def _list_returned(self, transport: GitTransport) -> dict[str, Oid]:
         """Return the refs of conversations that were purged as a whole, and that the remote has again, with values."""
@@ -137,5 +148,6 @@ def _note(one: str, many: str, count: int, hint: str | None) -> tuple[Note, ...]
     return (Note(f"{count} purged {plural(count, 'conversation')} {one if count == 1 else many} on the remote", hint),)
 
 
-def _note_left(count: int) -> tuple[Note, ...]:
-    return _note("is still", "are still", count, "the remote lets nobody delete refs, or somebody has pushed since")
+def _note_left(count: int, *, force: bool) -> tuple[Note, ...]:
+    newer = "" if force else ", or somebody has pushed since; with what they pushed: scopes push --purged --force"
+    return _note("is still", "are still", count, f"the remote lets nobody delete refs{newer}")

@@ -20,6 +20,7 @@ from scopes.sync.connection import Connection
 from scopes.sync.deleted_there import leave_deleted
 from scopes.sync.family import list_members
 from scopes.sync.local_conversations import Selection, list_shared, name_of_conversation
+from scopes.sync.lost_on_remote import note_lost
 from scopes.sync.member_push import MemberPush, PushRun
 from scopes.sync.placement import Placement
 from scopes.sync.purge_notes import OfferGate
@@ -54,10 +55,11 @@ def push(
     branches of the remote are moved to where they are here, even if that leaves out messages; the history of the
     manifest keeps them. A conversation that may have a secret is refused, unless secrets are allowed. What the remote
     still has of what was purged here is replaced with the conversation; with `purged` all of that is, and conversations
-    that were purged are deleted there. With `with_sources` original files follow their conversations; where one may
-    have a secret they are refused, and the conversation is sent all the same. A repository that is full is closed, and
-    new ones go to the next. A dry run asks nobody and writes nothing: it compares with what the remote had when it was
-    last seen.
+    that were purged are deleted there. With `force`, what is named, or with `purged` all of that, replaces what is not
+    taken from the remote, such as a foreign commit, or messages of somebody else above what was purged. With
+    `with_sources` original files follow their conversations; where one may have a secret they are refused, and the
+    conversation is sent all the same. A repository that is full is closed, and new ones go to the next. A dry run asks
+    nobody and writes nothing: it compares with what the remote had when it was last seen.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
@@ -74,6 +76,7 @@ def push(
     run = PushRun(
         repository, connection, "allow" if allow_secrets else "refuse", force, include_open,
         members[0].name, remote_option(repository, remote.name), bool(selection.names), OfferGate(repository),
+        purged,
     )  # fmt: skip
     placement = Placement(repository, members, connection)
     rows: dict[ConversationId, PushedConversation] = {}
@@ -103,9 +106,14 @@ def push(
             *placement.notes,
             *note_held_back(shown, run.option),
             *left,
-            *dict.fromkeys(note for each in pushes for note in each.describe()),
+            *dict.fromkeys(
+                (
+                    *note_lost(repository, [each.name for each in placement.asked], run.option),
+                    *(note for each in pushes for note in each.describe()),
+                )
+            ),
             *deleted,
-            *run.offers.notes(),
+            *run.offers.notes([row.conversation for row in shown if row.status in {"refused", "deleted"}]),
         ),
     )
 

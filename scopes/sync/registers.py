@@ -11,7 +11,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
-from scopes.errors import Corrupt, Refused
+from scopes.errors import Corrupt
 from scopes.history.registers import (
     BRANCHES,
     CLOCKS,
@@ -191,18 +191,24 @@ def branch_names(state: State) -> dict[str, BranchName]:
     return {decode_component(each[len(BRANCHES) :]): BranchName(state[each].name) for each in branches}
 
 
-def refuse_clock_jumps(known: State, received: State, now: int) -> None:
-    """Refuse a received state with a clock of the future: until then nobody could change the value.
+def without_jumps(known: State, received: State, now: int) -> tuple[dict[str, Register], tuple[str, ...]]:
+    """Return a received state without clocks of the future, and the registers that had one, sorted.
 
-    Raises:
-        Refused: the clock of a register is above the one that is known of it, and more than MAX_CLOCK_AHEAD above
-            `now`, in milliseconds.
+    Until then nobody could change the value. What is known of such a register stays; if nothing is, the value is taken
+    without a clock, so that every change counts more.
+
+    known: what is here; a clock of the future that is known already is none that jumps
+    now: in milliseconds
     """
-    for register, change in received.items():
-        before = known[register].clock.number if register in known else 0
-        if change.clock.number > max(before, now + MAX_CLOCK_AHEAD):
-            hint = "the clock of this machine is wrong, or that of the one that wrote it; or it was changed to do harm"
-            raise Refused(f"{register!a} in the received metadata was changed more than a day from now", hint=hint)
+    ahead = find_ahead(received, now)
+    jumps = sorted(each for each in ahead if each not in known or received[each].clock > known[each].clock)
+    taken = {each: received[each]._replace(clock=NO_CLOCK) for each in jumps if each not in known}
+    return {**without_registers(received, jumps), **taken}, tuple(jumps)
+
+
+def find_ahead(state: State, now: int) -> list[str]:
+    """Return the registers of a state that were changed more than MAX_CLOCK_AHEAD after `now`, in milliseconds."""
+    return [register for register, change in state.items() if change.clock.number > now + MAX_CLOCK_AHEAD]
 
 
 def without_registers(state: State, registers: Iterable[str]) -> dict[str, Register]:

@@ -17,9 +17,12 @@ from scopes.errors import Invalid
 from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.ids import Oid
 from scopes.model.message import Author, Message
+from scopes.render.view_options import ViewOptions
 from scopes.store.objects import COMMIT
 from scopes.store.repository import read_data
 from tests.cli.running import PRODUCT, scopes
+from tests.render.rendering import seen_lines
+from tests.render.with_options import WithOptions
 from tests.support.history import history
 from tests.support.signing_keys import configure, sign_with_ssh, with_signer
 from tests.support.store import git, move
@@ -209,3 +212,52 @@ def test_the_command_line_shows_signatures_of_a_conversation_and_of_a_message(re
 def test_both_checks_at_once_are_refused(repository, home):
     done = scopes("--store", repository.path, "verify", "--signatures", "--source", "x", table=PRODUCT)
     assert (done.returncode, "cannot be combined" in done.stderr) == (2, True)
+
+
+def test_a_revoked_ssh_key_is_named_and_not_called_a_forgery(repository, home, merged):
+    revoked = home / "revoked"
+    revoked.write_text("")
+    configure(home, gpg_ssh_revocationFile=revoked)
+    (before,) = verify_signatures(repository, str(home)).signatures
+    assert before.state == "good"
+    revoked.write_text((home / "key.pub").read_text())
+    (after,) = verify_signatures(repository, str(home)).signatures
+    assert (after.state, after.signer, after.key) == ("revoked key", before.signer, before.key)
+
+
+def test_a_forged_message_is_bad_with_a_list_of_revoked_keys_too(repository, home, merged):
+    revoked = home / "revoked"
+    revoked.write_text("")
+    configure(home, gpg_ssh_revocationFile=revoked)
+    data = read_data(repository, Oid(merged), COMMIT)
+    forged = repository.write(COMMIT, data.replace(b"Merge 2 messages", b"Merge 3 messages"))
+    move(repository, ("refs/heads/conv-001/forged", None, forged))
+    assert "bad" in {row.state for row in verify_signatures(repository, str(home)).signatures}
+
+
+def test_one_line_of_a_log_has_the_signature_too(repository, home, merged):
+    words = ("log", "conv-001", "--oneline")
+    run = lambda *more: scopes("--store", repository.path, *words, *more, table=PRODUCT).stdout.splitlines()  # noqa: E731
+    plain, shown = run(), run("--show-signature")
+    name, _, rest = plain[0].partition(" ")
+    assert shown[0] == f"{name} [good] {rest}"
+    assert shown[1:] == plain[1:]
+    done = with_signatures(repository, log(repository, "conv-001"), str(home))
+    lines = seen_lines(WithOptions(done, ViewOptions(oneline=True)))
+    assert [number for number, line in enumerate(lines) if "[good]" in line] == [0]
+
+
+def test_a_decision_without_text_is_shown_with_what_was_decided(repository, home, merged):
+    payload = {"decision": "sqlite", "topic": "db"}
+    decided = Message(id="a" * 26, kind="decision", parts=(), author=Author("carol", "human"), payload=payload)
+    tip = write_message_commit(repository, Oid(merged), decided, write_message_blob(repository, decided))
+    move(repository, ("refs/heads/conv-001/decided", None, tip))
+    rows = verify_signatures(repository, str(home), required=True)
+    shown = [row.subject for row in (*rows.signatures, *rows.unsigned)]
+    assert "decision: sqlite · topic: db" in shown
+    assert "(no text)" not in shown
+
+
+def test_the_note_of_a_check_that_requires_signatures_does_not_name_itself(repository, home, unsigned_merge):
+    (note,) = verify_signatures(repository, str(home), required=True).notes
+    assert "--require-signatures" not in note.hint

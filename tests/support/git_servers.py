@@ -75,6 +75,9 @@ class _Handler(BaseHTTPRequestHandler):
         if lost == "before":
             return self._lose(b"")
         body = self._read_body()
+        if self.server.largest is not None and len(body) > self.server.largest:
+            self._reply(413, b"too large")
+            return
         self.server.on_request(self.path)
         done = subprocess.run(["git", "http-backend"], env=environment, input=body, capture_output=True, check=False)
         head, _, content = done.stdout.partition(b"\r\n\r\n")
@@ -109,7 +112,7 @@ class GitHttpServer(ThreadingHTTPServer):
     """Serves the repositories below a directory; `requests` are paths with the Authorization header of each.
 
     At the request with the number `lost_at` the connection is lost: `before` anything is done, `after` it was done, or
-    `within` the answer.
+    `within` the answer. `largest` is how many bytes a request may have, if there is a limit.
     """
 
     daemon_threads = True
@@ -119,6 +122,7 @@ class GitHttpServer(ThreadingHTTPServer):
         self.directory = directory
         self.password = password
         self.redirect = redirect
+        self.largest: int | None = None
         self.requests: list[tuple[str, str | None]] = []
         self.on_request: Callable[[str], None] = lambda _path: None
         self.lost_at: int | None = None

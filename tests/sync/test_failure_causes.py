@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import socket
+import string
 
 import pytest
 
@@ -14,8 +16,13 @@ from scopes.sync.change_remotes import add_remote
 from scopes.sync.failure_causes import UNKNOWN, find_cause
 from tests.cli.running import PRODUCT, scopes
 from tests.support.git_servers import PASSWORD, serve_http, write_credential_helper
+from tests.support.history import say
 from tests.support.remotes import add, connection, fetch_from, make_bare, push_to
 from tests.support.store import git
+
+
+def random_text(length):
+    return "".join(random.Random(1).choices(string.ascii_letters, k=length))
 
 
 @pytest.mark.parametrize(
@@ -41,6 +48,15 @@ from tests.support.store import git
         ("receiving end does not support this repository's hash algorithm\nhung up unexpectedly", "SHA-256", False),
         ("fatal: repository 'https://h/x/' not found", "path in the address", False),
         ("error: RPC failed; HTTP 502\nThe requested URL returned error: 502", "try again later", True),
+        (
+            "error: RPC failed; HTTP 413 curl 22 The requested URL returned error: 413\nhung up",
+            "raise the limit",
+            False,
+        ),
+        ("remote: fatal: cannot write: No space left on device\nerror: unpack failed", "disk of the server", False),
+        ("fatal: write error: No space left on device\nfatal: early EOF", "a disk is full", False),
+        ("remote: ERROR: You are not allowed to push code to this project.\nfatal: Could not", "right to write", False),
+        ("fatal: transport 'file' not allowed", "'^protocol'", False),
         ("fatal: early EOF\nfatal: fetch-pack: invalid index-pack output", "connection broke", True),
     ],
 )
@@ -91,6 +107,44 @@ def test_a_refused_login_names_the_credential_helper(ours, tmp_path, monkeypatch
             fetch_from(ours, remote="web")
     assert "git config credential.helper" in caught.value.hint
     assert not caught.value.retryable
+
+
+def test_a_server_with_a_limit_of_size_is_named_as_such(ours, tmp_path):
+    """As nginx does with client_max_body_size: no try again helps."""
+    make_bare(tmp_path / "served" / "talks.git")
+    with serve_http(tmp_path / "served") as server:
+        server.largest = 3000
+        add(ours, f"{server.address}/talks.git", "web")
+        assert push_to(ours, remote="web").exit_code == 0
+        say(ours, "conv-001", random_text(900_000))
+        with pytest.raises(Inaccessible) as caught:
+            push_to(ours, remote="web")
+    assert "raise the limit" in caught.value.hint
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize("setting", ["protocol.file.allow", "protocol.allow"])
+def test_what_the_configuration_of_git_forbids_is_not_reached(ours, bare, tmp_path, monkeypatch, setting):
+    push_to(ours)
+    git(tmp_path, "config", "--file", str(tmp_path / "policy"), setting, "never")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "policy"))
+    for act in (push_to, fetch_from):
+        say(ours, "conv-001", "news")
+        with pytest.raises(Inaccessible, match="transport 'file' not allowed") as caught:
+            act(ours)
+        assert "'^protocol'" in caught.value.hint
+    git(tmp_path, "config", "--file", str(tmp_path / "policy"), "protocol.file.allow", "always")
+    assert push_to(ours).exit_code == 0
+
+
+def test_what_the_configuration_allows_beside_is_not_used(ours, bare, tmp_path, monkeypatch):
+    sentinel = tmp_path / "ran"
+    git(tmp_path, "config", "--file", str(tmp_path / "policy"), "protocol.allow", "always")
+    git(tmp_path, "config", "--file", str(tmp_path / "policy"), f"url.ext::touch {sentinel} #.insteadOf", bare)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "policy"))
+    with pytest.raises(Inaccessible, match="transport 'ext' not allowed"):
+        fetch_from(ours)
+    assert not sentinel.exists()
 
 
 def test_a_repository_with_sha256_ids_is_named_as_such(ours, tmp_path):

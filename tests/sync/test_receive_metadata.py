@@ -10,8 +10,9 @@ from scopes.conversation.branch import branch
 from scopes.conversation.delete import delete_branch
 from scopes.conversation.rename import rename_branch, rename_title
 from scopes.conversation.tag import delete_tag, tag
-from scopes.errors import Corrupt, Refused
+from scopes.errors import Corrupt
 from scopes.history.metadata import read_metadata, read_metadata_at, write_metadata
+from scopes.history.registers import read_clocks
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import branch_id
@@ -212,23 +213,33 @@ def with_clock(store, number, register="title"):
     return read_commit(store, write_metadata(store, head(store), changes, "x")).tree
 
 
-@pytest.mark.parametrize("register", ["title", "tags/unknown"])
-def test_a_clock_of_the_future_is_refused(pair, register):
-    """Else nobody could change the value until then."""
+def test_a_clock_of_the_future_is_not_taken(pair):
+    """Else nobody could change the value until then; a value that is not known here is taken without it."""
     first, _ = pair
     limit = now_milliseconds() + MAX_CLOCK_AHEAD
-    assert receive_metadata(first, head(first), with_clock(first, limit, register), 0, ()).commit
-    for known in (head(first), None):
-        with pytest.raises(Refused, match="more than a day from now"):
-            receive_metadata(first, known, with_clock(first, limit + 10**6, register), 0, ())
+    good = receive_metadata(first, head(first), with_clock(first, limit), 0, ())
+    assert (good.ahead, read_metadata_at(first, good.commit).title) == ((), "evil")
+    late = with_clock(first, limit + 10**6)
+    known = receive_metadata(first, head(first), late, 0, ())
+    assert (known.commit, known.ahead) == (head(first), ("title",))
+    new = receive_metadata(first, None, late, 0, ())
+    assert (new.ahead, read_metadata_at(first, new.commit).title) == (("title",), "evil")
+    assert "title" not in read_clocks(first, read_commit(first, new.commit).tree)
+    assert receive_metadata(first, new.commit, late, 0, ()).commit == new.commit
 
 
-def test_a_clock_of_the_future_that_is_known_already_is_no_reason_to_refuse(pair):
+def test_a_removal_of_the_future_of_what_was_never_here_is_nothing(pair):
+    first, _ = pair
+    tree = with_clock(first, now_milliseconds() + 2 * MAX_CLOCK_AHEAD, "tags/unknown")
+    assert "tags" not in git(first, "ls-tree", "-r", receive_metadata(first, None, tree, 0, ()).commit)
+
+
+def test_a_clock_of_the_future_that_is_known_already_is_kept(pair):
     """A machine whose clock was wrong once does not keep the others from joining."""
     first, _ = pair
     late = now_milliseconds() + 2 * MAX_CLOCK_AHEAD
     known = write_metadata(first, head(first), {"title": b"x\n", "clocks/title": f"{late} {MACHINE}\n".encode()}, "x")
-    assert receive_metadata(first, known, with_clock(first, late), 0, ()).commit
+    assert receive_metadata(first, known, with_clock(first, late), 0, ()).ahead == ()
 
 
 def test_the_newest_of_two_titles_counts_whatever_the_machines_are_called(machines, monkeypatch):

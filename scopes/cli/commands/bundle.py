@@ -53,6 +53,8 @@ def bundle_create(
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
     if selection.is_empty:
         raise Invalid("nothing was chosen", hint="name conversations, or use --project DIR, --since or --all")
+    if file == "-":
+        raise Invalid("a bundle is a file, and is not written to standard output", hint="a file of this name is ./-")
     with connect(invocation) as connection:
         result = create_bundle(
             invocation.repository(), _path_of(invocation, file), selection, connection,

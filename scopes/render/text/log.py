@@ -43,7 +43,7 @@ def render_log(result: Log, view: View) -> None:
         write = load("scopes.render.text.log_entry:write_entries")
         write(entries, view, oneline=options.oneline, full=options.full, oldest_first=result.oldest_first)
     elif options.oneline:
-        view.rows(_PIPED_ONELINE, ((f"{entry.head.id[:SHORT_ID_LENGTH]} {_subject(entry)}",) for entry in entries))
+        view.rows(_PIPED_ONELINE, ((_oneline(entry),) for entry in entries))
     else:
         _write_rows(entries, view)
 
@@ -64,6 +64,12 @@ def _write_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, fu
 def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
     *others, signature = _PIPED_COLUMNS
     view.rows((*others, replace(signature, hidden=not view.options.signatures)), map(_row, entries))
+
+
+def _oneline(entry: LogEntry) -> str:
+    """Return a message as one line, with what git thinks of its signature if it was asked."""
+    signature = f" [{entry.signature.state}]" if entry.signature is not None else ""
+    return f"{entry.head.id[:SHORT_ID_LENGTH]}{signature} {_subject(entry)}"
 
 
 def _subject(entry: LogEntry) -> str:

@@ -132,6 +132,13 @@ def _signature(entry: LogEntry) -> tuple[Line, ...]:
     return ((Span("Signed: ", "key"), *load("scopes.render.text.verify_signatures:signature_spans")(entry.signature)),)
 
 
+def _signature_mark(entry: LogEntry) -> Line:
+    """Return what git thinks of the signature in a word, if it was asked."""
+    if entry.signature is None:
+        return ()
+    return load("scopes.render.text.verify_signatures:state_span")(entry.signature.state, brackets=True), " "
+
+
 def _is_terse(message: Message) -> bool:
     """Return True if a message has no text that somebody wrote."""
     silent = not message.text.strip() and message.payload is None and any(p.type != "text" for p in message.parts)
@@ -145,11 +152,13 @@ def _one_line(entry: LogEntry, view: View, width: int | None) -> Line:
     if width is None:
         ending = (Span(f"[{span.text.strip(' ·')}] ", span.style) for span in ending_mark(entry.head, entry.ending))
         start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ", *ending)
-        return *start, *spawn_mark(entry.message), *summarize_message(head, entry.message, entry.results, None)
+        start = (*start, *_signature_mark(entry), *spawn_mark(entry.message))
+        return *start, *summarize_message(head, entry.message, entry.results, None)
     columns = (*_id_cell(entry), " ", _date_cell(head, view), " ", *_author_cell(who, view))
     unused = width - count_span_cells(clean_spans(columns)) - len(head.shown_subject) - len(" () ")
     names = tuple(_decorations(entry, max(width // 4, unused)))
     start = (*columns, "(", *names[1:], " ") if names else columns
+    start = (*start, *_signature_mark(entry))
     marks = (*(Span(span.text.strip(" ·"), span.style) for span in _changes(entry)), *spawn_mark(entry.message))
     origin = tuple(part for span in marks for part in (span, Span(": ")))
     room = max(width - count_span_cells(clean_spans((*start, *origin))), _MIN_WIDTH)

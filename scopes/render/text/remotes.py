@@ -244,8 +244,11 @@ def render_cloned(result: Cloned, view: View) -> None:
     if result.listed is not None:
         _write_listed_clone(result.path, result.listed, view)
         return
-    number = 0 if result.fetched is None else len(result.fetched.conversations)
-    write_outcome(view, result.path, f"Cloned {number} {plural(number, 'conversation')} into ", result.path)
+    rows = () if result.fetched is None else result.fetched.conversations
+    number = sum(row.status in {"new", "updated"} for row in rows)
+    of_all = "" if number == len(rows) else f" of {len(rows):,}"
+    text = f"Cloned {number:,}{of_all} {plural(len(rows), 'conversation')} into "
+    write_outcome(view, result.path, text, result.path)
     if view.terminal:
         write_hint(view, f"use it: scopes --store {result.path} list")
 

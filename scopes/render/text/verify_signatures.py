@@ -39,9 +39,9 @@ def render_signature_check(result: SignatureCheck, view: View) -> None:
     view.sentence(verdict if result.signatures else Span("none: "), total)
 
 
-def state_span(state: str) -> Span:
+def state_span(state: str, *, brackets: bool = False) -> Span:
     """Return the state of a signature in its color."""
-    return Span(state, _STYLES.get(state, "warn"))
+    return Span(f"[{state}]" if brackets else state, _STYLES.get(state, "warn"))
 
 
 def signature_spans(signature: Signature | SignedCommit) -> tuple[str | Span, ...]:

@@ -1,0 +1,35 @@
+"""What a push learns from all refs of a repository before it sends a conversation that is new there.
+
+The refs of what it has already tell by themselves: somebody who has purged has moved them. For a new one the lists of
+what was purged elsewhere have to be known first, and whether the remote is still the one that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scopes.ids import Oid
+from scopes.purge.gone_there import note_seen
+from scopes.purge.offers import is_new_offer
+from scopes.store.repository import Repository
+from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.fetch import receive
+from scopes.sync.names import ON_REMOTE as CONVERSATIONS
+from scopes.sync.purged_lists import ON_REMOTE as LISTS
+from scopes.sync.purged_lists import SENT
+from scopes.sync.remotes import Remote
+
+
+def learn_before(repository: Repository, remote: Remote, refs: Mapping[str, Oid], connection: Connection) -> None:
+    """Take the lists of a repository that are new here, and remember what it has no more; `refs` are all it has.
+
+    Raises:
+        Inaccessible, Corrupt: as `fetch`.
+    """
+    sent = repository.find_ref(SENT + remote.name)
+    lists = {ref[len(LISTS) :]: oid for ref, oid in refs.items() if ref.startswith(LISTS) and oid != sent}
+    if is_new_offer(repository, remote.name, lists):
+        with quarantine_of(repository) as quarantine:
+            receive(repository, remote, quarantine, [], connection)
+    roots = [ref.rpartition("/")[2] for ref in refs if ref.startswith(CONVERSATIONS)]
+    note_seen(repository, remote.name, roots, everything=True)
