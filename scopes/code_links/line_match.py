@@ -204,9 +204,11 @@ def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitC
             return LineMatch(level, _choose(level, pool, commit)[:MAX_CANDIDATES])
     if commit.rewritten is not None and commit.linked is not None:
         amended = _find_amended(index, path, hashes, commit)
-        amended = amended or _find_joined(index, path, hashes, commit)
         if amended:
             return LineMatch("likely", amended[:MAX_CANDIDATES])
+    joined = _find_joined(index, path, hashes, commit)
+    if joined:
+        return LineMatch("likely", joined[:MAX_CANDIDATES])
     found = next((each for pool in pools if (each := _find_around(pool, hashes, commit)) is not None), None)
     found = found or _find_moved(index, path, hashes, commit)
     if found is not None:

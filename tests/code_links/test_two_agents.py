@@ -107,19 +107,22 @@ def test_lines_that_another_agent_committed_are_of_the_one_that_edited_them(proj
     assert is_answered(prompts_of(project, tmp_path))
 
 
-@pytest.mark.every_case("hooks record what is searched without them")
-def test_lines_stay_of_their_agents_in_a_commit_that_others_were_joined_into(project, tmp_path):
-    """The neighbours that other agents wrote are no evidence against an edit."""
-    work(project, tmp_path)
+def test_neighbours_that_other_agents_wrote_are_no_evidence_against_an_edit(hooked_with_base, tmp_path):
+    """Without hooks, and with edits before the author time of the joined commit."""
+    project = hooked_with_base
+    project.target.remove(project.place())
+    work(project, tmp_path, behind=(-600, 0))
     project.git("commit", "--amend", "-q", "-m", "fixup! orders endpoint")
     project.git("-c", "sequence.editor=:", "rebase", "-q", "-i", "--autosquash", "HEAD~2")
     assert is_answered(prompts_of(project, tmp_path))
     assert is_answered(prompts_of(project, tmp_path, (3, 7)), "Add")
 
 
-def test_edits_count_until_the_newest_commit_that_was_joined(hooked_with_base, tmp_path):
+@pytest.mark.every_case("commits that were made within seconds are joined, too")
+@pytest.mark.parametrize("behind", [(7200, 3600), (2, 0)])
+def test_edits_count_until_the_newest_commit_that_was_joined(hooked_with_base, tmp_path, behind):
     """The joined commit keeps the author time of the first one, which is older than these edits by an hour."""
-    work(hooked_with_base, tmp_path, behind=(7200, 3600))
+    work(hooked_with_base, tmp_path, behind=behind)
     hooked_with_base.git("commit", "--amend", "-q", "-m", "fixup! orders endpoint")
     hooked_with_base.git("-c", "sequence.editor=:", "rebase", "-q", "-i", "--autosquash", "HEAD~2")
     assert is_answered(prompts_of(hooked_with_base, tmp_path))
