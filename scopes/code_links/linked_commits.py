@@ -12,6 +12,7 @@ from scopes.code_links.commit_facts import CommitFacts
 from scopes.code_links.commit_record import CommitRecord
 from scopes.code_links.edit_index import EditIndex, open_edit_index
 from scopes.code_links.edit_places import EditPlaces
+from scopes.code_links.foreign_notes import SessionClaim
 from scopes.code_links.known_links import KnownLinks
 from scopes.code_links.link import CodeLink, CommitId, LinkRole
 from scopes.code_links.project_commits import ProjectCommit, read_project_commits
@@ -38,6 +39,7 @@ class LinkedCommit:
     """A commit with its links, the surest first, and the sessions that are recorded but not in the store.
 
     is_boundary: it is the first one of a shallow clone, so that its lines are not known
+    claims: sessions that notes name, and that are not in the store either
     """
 
     facts: CommitFacts
@@ -45,6 +47,7 @@ class LinkedCommit:
     unknown: tuple[CommitRecord, ...] = ()
     added: ProjectCommit | None = None
     is_boundary: bool = False
+    claims: tuple[SessionClaim, ...] = ()
 
 
 class CommitLinker:
@@ -76,7 +79,8 @@ class CommitLinker:
             unknown = self.known.unknown_of(commit.id)
             self._linked.append(commit.id)
             is_boundary = commit.id in self._boundary
-            yield LinkedCommit(facts[commit.id], join_claims(links[commit.id]), unknown, commit, is_boundary)
+            claims = self.known.unknown_claims_of(commit.id)
+            yield LinkedCommit(facts[commit.id], join_claims(links[commit.id]), unknown, commit, is_boundary, claims)
 
     def _read_added(self, commits: Sequence[CommitId]) -> Mapping[CommitId, ProjectCommit]:
         """Return the commits with the lines that they added."""

@@ -16,7 +16,8 @@ from scopes.code_links.edit_index import EditIndex, open_edit_index
 from scopes.code_links.edit_places import EditPlaces
 from scopes.code_links.edit_times import AFTER_SECONDS
 from scopes.code_links.edits import base_name_of
-from scopes.code_links.known_links import KnownLinks
+from scopes.code_links.foreign_notes import describe_claim
+from scopes.code_links.known_links import FETCH_HINT, KnownLinks
 from scopes.code_links.line_match import (
     WHY_LEVELS,
     CommitContext,
@@ -100,7 +101,8 @@ def why(
             answers = AnswerWriter(repository, index, request.candidates)
             items = tuple(answers.with_branches([answers.write(file.path, each) for each in lines]))
             shallow = note_boundary((each.commit.id for each in items if each.commit), explainer.boundary)
-            notes = (*index.notes, *source.notes, *shallow, *_note_unknown(index, file, items, explainer.names))
+            missing = _note_claims(known, items) or _note_unknown(index, file, items, explainer.names)
+            notes = (*index.notes, *source.notes, *shallow, *missing)
             return Why(items=items, file=file.path, whole=target.lines is None, notes=notes)
 
 
@@ -371,6 +373,14 @@ def _turn_of(lines: FoundLines) -> tuple[ConversationId | None, int | None]:
 
 def _key(lines: FoundLines) -> tuple[str, ConversationId | None, int | None]:
     return lines.match.level, *_turn_of(lines)
+
+
+def _note_claims(known: KnownLinks, items: Sequence[WhyLines]) -> tuple[Note, ...]:
+    """Return a note for each session that notes name about lines without an answer, and that the store lacks."""
+    commits = dict.fromkeys(each.commit.id for each in items if each.commit is not None and not each.answers)
+    claims = dict.fromkeys(claim._replace(lines=0) for commit in commits for claim in known.unknown_claims_of(commit))
+    named = (f"{claim.program} names {describe_claim(claim)}, which is not in the store" for claim in claims)
+    return tuple(Note(text, FETCH_HINT) for text in named)
 
 
 def _note_unknown(
