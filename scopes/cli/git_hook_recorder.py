@@ -24,7 +24,7 @@ def record_commits(store: str | None, environ: Mapping[str, str]) -> int:
         ScopesError, OSError: the repository cannot be found.
     """
     invocation = Invocation(["hooks", "run", "git"], environ)
-    invocation.store = store
+    invocation.store, invocation.in_background = store, True
     worktree = find_worktree(invocation.cwd)
     if worktree is None:
         return 0
@@ -35,7 +35,7 @@ def record_commits(store: str | None, environ: Mapping[str, str]) -> int:
     except (ScopesError, OSError) as error:
         log_failed_turn(log, error, ())
         return 0
-    log.write("unchanged" if operation is None else "recorded")
+    log.write("unchanged" if operation is None else "recorded", store=invocation.store_path)
     return 0
 
 

@@ -58,6 +58,7 @@ class Invocation:
         self.template_of_fields = False
         self.store: str | None = None
         self.actor: str | None = None  # of the operations; None for the user
+        self.in_background = False  # nobody sees that a store which is gone would be created anew
         self.at_operation: str | None = None
         self.settings: tuple[str, ...] = ()
         self._repository: Repository | None = None
@@ -213,10 +214,12 @@ class Invocation:
 
         Raises:
             NotFound: it does not exist.
-            Corrupt, TooNew, Inaccessible: it cannot be opened.
+            Corrupt, TooNew, Inaccessible: it cannot be opened, or one that was there is gone in the background.
         """
         if self._repository is None:
             path = self.store_path
+            if create and self.in_background:
+                load("scopes.cli.lost_store:require_store_not_lost")(self)
             if create:
                 load("scopes.store.init:create_store")(path)
             command = load("shlex:join")(["scopes", *self.arguments])
@@ -269,7 +272,7 @@ class Invocation:
         """
         other = Invocation(before_separator(self.arguments), self.environ)
         other.store, other.settings, other.command = self.store, self.settings, self.command
-        other.actor = actor or self.actor
+        other.actor, other.in_background = actor or self.actor, self.in_background
         opened = other.repository(create=create)
         opened.caller = opened.caller._replace(find_missing=lambda _name: None)
         return opened

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from scopes.clock import parse_time
 from scopes.code_links.commit_links import CERTAIN_SHARE, link_commit, main_link
 from scopes.code_links.edit_index import EditIndex
 from scopes.code_links.edit_times import AFTER_SECONDS, times_of
@@ -21,13 +22,15 @@ from scopes.code_links.project_git import ProjectGit, ProjectGitFailed
 from scopes.code_links.short_lines import find_writers, lines_of
 from scopes.ids import ConversationId
 
+_SECOND: Final = 1_000_000_000
 MAX_EARLIER: Final = 10  # commits that one was rewritten from, the nearest ones
 
 
 def link_commits(
     index: EditIndex, git: ProjectGit, known: KnownLinks, commits: Sequence[ProjectCommit]
 ) -> dict[CommitId, tuple[CodeLink, ...]]:
-    """Return the links of commits of a project, the surest first."""
+    """Return the links of commits of a project, the surest first. What was joined into them is noted in them."""
+    _note_joined(known, commits)
     found = {each.id: link_commit(index, each, None, known.links_of(each.id)) for each in commits}
     unlinked = [each for each in commits if main_link(found[each.id]) is None]
     earlier = {each.id: known.recorded.list_earlier(each.id)[:MAX_EARLIER] for each in unlinked}
@@ -38,6 +41,18 @@ def link_commits(
         names = {link.conversation for link in carried}
         found[each.id] = (*carried, *(link for link in found[each.id] if link.conversation not in names))
     return found
+
+
+def _note_joined(known: KnownLinks, commits: Sequence[ProjectCommit]) -> None:
+    """Note in commits when the newest of those was made that git joined into them: a fixup keeps the first time."""
+    rewritten = [each for each in commits if each.commit_time > each.author_time]
+    earlier = {each.id: known.recorded.list_earlier(each.id)[:MAX_EARLIER] for each in rewritten}
+    facts = known.read_facts(name for names in earlier.values() for name in names) if any(earlier.values()) else {}
+    for each in rewritten:
+        texts = (facts[name].authored for name in earlier[each.id] if name in facts)
+        times = (parse_time(text) for text in texts if text is not None)
+        newest = max((time / _SECOND for time in times if time is not None), default=0.0)
+        each.joined_time = newest if newest > each.author_time else 0.0
 
 
 def _read_commits(

@@ -17,7 +17,7 @@ from scopes.code_links.content_match import ContentShare, match_content
 from scopes.code_links.edit_index import FEW_LINES, EditIndex, IndexedCall
 from scopes.code_links.edit_times import AFTER_SECONDS, times_of
 from scopes.code_links.line_hash import hash_line
-from scopes.code_links.link import LINK_LEVELS, CodeLink, Evidence, LinkLevel, RepositoryId
+from scopes.code_links.link import LINK_LEVELS, CodeLink, Evidence, LinkedTurn, LinkLevel, RepositoryId
 from scopes.code_links.moved_files import MovedFile, find_moved, names_by_path
 from scopes.code_links.other_clock import by_own_clocks
 from scopes.code_links.project_commits import ProjectCommit
@@ -124,14 +124,35 @@ def _add_moved(
 
 
 def _add_made(links: list[CodeLink], made: CodeLink) -> None:
-    """Add a link by a call, or its evidence to a link of the same conversation that is there; the surer one counts."""
+    """Add a link by a call, or its evidence to a link of the same conversation that is there; the surer one counts.
+
+    Its message is that with the call: a record without one was given to a turn by time alone.
+    """
     for place, link in enumerate(links):
         is_claim = link.evidence[0].kind in {"trailer", "note"}
         if not is_claim and (link.conversation, link.role) == (made.conversation, made.role):
             surer = link if link.level == "certain" else made
-            links[place] = replace(surer, evidence=tuple(dict.fromkeys((*link.evidence, *made.evidence))))
+            evidence = tuple(dict.fromkeys((*link.evidence, *made.evidence)))
+            links[place] = replace(_with_call(surer, made), evidence=evidence)
             return
     links.append(made)
+
+
+def _with_call(link: CodeLink, made: CodeLink) -> CodeLink:
+    """Return a link with the message of a call that made its commit, and with its turn unless a record has a call.
+
+    Those that amended the commit made it, too, in other turns.
+    """
+    if made.turn is None or made.message is None:
+        return link
+    others = tuple(each for each in link.turns if each.number != made.turn)
+    if link.turn != made.turn:
+        is_proven = any(each.kind == "recorded" and each.call_id is not None for each in link.evidence)
+        if is_proven or len(link.turns) > 1:
+            return link
+        others = ()
+    turns = tuple(sorted((*others, LinkedTurn(made.turn, made.message))))
+    return replace(link, message=made.message, turn=made.turn, turns=turns)
 
 
 def main_link(links: Sequence[CodeLink]) -> CodeLink | None:

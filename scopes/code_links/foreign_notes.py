@@ -71,6 +71,14 @@ def _note_claim(tool: str, native: object, key: str, lines: int) -> SessionClaim
     return SessionClaim("git-ai", format_of(tool), named, key, lines=lines)
 
 
+def describe_claim(claim: SessionClaim) -> str:
+    """Return what a claim names, with what somebody else wrote in it in a form that is safe to print."""
+    if claim.uuid is not None:
+        return f"the conversation {claim.uuid!a}"
+    name = "" if claim.session is None and claim.key is None else f" {(claim.session or claim.key)!a}"
+    return f"the session{name} of {claim.tool or 'an agent'}"
+
+
 def git_ai_name(format_name: str) -> str | None:
     """Return what git-ai calls the agent of a format; None if it has no agent."""
     agent = AGENTS.get(format_name)

@@ -27,7 +27,9 @@ from scopes.regular_file import read_regular
 from scopes.result import Note, plural
 from scopes.store.repository import Repository
 
-NOTES_REFS: Final = ("refs/notes/ai", "refs/notes/scopes")  # of git-ai, and those that `scopes export --notes` writes
+# The program that keeps notes under a ref: `scopes export --notes` writes those of scopes, in any form.
+NOTES_REFS: Final = {"refs/notes/ai": "git-ai", "refs/notes/scopes": "a note of scopes"}
+FETCH_HINT: Final = "get it from whoever has it: scopes fetch, or scopes bundle import FILE"
 TRACE_FILE: Final = os.path.join(".agent-trace", "traces.jsonl")
 _MAX_TRACE_BYTES: Final = 16 << 20
 _MAX_TURNS: Final = 20  # trailers of one commit that are looked up
@@ -66,6 +68,11 @@ class KnownLinks:
         facts = self._facts.get(commit)
         return self.recorded.links_of_commit(commit, None if facts is None else facts.identity).unknown
 
+    def unknown_claims_of(self, commit: CommitId) -> tuple[SessionClaim, ...]:
+        """Return what notes and records of others say about a commit whose sessions are not in the store."""
+        claims = (*self._read_notes(commit), *self._traces.get(commit, ()))
+        return tuple(claim for claim in claims if self._find_conversation(claim) is None)
+
     def _trailer_links(self, facts: CommitFacts) -> Iterator[CodeLink]:
         for name in facts.turns[:_MAX_TURNS]:
             copies = []
@@ -86,25 +93,26 @@ class KnownLinks:
                 yield _candidate(commit, conversation, Evidence("note", f"{claim.program}: {lines} of this session"))
 
     def _read_notes(self, commit: CommitId) -> Iterator[SessionClaim]:
-        for blob in self._note_blobs.get(commit, ()):
+        for program, blob in self._note_blobs.get(commit, ()):
             with suppress(ProjectGitFailed, ValueError):
                 if int(self._git.run("cat-file", "-s", blob)) <= MAX_BYTES:
                     data = self._git.run("cat-file", "blob", blob)
                     record = parse_trace(data)
-                    yield from parse_note(data) if record is None or record[0] != commit else record[1]
+                    claims = parse_note(data) if record is None or record[0] != commit else record[1]
+                    yield from (claim._replace(program=program) for claim in claims)
 
     @cached_property
-    def _note_blobs(self) -> dict[CommitId, list[str]]:
-        """The notes that say who wrote a commit, by commit."""
-        found: dict[CommitId, list[str]] = {}
-        for ref in NOTES_REFS:
+    def _note_blobs(self) -> dict[CommitId, list[tuple[str, str]]]:
+        """The notes that say who wrote a commit, by commit, each with the program that keeps it."""
+        found: dict[CommitId, list[tuple[str, str]]] = {}
+        for ref, program in NOTES_REFS.items():
             if self._git.find("rev-parse", "--verify", "--quiet", f"{ref}^{{tree}}") is None:
                 continue
             with suppress(ProjectGitFailed):
                 for line in self._git.run("notes", f"--ref={ref}", "list").decode("ascii", "replace").splitlines():
                     blob, _, commit = line.partition(" ")
                     if is_commit_id(blob) and is_commit_id(commit):
-                        found.setdefault(CommitId(commit), []).append(blob)
+                        found.setdefault(CommitId(commit), []).append((program, blob))
         return found
 
     @cached_property

@@ -103,6 +103,7 @@ class CommitContext(NamedTuple):
     renamed: the base names of its files by their paths, if it renamed them: also those that they had before
     moved: the base names under which other edits wrote the lines of a new file (`moved_files`)
     top: the working tree of the project, if that is known
+    joined: when the newest of the commits was made that git joined into it; 0 if none is known
     """
 
     author_time: float
@@ -118,6 +119,7 @@ class CommitContext(NamedTuple):
     renamed: Mapping[str, tuple[str, ...]] = NO_NAMES
     moved: Mapping[str, frozenset[str]] = NO_MOVED
     top: str | None = None
+    joined: float = 0.0
 
     def names_of(self, path: str) -> tuple[str, ...]:
         """Return the base names under which edits of a file count."""
@@ -155,7 +157,7 @@ class CommitContext(NamedTuple):
 
     def is_recent(self, match: EditMatch) -> bool:
         """Return True if an edit was made not long before the commit."""
-        return self.author_time - match.edit.time <= OTHER_SECONDS
+        return max(self.author_time, self.joined) - match.edit.time <= OTHER_SECONDS
 
 
 def context_of(commit: ProjectCommit, links: Sequence[CodeLink], top: str | None = None) -> CommitContext:
@@ -174,7 +176,7 @@ def context_of(commit: ProjectCommit, links: Sequence[CodeLink], top: str | None
         commit.author_time, linked, contributors, rewritten=rewritten, writers=writers, likely_writers=likely_writers,
         is_made=is_made, recorded=times_of(commit.author_time, links).recorded, makers=makers,
         renamed={path: commit.names_of(path) for path in commit.renamed}, moved=commit.moved,
-        top=top,
+        top=top, joined=commit.joined_time,
     )  # fmt: skip
 
 
@@ -216,6 +218,9 @@ def match_line(index: EditSource, path: str, hashes: LineHashes, commit: CommitC
         amended = _find_amended(index, path, hashes, commit)
         if amended:
             return LineMatch("likely", amended[:MAX_CANDIDATES])
+    joined = _find_joined(index, path, hashes, commit)
+    if joined:
+        return LineMatch("likely", joined[:MAX_CANDIDATES])
     found = next((each for pool in pools if (each := _find_around(pool, hashes, commit)) is not None), None)
     found = found or _find_moved(index, path, hashes, commit)
     if found is not None:
@@ -249,13 +254,23 @@ def _find_amended(index: EditSource, path: str, hashes: LineHashes, commit: Comm
     return tuple(match for match in matches if match.has_line and commit.agrees(match))
 
 
+def _find_joined(index: EditSource, path: str, hashes: LineHashes, commit: CommitContext) -> tuple[EditMatch, ...]:
+    """Return the few edits of any conversation that have a line, and were made before a commit that was joined."""
+    if not commit.joined:
+        return ()
+    times = EditTimes(commit.joined, commit.recorded)
+    matches = find_matches(index, commit.names_of(path), hashes, times)
+    having = [match for match in matches if match.has_line and times.is_before(match.edit)]
+    return tuple(match for match in having if commit.is_recent(match)) if len(having) <= FEW_EDITS else ()
+
+
 def _find_earlier(matches: Sequence[EditMatch], commit: CommitContext) -> tuple[EditMatch, ...]:
     """Return the edits of other conversations that have a line, if few have it: one of them was committed by the other.
 
     The conversation that made the commit has no edit with the line, but perhaps the lines around it.
     """
     having = [match for match in matches if match.has_line]
-    recent = [match for match in having if 0 <= commit.author_time - match.edit.time <= OTHER_SECONDS]
+    recent = [match for match in having if commit.times.is_before(match.edit) and commit.is_recent(match)]
     return tuple(recent) if len(having) <= FEW_EDITS else ()
 
 
@@ -286,10 +301,22 @@ def _find_others(matches: Sequence[EditMatch], hashes: LineHashes, commit: Commi
         return None
     recent = tuple(match for match in having if commit.is_recent(match))
     likely = tuple(match for match in recent if match.together and 2 * match.together >= match.neighbours)
+    likely = likely or tuple(match for match in recent if _is_among_others(match, matches, hashes, commit))
     if likely:
         return LineMatch("likely", likely)
     is_elsewhere = not any(match.edit.conversation == commit.linked for match in matches)
     return LineMatch("near", recent) if recent and is_elsewhere and not commit.is_made else None
+
+
+def _is_among_others(match: EditMatch, matches: Sequence[EditMatch], hashes: LineHashes, commit: CommitContext) -> bool:
+    """Return True if a conversation wrote a part of a commit, and others wrote those neighbours that its edit lacks.
+
+    Two agents work in one directory, and one of them commits the edits of both.
+    """
+    lacking = hashes.neighbours - match.edit.hashes
+    others = (each.edit.hashes for each in matches if each.edit.conversation != match.edit.conversation)
+    unknown = len(lacking.difference(*others))
+    return commit.has_contributor(match) and match.shared > unknown
 
 
 def _with_together(match: EditMatch, matches: Sequence[EditMatch], hashes: LineHashes) -> EditMatch:

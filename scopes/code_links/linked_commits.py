@@ -12,6 +12,7 @@ from scopes.code_links.commit_facts import CommitFacts
 from scopes.code_links.commit_record import CommitRecord
 from scopes.code_links.edit_index import EditIndex, open_edit_index
 from scopes.code_links.edit_places import EditPlaces
+from scopes.code_links.foreign_notes import SessionClaim
 from scopes.code_links.known_links import KnownLinks
 from scopes.code_links.link import CodeLink, CommitId, LinkRole
 from scopes.code_links.project_commits import ProjectCommit, read_project_commits
@@ -22,6 +23,7 @@ from scopes.code_links.project_git import (
     open_project_git,
 )
 from scopes.code_links.recorded_links import RecordedCommits
+from scopes.code_links.shallow_clone import note_boundary, read_boundary, without_lines
 from scopes.errors import Inaccessible
 from scopes.ids import ConversationId
 from scopes.result import Note
@@ -34,12 +36,18 @@ _CLAIMS: Final = frozenset({"trailer", "note"})
 
 @dataclass(frozen=True, slots=True)
 class LinkedCommit:
-    """A commit with its links, the surest first, and the sessions that are recorded but not in the store."""
+    """A commit with its links, the surest first, and the sessions that are recorded but not in the store.
+
+    is_boundary: it is the first one of a shallow clone, so that its lines are not known
+    claims: sessions that notes name, and that are not in the store either
+    """
 
     facts: CommitFacts
     links: tuple[CodeLink, ...]
     unknown: tuple[CommitRecord, ...] = ()
     added: ProjectCommit | None = None
+    is_boundary: bool = False
+    claims: tuple[SessionClaim, ...] = ()
 
 
 class CommitLinker:
@@ -49,11 +57,13 @@ class CommitLinker:
         self.git = git
         self.index = index
         self.known = known
+        self._boundary = read_boundary(git.repository)
+        self._linked: list[CommitId] = []
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What could not be read so far."""
-        return (*self.index.notes, *self.known.notes)
+        return (*self.index.notes, *self.known.notes, *note_boundary(self._linked, self._boundary))
 
     def link(self, commits: Iterable[CommitId]) -> Iterator[LinkedCommit]:
         """Yield commits with their links, in the given order; those that the project has not are left out.
@@ -67,16 +77,20 @@ class CommitLinker:
         links = link_commits(self.index, self.git, self.known, read)
         for commit in read:
             unknown = self.known.unknown_of(commit.id)
-            yield LinkedCommit(facts[commit.id], join_claims(links[commit.id]), unknown, commit)
+            self._linked.append(commit.id)
+            is_boundary = commit.id in self._boundary
+            claims = self.known.unknown_claims_of(commit.id)
+            yield LinkedCommit(facts[commit.id], join_claims(links[commit.id]), unknown, commit, is_boundary, claims)
 
     def _read_added(self, commits: Sequence[CommitId]) -> Mapping[CommitId, ProjectCommit]:
         """Return the commits with the lines that they added."""
         if not commits:
             return {}
         try:
-            return read_project_commits(self.git, commits)
+            found = read_project_commits(self.git, commits)
         except ProjectGitFailed as error:
             raise Inaccessible(f"git cannot read the commits of the project: {error}", hint="see: git fsck") from error
+        return {name: without_lines(each) if name in self._boundary else each for name, each in found.items()}
 
 
 @contextmanager

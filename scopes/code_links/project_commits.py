@@ -61,6 +61,7 @@ class ProjectCommit:
     renamed: the paths that files had before the commit, by those that it gave them, as far as git detects that
     created: the paths of files that no parent has
     moved: for such a file the base names under which recent edits wrote its lines (`moved_files`)
+    joined_time: the author time of the newest commit that git joined into this one, as by a fixup; 0 if none is known
     """
 
     id: CommitId
@@ -72,6 +73,7 @@ class ProjectCommit:
     renamed: dict[str, str] = field(default_factory=dict)
     created: set[str] = field(default_factory=set)
     moved: dict[str, frozenset[str]] = field(default_factory=dict)
+    joined_time: float = 0.0
 
     def names_of(self, path: str) -> tuple[str, ...]:
         """Return the base names of a file: that which it has in the commit, and that which it had before."""

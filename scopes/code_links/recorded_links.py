@@ -178,6 +178,8 @@ class RecordedCommits:
         if record.recorded_by != "hook":
             call = None if message is None else self._find_turn_call(tips, message, record)
             call_id, has_call = (None, False) if call is None else (call.call_id, True)
+            if call is not None and message is not None and call.message.begin == message.begin:
+                message = call.message  # not the last one of the turn; that of a sub-agent has another number
         return CodeLink(
             commit=commit,
             conversation=conversation,
@@ -208,11 +210,24 @@ class RecordedCommits:
         latest = parse_time(record.at)
         before = [each for each in messages if latest is not None and each.head.time <= latest // _SECOND]
         by_time = sorted(before, key=lambda each: each.head.time)  # copies and branches are between each other
+        if by_time and len(before) == len(messages) and not self._is_recorded(tips, by_time[-1], record):
+            return None
         with suppress(NotFound, Corrupt):
             for each in by_time[: -_MAX_READ - 1 : -1]:
                 if each.head.author_kind == "agent" and self._calls_before(each, latest or 0):
                     return each
         return by_time[-1] if by_time else None
+
+    def _is_recorded(self, tips: tuple[Oid, ...], last: TurnMessage, record: CommitRecord) -> bool:
+        """Return False if a commit is later than all that is known of its session: it is of a turn that goes on.
+
+        A call of the last turn may have made it, which is not finished. A session without times has none later.
+        """
+        body = read_body(self._repository, last.head)
+        time = None if body.time is None else parse_time(body.time)
+        latest = parse_time(record.at)
+        is_later = time is not None and latest is not None and latest >= time
+        return not is_later or self._find_turn_call(tips, last, record) is not None
 
     def _find_turn_call(self, tips: tuple[Oid, ...], message: TurnMessage, record: CommitRecord) -> TurnCall | None:
         """Return the call of the turn of a message that made a commit, as far as there is evidence."""

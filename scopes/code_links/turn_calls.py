@@ -39,10 +39,12 @@ _OTHER_COMMANDS = compile_lazily(r"\b(?:amend|fixup|squash|merge|rebase|cherry-p
 class TurnCall(NamedTuple):
     """A call that may have made a commit, from its start to its result, in seconds since 1970.
 
+    message: the one with the call
     text: what it was given and what it printed
     """
 
     call_id: str
+    message: TurnMessage
     chance: CommitChance
     began: float
     ended: float
@@ -93,6 +95,7 @@ class TurnCalls:
         bodies = [(each, read_body(self._repository, each.head)) for each in messages if each.begin == turn.begin]
         bodies += self._read_sub_agents(messages, {each.head.id for each, _ in bodies})
         times = {each.head.oid: _time_of(body, each) for each, body in bodies}
+        places = {each.head.oid: each for each, _ in bodies}
         open_calls: dict[str, tuple[Part, Oid, float]] = {}
         for each, body in bodies:
             oid, time = each.head.oid, times[each.head.oid]
@@ -102,9 +105,10 @@ class TurnCalls:
                 if name in open_calls:
                     call, place, began = open_calls.pop(name)
                     # A recorder that writes calls when they have ended puts the result into the same message.
-                    yield from _turn_call(name, call, result, (before if place == oid else began, time))
-        for name, (call, _, began) in open_calls.items():
-            yield from _turn_call(name, call, None, (began, inf))
+                    began = before if place == oid else began
+                    yield from _turn_call(name, places[place], call, result, (began, time))
+        for name, (call, place, began) in open_calls.items():
+            yield from _turn_call(name, places[place], call, None, (began, inf))
 
     def _read_sub_agents(
         self, messages: Sequence[TurnMessage], turn: Iterable[MessageId]
@@ -127,12 +131,14 @@ class TurnCalls:
         return list(found.values())
 
 
-def _turn_call(name: str, call: Part, result: Part | None, times: tuple[float, float]) -> Iterator[TurnCall]:
+def _turn_call(
+    name: str, message: TurnMessage, call: Part, result: Part | None, times: tuple[float, float]
+) -> Iterator[TurnCall]:
     """Yield a call that may have made a commit."""
     chance = "none" if result is not None and is_refused(result) else commit_chance(call)
     if chance != "none":
         output = "" if result is None else output_text(result)[:MAX_OUTPUT]
-        yield TurnCall(name, chance, *times, f"{_given(call)}\n{output}")
+        yield TurnCall(name, message, chance, *times, f"{_given(call)}\n{output}")
 
 
 def commit_chance(call: Part) -> CommitChance:

@@ -16,10 +16,12 @@ from scopes.code_links.edit_index import EditIndex, open_edit_index
 from scopes.code_links.edit_places import EditPlaces
 from scopes.code_links.edit_times import AFTER_SECONDS
 from scopes.code_links.edits import base_name_of
-from scopes.code_links.known_links import KnownLinks
+from scopes.code_links.foreign_notes import describe_claim
+from scopes.code_links.known_links import FETCH_HINT, KnownLinks
 from scopes.code_links.line_match import (
     WHY_LEVELS,
     CommitContext,
+    LineMatch,
     context_of,
     follows_others,
     hash_neighbours,
@@ -35,6 +37,7 @@ from scopes.code_links.project_git import (
     open_project_git,
 )
 from scopes.code_links.recorded_links import RecordedCommits
+from scopes.code_links.shallow_clone import note_boundary, read_boundary
 from scopes.code_links.target import ProjectFile, Target, find_directory, find_file, follow_link, parse_target
 from scopes.code_links.why_answers import AnswerWriter
 from scopes.code_links.why_result import FoundLines, Why, WhyCommit, WhyLines
@@ -93,11 +96,13 @@ def why(
                 raise NotFound("the store has no conversation", hint=_IMPORT)
             index.is_foreign, index.top = EditPlaces(git).is_foreign, git.repository.top
             known = KnownLinks(repository, git, RecordedCommits(repository, find_worktree(request.cwd)))
-            explainer = _Explainer(git, file, source, index, known)
+            explainer = _Explainer(git, file, source, index, known, boundary=read_boundary(git.repository))
             lines = explainer.explain(numbers)
             answers = AnswerWriter(repository, index, request.candidates)
             items = tuple(answers.with_branches([answers.write(file.path, each) for each in lines]))
-            notes = (*index.notes, *source.notes, *_note_unknown(index, file, items, explainer.names))
+            shallow = note_boundary((each.commit.id for each in items if each.commit), explainer.boundary)
+            missing = _note_claims(known, items) or _note_unknown(index, file, items, explainer.names)
+            notes = (*index.notes, *source.notes, *shallow, *missing)
             return Why(items=items, file=file.path, whole=target.lines is None, notes=notes)
 
 
@@ -206,6 +211,7 @@ class _Explainer:
     _added: dict[tuple[CommitId, str], dict[int, str]] = field(default_factory=dict)
     _moved: Mapping[str, frozenset[str]] | None = None
     names: set[str] = field(default_factory=set)  # under which edits of the lines were looked for
+    boundary: frozenset[CommitId] = frozenset()  # the first commits of a shallow clone
 
     def explain(self, numbers: Sequence[int]) -> list[FoundLines]:
         """Return what is known of lines, adjacent ones with the same answer together."""
@@ -271,6 +277,8 @@ class _Explainer:
         links, context = self._link(commit) if self._may_be_linked(line) else ((), CommitContext(commit.author_time))
         hashes = hash_neighbours(self._lines_of(commit, line.path), line.origin)
         match = match_line(self.index, line.path, hashes, context)
+        if line.commit in self.boundary and match.level == "certain":
+            match = LineMatch("likely", match.matches)
         self.names |= {*commit.names_of(line.path), *commit.moved.get(line.path, ())}
         time = format_seconds(int(commit.author_time))
         shown = WhyCommit(commit.id, commit.subject, commit.author, time, line.path, line.origin)
@@ -281,6 +289,8 @@ class _Explainer:
         return max(line.author_time, line.commit_time) + AFTER_SECONDS >= self.index.begin
 
     def _link(self, commit: ProjectCommit) -> tuple[tuple[CodeLink, ...], CommitContext]:
+        if commit.id in self.boundary:  # it has all older lines, whoever wrote them
+            return (), CommitContext(commit.author_time, since=0.0)
         if commit.id not in self._contexts:
             links = link_commits(self.index, self.git, self.known, [commit])[commit.id]
             self._contexts[commit.id] = links, context_of(commit, links, self.index.top)
@@ -365,6 +375,14 @@ def _turn_of(lines: FoundLines) -> tuple[ConversationId | None, int | None]:
 
 def _key(lines: FoundLines) -> tuple[str, ConversationId | None, int | None]:
     return lines.match.level, *_turn_of(lines)
+
+
+def _note_claims(known: KnownLinks, items: Sequence[WhyLines]) -> tuple[Note, ...]:
+    """Return a note for each session that notes name about lines without an answer, and that the store lacks."""
+    commits = dict.fromkeys(each.commit.id for each in items if each.commit is not None and not each.answers)
+    claims = dict.fromkeys(claim._replace(lines=0) for commit in commits for claim in known.unknown_claims_of(commit))
+    named = (f"{claim.program} names {describe_claim(claim)}, which is not in the store" for claim in claims)
+    return tuple(Note(text, FETCH_HINT) for text in named)
 
 
 def _note_unknown(

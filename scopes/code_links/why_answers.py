@@ -125,7 +125,7 @@ class AnswerWriter:
             prompt=request.prompt,
             agreed_to=request.agreed_to,
             longer_prompt=request.longer_prompt,
-            how="no edit has the line" if command is None else "by a command in this turn",
+            how=_without_edit(wrote) if command is None else "by a command in this turn",
             share=wrote.evidence[0].share,
             call_id=wrote.evidence[0].call_id if command is None else command.call_id,
             command=None if command is None else command.command,
@@ -156,6 +156,12 @@ class AnswerWriter:
 def _seconds_before(commit_time: float, edit_time: float) -> float | None:
     """Return how long before the commit an edit was made; None if the commit was amended with it later."""
     return max(0.0, round(commit_time - edit_time, 1)) if edit_time < commit_time + AFTER_SECONDS else None
+
+
+def _without_edit(link: CodeLink) -> str:
+    """Return what is known of a line of a commit that no edit has."""
+    is_open = link.message is None and link.role == "made"
+    return "its session goes on, and has to be imported: scopes import" if is_open else "no edit has the line"
 
 
 def _wrote_too(link: CodeLink, main: CodeLink) -> bool:

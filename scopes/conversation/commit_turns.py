@@ -20,6 +20,7 @@ from scopes.conversation.linked_revision import (
     open_revision,
 )
 from scopes.conversation.log import CommitTurn, Log, LogEntry, TurnLink
+from scopes.errors import NotFound
 from scopes.history.messages import read_body
 from scopes.history.revisions import list_branch_tips
 from scopes.history.sub_agents import spawner_of
@@ -45,7 +46,8 @@ def find_commit_turns(
     """Return the turn that made a commit and those that wrote lines of it, in the conversation with the surest link.
 
     Raises:
-        NotFound: there is no such commit or conversation, or no conversation is linked to the commit.
+        NotFound: there is no such commit or conversation, no conversation is linked to the commit, or its turn is not
+            recorded yet.
         Inaccessible: git is not installed, or cannot read the project.
     """
     with open_revision(repository, request) as found:
@@ -53,6 +55,11 @@ def find_commit_turns(
         own = TurnFinder(repository, found.linker.index).links_of(found.commit, first)
         messages = list_turn_messages(repository, list_branch_tips(repository, first).values())
         turns = dict.fromkeys(turn.message for link in own for turn in link.turns)
+        if not turns:
+            raise NotFound(
+                f"{name_commit(found.commit.facts)} was made by {first}, in a turn that is not recorded yet",
+                hint="import the session when the turn has ended: scopes import",
+            )
         wanted = [name for message in turns for name in _messages_about(repository, messages, message)]
         described = _describe_turns(repository, found, own, messages, wanted)
         about = _note_turns(found.commit.facts, first, own)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from scopes.hosts.config_file import (
 )
 from scopes.hosts.hook_target import HookEnvironment, HooksChanged, HookState, describe_outdated, hook_words
 from scopes.hosts.json_entries import has_entries, take_out
-from scopes.hosts.program import RUN, is_hook_run, split_command
+from scopes.hosts.program import GUARD, RUN, guarded, is_hook_run, split_command
 
 Document = dict[str, Any]
 
@@ -82,9 +81,10 @@ class JsonHooks:
         if not found:
             return HookState(self.name, "missing", path)
         if sorted(found) != sorted((event, command) for event in self.events):
-            others = [shlex.split(other) for _, other in found if other != command]
+            others = [other for _, other in found if other != command]
             missing = [event for event in self.events if event not in dict(found)]
-            detail = describe_outdated(environment, others, missing)
+            is_old = any(not other.endswith(GUARD) for other in others)
+            detail = describe_outdated(environment, map(split_command, others), missing, is_old_form=is_old)
             return HookState(self.name, "outdated", path, detail)
         return HookState(self.name, "installed", path)
 
@@ -104,7 +104,7 @@ class JsonHooks:
         return os.path.join(config_directory(AGENTS[self.name], environment.environ, environment.home), self.file)
 
     def _command(self, environment: HookEnvironment) -> str:
-        return shlex.join(hook_words(environment, self.name))
+        return guarded(hook_words(environment, self.name))
 
     def _add(self, document: Document, path: str, command: str) -> str:
         """Return the text of the file with the hooks; of those that it has, only the command changes."""

@@ -42,11 +42,16 @@ def hook_words(environment: HookEnvironment, name: str) -> list[str]:
 
 
 def describe_outdated(
-    environment: HookEnvironment, commands: Iterable[Sequence[str]], missing: Iterable[str] = ()
+    environment: HookEnvironment,
+    commands: Iterable[Sequence[str]],
+    missing: Iterable[str] = (),
+    *,
+    is_old_form: bool = False,
 ) -> str:
     """Return how hooks differ from those that `install` would write: other programs and stores, and missing hooks.
 
     commands: the words that the hooks run.
+    is_old_form: the agent gets the exit code of what they run, also if that is gone.
     """
     parts = []
     wanted = [] if environment.store is None else ["--store", environment.store]
@@ -58,6 +63,8 @@ def describe_outdated(
         if store != wanted:
             parts.append(f"it records into {describe_store(store)}, not {describe_store(wanted)}")
     parts += [f"the hook for {event} is missing" for event in missing]
+    if is_old_form:
+        parts.append("it has the old form, which stops the agent if scopes is gone")
     return "; ".join(dict.fromkeys(parts)) or "it is of another version"
 
 

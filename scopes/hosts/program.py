@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 
 RUN = ("hooks", "run")
+# A Python that does not find the program ends with 2, by which an agent means: go on, and give the error to the model.
+GUARD = " || exit 0"  # sh, bash, zsh, fish, cmd and PowerShell 7 read it
 _MAIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "__main__.py")
 
 
@@ -49,8 +51,17 @@ def is_hook_run(words: Sequence[str], name: str | None = None) -> bool:
     return is_whole and name in (None, arguments[2])
 
 
+def guarded(words: Sequence[str]) -> str:
+    """Return a shell command that runs words, and succeeds whatever they do, even if the program is gone."""
+    return shlex.join(words) + GUARD
+
+
 def split_command(command: str) -> list[str]:
-    """Return the words of a shell command; none if it is more than words, such as two commands or a variable."""
+    """Return the words of a shell command, which may be guarded.
+
+    None if it is more than words, such as two commands or a variable.
+    """
+    command = command.strip().removesuffix(GUARD)
     try:
         words = shlex.split(command)
     except ValueError:

@@ -105,6 +105,32 @@ def test_what_changes_during_the_first_import_is_imported_after_it(agent, watch,
     assert agent.texts() == texts_of(1, 2)
 
 
+def test_a_store_that_is_gone_is_waited_for_and_not_made_anew(
+    agent, watch, first_import, monkeypatch, tmp_path, capsys
+):
+    """Its disk may not be mounted yet."""
+    first = watch()
+    next(first)
+    first.close()
+    agent.turn(2)
+    monkeypatch.setattr(watch_runner, "RETRY_SECONDS", 0.01)
+    away = tmp_path / "away.git"
+    os.rename(agent.store, away)
+    tries = []
+
+    def mount_later(work):
+        assert not os.path.exists(agent.store)
+        tries.append(1)
+        if len(tries) == 3:
+            os.rename(away, agent.store)
+        return work()
+
+    first_import(mount_later)
+    assert next(watch()).messages == 2
+    assert f"the store {agent.store} is gone; it is tried again" in capsys.readouterr().err
+    assert agent.texts() == texts_of(1, 2)
+
+
 def test_a_store_that_is_busy_at_the_start_is_tried_again(agent, watch, first_import, monkeypatch, capsys):
     """Not only what changes later is imported then."""
     monkeypatch.setattr(watch_runner, "RETRY_SECONDS", 0.01)

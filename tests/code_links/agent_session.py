@@ -22,6 +22,7 @@ class ClaudeSession:
         self.environment = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": session}
         self.number = itertools.count(1)
         self.last = None
+        self.behind = 0  # seconds by which its clock is behind that of the machine
 
     def prompt(self, text):
         self._add("user", {"role": "user", "content": text})
@@ -81,7 +82,7 @@ class ClaudeSession:
         uuid = f"{self.session[:4]}-{next(self.number)}"
         record = {
             "type": kind, "message": message, "uuid": uuid, "parentUuid": self.last, "sessionId": self.session,
-            "timestamp": format_time(time.time_ns()), "cwd": self.project.directory, "version": "2.1.140",
+            "timestamp": format_time(time.time_ns() - self.behind * 1_000_000_000), "cwd": self.project.directory, "version": "2.1.140",
             "isSidechain": False, "userType": "external", **fields,
         }  # fmt: skip
         self.last = uuid

@@ -387,6 +387,21 @@ def test_a_commit_after_the_process_has_looked_for_commits_starts_another_one(pr
     assert wait_for_lines(project.started, 1) == ["hooks run git"]
 
 
+def test_commits_wait_for_a_store_that_is_gone(project, monkeypatch, tmp_path):
+    """A new one in its place took their record, which was lost when its disk was mounted."""
+    monkeypatch.chdir(project.directory)
+    store, away = project.repository.path, tmp_path / "away.git"
+    project.commit("one", **CODEX)
+    record_commits(store, dict(os.environ))
+    os.rename(store, away)
+    project.commit("two", **CODEX)
+    record_commits(store, dict(os.environ))
+    assert (len(project.pending()), os.path.exists(store)) == (1, False)
+    os.rename(away, store)
+    record_commits(store, dict(os.environ))
+    assert (project.pending(), len(project.records().find(project.head()))) == ([], 1)
+
+
 def test_only_a_file_with_a_number_is_taken_away_when_the_recording_begins(project, tmp_path):
     top = os.path.join(project.directory, ".git/scopes-hooks")
     mine = tmp_path / "mine"

@@ -9,11 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.code_links.foreign_notes import MAX_BYTES, format_of, note_keys, parse_note, parse_trace
+from scopes.code_links.foreign_notes import MAX_BYTES, describe_claim, format_of, note_keys, parse_note, parse_trace
 from scopes.code_links.known_links import KnownLinks
 from scopes.code_links.linked_commits import open_linker
 from scopes.code_links.project_git import find_project_repository, open_project_git
 from scopes.code_links.recorded_links import RecordedCommits
+from scopes.code_links.why import WhyRequest, why
+from scopes.conversation.commit_turns import find_commit_turns
+from scopes.conversation.linked_revision import RevisionRequest
+from scopes.errors import NotFound
 from scopes.history.conversations import read_uuid
 from tests.code_links.agent_session import SESSION, ClaudeSession
 from tests.support.worktrees import Project
@@ -179,3 +183,34 @@ def test_a_huge_or_hostile_note_is_left_alone(project, repository, session):
     assert links_of(project, repository, project.head()) == ()
     add_note(project, b"src/a\n  " + b"1-999999999," * 300 + b"\n---\n{")
     assert links_of(project, repository, project.head()) == ()
+
+
+def test_a_note_of_scopes_is_called_so(project, repository, session):
+    """What `scopes export --notes` wrote is a guess of scopes, not what another program says."""
+    add_note(project, note(), "refs/notes/scopes")
+    (link,) = links_of(project, repository, project.head())
+    assert link.evidence[0].text == "a note of scopes: 6 lines of this session"
+
+
+@pytest.mark.parametrize("ref", ["refs/notes/ai", "refs/notes/scopes"])
+def test_a_session_that_a_note_names_and_the_store_lacks_is_named(project, repository, session, tmp_path, ref):
+    """For two people in one repository the note is what they share, and an import does not help."""
+    project.write("app.js", "const answerOfTheApplication = 42;\n")
+    project.git("add", "-A")
+    project.git("commit", "-qm", "by a colleague")
+    add_note(project, note(agent={"tool": "claude", "id": "2628ba3f-0000"}), ref)
+    program = "git-ai" if ref.endswith("ai") else "a note of scopes"
+    text = f"{program} names the session '2628ba3f-0000' of claude-code, which is not in the store"
+    request = RevisionRequest(revision="HEAD", directory=project.directory, index_directory=str(tmp_path / "index"))
+    with pytest.raises(NotFound) as error:
+        find_commit_turns(repository, request)
+    assert (error.value.message.endswith(text), "scopes bundle import" in error.value.hint) == (True, True)
+    found = why(repository, str(tmp_path / "index"), WhyRequest(target="app.js:1", cwd=project.directory))
+    assert [note.text for note in found.notes] == [text]
+
+
+def test_a_name_in_a_note_is_printed_without_control_characters():
+    (claim,) = parse_note(note("sessions", "\x1b[31m", {"tool": "codex"}))
+    assert "\x1b" not in describe_claim(claim)
+    (claim,) = parse_note(note(agent={"tool": "scopes", "id": "a-b-c"}))
+    assert describe_claim(claim) == "the conversation 'a-b-c'"

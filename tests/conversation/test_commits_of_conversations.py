@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from scopes.code_links.session_turn import record_last_turn
 from scopes.code_links.why import WhyRequest, why
 from scopes.conversation.branch import branch
 from scopes.conversation.commit_turns import find_commit_turns, with_commit_turns
@@ -15,6 +16,7 @@ from scopes.conversation.log import LogFilter, log
 from scopes.conversation.rewind import rewind
 from scopes.conversation.show_commits import show_commits
 from scopes.errors import NotFound
+from scopes.history.handles import StoreHandle
 from scopes.render.dispatch import to_wire
 from tests.code_links.agent_session import ClaudeSession
 from tests.code_links.hooked import Hooked
@@ -80,6 +82,83 @@ def test_the_log_of_a_commit_has_the_turn_that_wrote_it_and_the_one_that_made_it
     for revision in (made, "HEAD", "main", made[:10]):
         turns = turns_of(store, revision, **places)
         assert (turns.conversation, texts_of(store, turns)) == ("conv-001", ["Write the greeting function", "yes"])
+
+
+def test_a_commit_of_a_turn_that_goes_on_is_of_no_earlier_turn(project, store, places, tmp_path):
+    """`log --commit` showed the prompt of the turn before, and `show --commits` was certain of it."""
+    session = session_in(project, tmp_path)
+    session.prompt("Write the login form")
+    session.commit("login form")
+    session.say("Done.")
+    session.import_now(store)
+    session.prompt("Now write the billing report")
+    _, made = session.commit("billing report")
+    project.record()
+    (link,) = show_commits(store, "conv-001", **places).commits[-1].links
+    assert (link.commit, link.role, link.level, link.turn, link.message) == (made, "made", "certain", None, None)
+    with pytest.raises(NotFound, match=r"was made by conv-001, in a turn that is not recorded yet") as error:
+        turns_of(store, made, **places)
+    assert "scopes import" in error.value.hint
+    request = WhyRequest(target="billing.py:1", cwd=project.directory)
+    (found,) = why(store, places["index_directory"], request).items
+    assert (found.level, found.answers[0].conversation, found.answers[0].prompt) == ("commit-only", "conv-001", None)
+    assert "scopes import" in found.answers[0].how
+    session.import_now(store)
+    assert texts_of(store, turns_of(store, made, **places)) == ["Now write the billing report"]
+
+
+def test_a_commit_by_a_call_that_has_not_ended_is_of_its_turn(project, store, places, tmp_path):
+    session = session_in(project, tmp_path)
+    session.prompt("Write the login form")
+    session.commit("login form")
+    session.prompt("Commit slowly")
+    command = {"command": "git commit -q --allow-empty -m 'slow commit'"}
+    call = {"type": "tool_use", "id": "toolu_open", "name": "Bash", "input": command}
+    session._add("assistant", session._answer(call))
+    session.import_now(store)
+    project.run(["sh", "-c", command["command"]], **session.environment)
+    project.record()
+    assert texts_of(store, turns_of(store, "HEAD", **places)) == ["Commit slowly"]
+
+
+def test_the_call_that_names_a_commit_tells_its_turn_whatever_the_clock_of_its_record_says(
+    project, store, places, tmp_path
+):
+    """Agent and git had one clock, which fell back by two days; the files of the hooks have that of the disk."""
+    session = session_in(project, tmp_path)
+    session.prompt("Clock right")
+    session.commit("gamma value")
+    session.behind = 172_800
+    session.environment |= dict.fromkeys(
+        ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"{int(time.time()) - session.behind} +0000"
+    )
+    session.prompt("Two days behind")
+    call, made = session.commit("delta value")
+    session.say("Done.")
+    session.import_now(store)
+    project.record()
+    links = next(row.links for row in show_commits(store, "conv-001", **places).commits if row.commit == made)
+    assert [(link.role, link.turn) for link in links] == [("made", 2), ("wrote", 2)]
+    assert call in str(store_message(store, links[0].message).parts)
+    assert texts_of(store, turns_of(store, made, **places)) == ["Two days behind"]
+
+
+def test_the_message_of_a_commit_that_the_end_of_a_turn_recorded_is_that_of_its_call(project, store, places, tmp_path):
+    session = session_in(project, tmp_path)
+    session.prompt("Add one")
+    call, made = session.commit("one function", "--quiet")
+    session.say("Done.")
+    session.import_now(store)
+    for record in (lambda: record_last_turn(store, "claude-code", session.session, project.directory), project.record):
+        record()
+        links = show_commits(store, "conv-001", **places).commits[-1].links
+        (link,) = [link for link in links if link.role == "made"]
+        assert (link.commit, call in str(store_message(store, link.message).parts)) == (made, True)
+
+
+def store_message(store, name):
+    messages = StoreHandle(store).conversation("conv-001").branch().messages()
+    return next(message for message in messages if message.id == name)
 
 
 def test_without_a_record_the_call_and_the_content_are_enough(project, store, places, tmp_path):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
+import sys
 
 import pytest
 
 from scopes.errors import Refused
 from scopes.hosts.agent_hooks import AGENT_HOOKS, is_hook_command
 from scopes.hosts.hook_target import HookEnvironment
+from scopes.hosts.program import guarded, split_command
 from scopes.importers.formats.cursor.hooks import EVENTS
 
 THEIRS = {"hooks": [{"type": "command", "command": "say done"}]}
@@ -62,7 +65,37 @@ def test_every_event_runs_the_program_with_the_agent_and_nothing_else(target, pl
         (entry,) = entries(target, place)[event]
         (hook,) = entry["hooks"] if target.nested else [entry]
         assert hook.get("type", "command") == "command"
-        assert shlex.split(hook["command"]) == [*place.command, "hooks", "run", target.name]
+        assert split_command(hook["command"]) == [*place.command, "hooks", "run", target.name]
+        assert hook["command"] == shlex.join([*place.command, "hooks", "run", target.name]) + " || exit 0"
+
+
+@every_target
+@pytest.mark.parametrize("python", [sys.executable, "/no/such/python"])
+def test_a_hook_whose_program_is_gone_does_not_stop_its_agent(target, place, python):
+    """By exit code 2, which Python has then, Claude Code goes on with the error as a prompt; others block."""
+    target.install(place._replace(command=(python, "-E", "-P", "-X", "utf8", "/gone/scopes/__main__.py")))
+    for event in target.events:
+        (entry,) = entries(target, place)[event]
+        (hook,) = entry["hooks"] if target.nested else [entry]
+        ended = subprocess.run(["/bin/sh", "-c", hook["command"]], input=b"{}", capture_output=True, check=False)
+        assert (ended.returncode, ended.stdout) == (0, b"")
+        bare = subprocess.run(["/bin/sh", "-c", hook["command"].removesuffix(" || exit 0")], check=False)
+        assert bare.returncode in {2, 127}
+
+
+@every_target
+def test_hooks_of_the_form_without_a_guard_are_outdated_and_replaced(target, place):
+    old = shlex.join([*place.command, "hooks", "run", target.name])
+    write(target, place, {"hooks": {event: [target.entry(old)] for event in target.events}})
+    state = target.status(place)
+    assert (state.condition, state.detail) == (
+        "outdated", "it has the old form, which stops the agent if scopes is gone",
+    )  # fmt: skip
+    assert states(target.install(place)) == ["replaced"]
+    assert target.status(place).condition == "installed"
+    assert all(len(entries(target, place)[event]) == 1 for event in target.events)
+    assert states(target.remove(place)) == ["removed"]
+    assert target.status(place).condition == "missing"
 
 
 @every_target
@@ -135,7 +168,7 @@ def test_the_store_that_was_named_is_that_of_the_hook(target, place):
     target.install(place._replace(store="/stores/work notes.git"))
     (entry,) = entries(target, place)[target.events[0]]
     (hook,) = entry["hooks"] if target.nested else [entry]
-    assert shlex.split(hook["command"])[-2:] == ["--store", "/stores/work notes.git"]
+    assert split_command(hook["command"])[-2:] == ["--store", "/stores/work notes.git"]
 
 
 def command_of(target):
@@ -166,7 +199,7 @@ def test_what_the_user_added_to_our_entry_stays_with_an_update_and_is_kept_by_a_
     (updated,) = entries(target, place)[target.events[0]]
     (inner,) = updated["hooks"] if target.nested else [updated]
     assert (updated["comment"], inner["timeout"]) == ("mine", 60)
-    assert inner["command"] == shlex.join([*place.command, "hooks", "run", target.name])
+    assert inner["command"] == guarded([*place.command, "hooks", "run", target.name])
     assert target.status(place).condition == "installed"
     backup = target.remove(place).changes[0].backup
     assert "mine" in read_file(backup)

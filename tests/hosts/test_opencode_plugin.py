@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 import time
 
 import pytest
@@ -183,6 +184,14 @@ def test_nothing_that_goes_wrong_reaches_opencode(place, tmp_path, info):
     """The program is gone, or the session is."""
     done = run_plugin(place, tmp_path, "/nowhere/python", info=info)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.needs_node
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+def test_a_program_that_is_gone_does_not_stop_opencode(place, tmp_path):
+    """Python without the program ends with 2, and writes an error."""
+    done = run_plugin(place, tmp_path, sys.executable, "-E", "-P", "-X", "utf8", "/gone/scopes/__main__.py", more=LONG)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_an_outdated_plugin_is_described_by_its_program_and_its_store(place):

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from scopes import __version__
-from scopes.hosts.program import arguments_of, is_hook_run, program_words, split_command
+from scopes.hosts.program import arguments_of, guarded, is_hook_run, program_words, split_command
 
 EVIL = 'import os; os.write(1, b"code of the project ran\\n"); os._exit(1)'
 
@@ -82,3 +82,5 @@ def test_what_follows_the_program_is_shown():
 def test_a_command_that_is_more_than_words_has_none(command):
     assert split_command(command) == []
     assert split_command("a 'b c' --d=1") == ["a", "b c", "--d=1"]
+    assert split_command(guarded(["a", "b c"])) == ["a", "b c"]
+    assert split_command("a || exit 1") == split_command("a; b || exit 0") == []

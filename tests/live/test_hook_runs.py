@@ -56,6 +56,40 @@ def test_lines_that_the_agent_writes_after_it_has_started_its_hook_are_there_too
     agent.wait_for_texts(*texts_of(1))
 
 
+def test_a_store_that_is_gone_is_not_made_anew(agent, tmp_path):
+    """Its disk is not mounted: below the mount point there would be a second store, and git's record would be lost."""
+    agent.turn(1)
+    agent.stop()
+    agent.wait_for_texts(*texts_of(1))
+    agent.close()
+    away = tmp_path / "away.git"
+    os.rename(agent.store, away)
+    os.mkdir(agent.store)
+    agent.turn(2)
+    (done,) = agent.stop()
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    event = agent.wait_for_event("failed")
+    assert (event["error"], "mount its disk" in event["hint"]) == (f"the store {agent.store} is gone", True)
+    assert os.listdir(agent.store) == []
+    assert "is gone" in scopes("hooks", "status", "claude-code", table=PRODUCT).stdout
+    os.rmdir(agent.store)
+    os.rename(away, agent.store)
+    agent.stop()
+    agent.wait_for_texts(*texts_of(1, 2))
+
+
+def test_a_store_that_was_only_deleted_is_made_anew_by_a_command_of_the_user(agent, tmp_path):
+    agent.turn(1)
+    agent.stop()
+    agent.wait_for_texts(*texts_of(1))
+    agent.close()
+    os.rename(agent.store, tmp_path / "away.git")
+    assert scopes("import", str(agent.session), table=PRODUCT).returncode == 0
+    agent.turn(2)
+    agent.stop()
+    agent.wait_for_texts(*texts_of(1, 2))
+
+
 def test_half_a_line_is_left_for_the_next_time(agent):
     agent.turn(1)
     agent.log.user("prompt 2")

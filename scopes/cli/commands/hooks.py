@@ -32,8 +32,9 @@ def hooks_install(
 
     Adds a hook to the agent's configuration, for all projects. At the end of a turn the agent starts scopes, which
     imports the turn in the background: the agent waits for some hundredths of a second only. A hook never makes the
-    agent fail; scopes hooks status shows its errors. The turn goes into the store that is selected now by --store or
-    SCOPES_STORE, without them into that of the directory where the agent works, as with scopes import.
+    agent fail, also if scopes was uninstalled or has moved; scopes hooks status shows its errors. The turn goes into
+    the store that is selected now by --store or SCOPES_STORE, without them into that of the directory where the agent
+    works, as with scopes import.
 
     Everything else in the configuration stays. The file from before the first installation is kept next to it with the
     ending .before-scopes; scopes hooks remove removes the hook. If you have changed what scopes added, the file is kept

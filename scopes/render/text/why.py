@@ -131,6 +131,8 @@ def _write_answers(lines: WhyLines, view: View, *, brief: bool) -> None:
 def _describe(answer: WhyAnswer, also: tuple[int, ...]) -> tuple[str | Span, ...]:
     """Return the turn and its prompt, with other turns that wrote the same lines."""
     turn = f"turn {answer.turn}" if answer.turn else "before the first prompt"
+    if answer.message is None and not answer.turn:
+        turn = "a turn that is not recorded yet"
     more = (Span(f", also {plural(len(also), 'turn')} {', '.join(map(str, also))}", "dim"),) if also else ()
     prompt = () if answer.prompt is None else ("  ", f'"{_one_line(answer.prompt)}"')
     branch = "" if answer.branch in {None, _MAIN} else f"/{answer.branch}"
