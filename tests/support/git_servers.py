@@ -76,8 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._lose(b"")
         body = self._read_body()
         if self.server.largest is not None and len(body) > self.server.largest:
-            self._reply(413, b"too large")
-            return
+            return self._reply(413, b"too large")
         self.server.on_request(self.path)
         done = subprocess.run(["git", "http-backend"], env=environment, input=body, capture_output=True, check=False)
         head, _, content = done.stdout.partition(b"\r\n\r\n")
