@@ -1,8 +1,9 @@
 """The scripts of the hooks that scopes adds to a repository, for any POSIX shell.
 
 Each first runs the hook that was there before, with its arguments and input, and ends with its exit code. What scopes
-adds runs one process of git, writes a file of some lines and starts scopes in the background: commits are not delayed
-and cannot fail because of it. Only the trailer is waited for, because it is part of the commit.
+adds runs two processes of git, writes a file of some lines and starts scopes in the background: a commit takes some
+hundredths of a second longer, and cannot fail because of it. Only the trailer is waited for, because it is part of the
+commit.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def context_of(commit: ProjectCommit, links: Sequence[CodeLink], top: str | None
     contributors = frozenset(link.conversation for link in links if (link.evidence[0].share or 0.0) >= LIKELY_SHARE)
     linked = None if main is None else main.conversation
     rewritten = commit.commit_time if commit.commit_time > commit.author_time + AFTER_SECONDS else None
-    is_made = any(link.role == "made" for link in links)
+    is_made = any(link.role == "made" and link.level != "candidate" for link in links)
     writers, likely_writers = (
         frozenset(each.conversation for each in links if not is_made and (each.role, each.level) == ("wrote", level))
         for level in ("certain", "likely")

@@ -82,7 +82,7 @@ class AnswerWriter:
 
     def _of_edits(self, found: FoundLines, matches: Sequence[EditMatch]) -> Iterator[WhyAnswer]:
         """Yield an answer for each turn that one of the edits belongs to."""
-        made = {link.conversation for link in found.links if link.role == "made"}
+        made = {link.conversation for link in found.links if link.role == "made" and link.level != "candidate"}
         times = times_of(found.author_time, found.links)
         is_likely = found.match.level == "likely"
         seen: set[int] = set()

@@ -566,7 +566,7 @@ def test_a_shallow_clone_answers_for_the_commits_that_it_has(world, project, tmp
     project.git("clone", "-q", "--depth", "1", f"file://{project.path}", str(tmp_path / "clone"))
     request = WhyRequest(target=f"{tmp_path}/clone/app.py:9", cwd=str(tmp_path))
     (lines,) = why(world.repository, world.index_directory, request).items
-    assert (lines.level, lines.commit.id) == ("certain", project.head)
+    assert (lines.level, lines.commit.id) == ("likely", project.head)  # it may be of any commit before
 
 
 def test_windows_line_ends_make_no_difference(world, project):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.code_links.session_turn import record_last_turn
 from scopes.code_links.why import WhyRequest, why
+from scopes.conversation.show_commits import show_commits
 from tests.code_links.agent_session import ClaudeSession
 from tests.code_links.hooked import Hooked
 from tests.support.store import make_store
+
+OTHER = "99999999-2222-4333-8444-555555555555"
 
 
 @pytest.fixture
@@ -85,3 +89,39 @@ def test_asking_takes_nothing_over(project, session, tmp_path):
     generate(project, session)
     explain(project, tmp_path, "table.py:3")
     assert len(project.pending()) == 1
+
+
+def test_a_session_that_merely_worked_when_a_person_committed_did_not_make_the_commit(project, session, tmp_path):
+    """`show --commits` of that session has no such commit either."""
+    start, function = (
+        "import os.path\nimport sys\n\n\n",
+        "def read_settings(path):\n    with open(path) as handle:\n        return handle\n",
+    )
+    session.prompt("Write the settings reader")
+    session.edit("settings.py", start + function)
+    session.shell("git add -A && git commit -qm 'settings reader'")
+    session.say("Done.")
+    session.import_now(project.repository)
+    other = ClaudeSession(project, tmp_path / "other.jsonl", OTHER)
+    other.prompt("Add a starter")
+    other.shell("true")
+    project.write("reader.py", "import os.path\n\n" + function)
+    project.write("settings.py", start)
+    project.git("add", "-A")
+    project.git("commit", "-qm", "split by a person")
+    other.edit("start.bat", "@echo off\nset PORT=8080\n")
+    other.say("Done.")
+    other.import_now(project.repository)
+    project.record()
+    record_last_turn(project.repository, "claude-code", OTHER, project.directory)
+    for rows in (show(project, tmp_path, "conv-002"), show(project, tmp_path, "conv-001")[1:]):
+        assert [row.subject for row in rows if any(link.role == "made" for link in row.links)] == []
+    found = explain(project, tmp_path, "reader.py:1")
+    (answer,) = found.answers
+    assert found.commit.subject == "split by a person"
+    assert (answer.conversation, answer.made, "made the commit" in answer.how) == ("conv-001", False, False)
+
+
+def show(project, tmp_path, name):
+    places = {"directory": project.directory, "index_directory": str(tmp_path / "index")}
+    return show_commits(project.repository, name, **places).commits

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from scopes.cli import hook_runner
+from scopes.hosts.program import GUARD
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
@@ -252,7 +253,7 @@ def test_an_agent_that_keeps_the_input_open_is_not_waited_for(agent):
 def test_the_process_outlives_the_group_of_the_agent(agent):
     """Some agents kill the process group of a hook when it is over."""
     agent.turn(1)
-    script = f"{agent.commands[0]} < {agent.project}/input; kill -9 0"
+    script = f"({agent.commands[0]}) < {agent.project}/input; kill -9 0"
     (agent.project / "input").write_text(json.dumps(agent.input))
     subprocess.run(["/bin/sh", "-c", script], start_new_session=True, check=False)
     agent.wait_for_texts(*texts_of(1))
@@ -282,7 +283,7 @@ def test_the_older_setting_of_codex_gives_the_input_as_an_argument(agent, sealed
     ]
     lines = [json.dumps({"timestamp": "2026-11-26T01:00:01Z", "type": t, "payload": p}) + "\n" for t, p in records]
     (folder / f"rollout-2026-11-26T01-00-00-{thread}.jsonl").write_text("".join(lines))
-    words = agent.commands[0].replace("claude-code", "codex")
+    words = agent.commands[0].removesuffix(GUARD).replace("claude-code", "codex")
     notification = json.dumps({"type": "agent-turn-complete", "thread-id": thread, "cwd": "/it's gone"})
     done = agent.run(f'{words} "$INPUT"', b"", INPUT=notification)
     assert done.returncode == 0

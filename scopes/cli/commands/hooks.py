@@ -50,10 +50,11 @@ def hooks_install(
 
     The target git installs post-commit and post-rewrite in the repository around the current directory, or in its
     core.hooksPath. They record which session of an agent made a commit, by the environment variables that agents set in
-    their shells, and follow amended and rebased commits. Commits are not delayed and cannot fail because of it. A hook
-    that exists is kept with the ending .before-scopes and still runs. Nothing is written through a link that leads out
-    of the repository, or into a core.hooksPath that only the configuration of all your repositories names. See scopes
-    show --commits, scopes log --commit and scopes why.
+    their shells, and follow amended and rebased commits. Each commit of an agent takes some hundredths of a second
+    longer, also each one of a rebase, and none can fail because of it. A hook that exists is kept with the ending
+    .before-scopes and still runs. Nothing is written through a link that leads out of the repository, or into a
+    core.hooksPath that only the configuration of all your repositories names. See scopes show --commits, scopes log
+    --commit and scopes why.
 
     Nothing is written into commits unless --trailer is given. Then commits of agents get the line
     `Scopes-Turn: MESSAGE`, which names the prompt, and a commit of Claude Code or Codex waits until its session is
