@@ -174,6 +174,9 @@ def choose_format(formats: Sequence[Format], source: Source) -> Format:
         hint = "its records have no published form; to record chats from now on: scopes hooks install cursor"
         raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}: the store of chats of Cursor", hint=hint)
     known = ", ".join(candidate.name for candidate in formats)
+    if source.size == 0:
+        hint = "agents make the file at their start, and write with the first prompt: import it then"
+        raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}: the file is empty", hint=hint)
     raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}", hint=f"formats: {known}")
 
 
