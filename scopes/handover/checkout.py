@@ -83,7 +83,8 @@ class CheckedOut(Result):
         file: the session; None if the agent keeps it in a database.
         command: the words that go on with it. shell: the same as one line of a shell, with its directory.
         messages, tokens: the size of the history in it.
-        total, left_out: how many messages the branch has, and how many are in the session shortened or not at all.
+        total, left_out: how many messages the branch has, and how many are in the session shortened or not at all;
+            before_compaction: those of them that are before the last compaction.
     """
 
     conversation: ConversationId
@@ -100,6 +101,7 @@ class CheckedOut(Result):
     tokens: int
     total: int
     left_out: int
+    before_compaction: int
     operation: OperationId | None
     dry_run: bool = False
 
@@ -311,6 +313,7 @@ def _result(
         tokens=history.tokens,
         total=history.total,
         left_out=history.left_out,
+        before_compaction=history.compacted,
         operation=operation,
         dry_run=dry_run,
         notes=(*plan.notes, *left_behind),
@@ -356,9 +359,11 @@ def _notes_of(history: SessionHistory) -> tuple[Note, ...]:
         notes.append(Note(f"as text: {_counted(history.flattened)}"))
     if history.dropped:
         notes.append(Note(f"left out: {_counted(history.dropped)}"))
-    if history.left_out:
-        text = f"{history.left_out} of {history.total} {plural(history.total, 'message')} are shortened or left out"
-        notes.append(Note(text, "take more: --full, --max-tokens N"))
+    beyond, of = history.left_out - history.compacted, f"of {history.total} {plural(history.total, 'message')}"
+    if history.compacted:
+        notes.append(Note(f"{history.compacted} {of} are before the last compaction, and left out", "take all: --full"))
+    if beyond:
+        notes.append(Note(f"{beyond} {of} are beyond the tokens, and shortened", "take more: --max-tokens N"))
     return tuple(notes)
 
 

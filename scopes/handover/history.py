@@ -50,6 +50,7 @@ class SessionHistory:
     """A session, and what became of the messages that it does not hold as they are.
 
     left_out: messages before a compaction, or beyond the tokens.
+    compacted: those of them before the compaction.
     """
 
     session: NativeSession
@@ -57,6 +58,7 @@ class SessionHistory:
     tokens: int
     total: int
     left_out: int
+    compacted: int
     flattened: Counter[str]
     dropped: Counter[str]
 
@@ -92,8 +94,10 @@ def make_session(
         turns=fitted.turns,
         model=options.model,
     )
-    left_out = total - len(messages) + beyond
-    return SessionHistory(session, tip, fitted.tokens, total, left_out, found.flattened, found.dropped)
+    compacted = total - len(messages)
+    return SessionHistory(
+        session, tip, fitted.tokens, total, compacted + beyond, compacted, found.flattened, found.dropped
+    )
 
 
 def _read_messages(branch: BranchHandle, gate: Gate, *, full: bool) -> tuple[Sequence[Message], int]:

@@ -58,7 +58,8 @@ def note_missing_parents(run: ImportRun) -> list[Note]:
     if len(run.missing_parents) == 1:
         hint = "import its parent too; both then share a conversation"
         return [Note(f"session {session} continues {parent}, which is not imported", hint)]
-    text = f"{len(run.missing_parents):,} sessions continue sessions that are not imported; the first is {session}"
+    several = f"{len(run.missing_parents):,} sessions continue sessions that are not imported"
+    text = f"{several}, such as {parent}, which {session} continues"
     return [Note(text, f"import their parents too; to list them, {REPEAT_WITH} --report or -v")]
 
 

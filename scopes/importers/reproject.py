@@ -167,9 +167,9 @@ def _queue(
         if roots.isdisjoint((record.root, *record.more_roots)):
             continue
         record = with_last_path(repository, record)
-        is_ours = record.handover is not None  # `checkout` has written it: its messages are those of the conversation
-        as_it_is = record.purged or is_ours
-        queued = None if as_it_is else _open(objects, Oid(oid), record, by_name.get(record.format))
+        if record.handover is not None:
+            continue  # `checkout` has written it: its messages are those of the conversation
+        queued = None if record.purged else _open(objects, Oid(oid), record, by_name.get(record.format))
         if queued is None or source_key_of(queued.session) != ref.removeprefix(SOURCES):
             left_out.append(record.file_name)
         else:

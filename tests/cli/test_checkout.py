@@ -93,3 +93,14 @@ def test_a_directory_that_is_gone_is_refused(shop):
     refused = shop.run.run_refused("checkout", "conv-002", "--to", "codex", code=1)
     assert refused["hint"] == "run the agent elsewhere: --directory DIR"
     assert checkout(shop, "--directory", shop.path)["directory"] == shop.path
+
+
+def test_a_conversation_that_is_not_there_is_named_as_one(shop):
+    """The word may be a branch of the latest conversation, but not the beginning of its name."""
+    shop.run.run("branch", "@", "fix-tests")
+    for word in ("conv-999", "fix", "nope/main"):
+        refused = shop.run.run_refused("checkout", word, "--to", "codex", code=4)
+        assert refused["message"] == f"there is no conversation '{word.partition('/')[0]}'"
+    refused = shop.run.run_refused("checkout", "fix-tests", "--to", "codex", code=1)
+    assert refused["message"] == "conv-001/fix-tests has no message to hand over"
+    assert not os.path.exists(f"{shop.path}/.codex")

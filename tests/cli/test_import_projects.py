@@ -104,3 +104,10 @@ def test_only_the_header_is_read_to_decide(home, monkeypatch):
     path.write_text(path.read_text() + "{broken\n" * 3)
     assert run(home, "conv", "import", "--strict").returncode == 0
     assert run(home, "conv", "import", "--strict", "--all-projects").returncode == 7
+
+
+def test_a_transcript_without_a_record_yet_is_called_empty(home):
+    (home / "e.jsonl").touch()
+    done = run(home, "import", str(home / "e.jsonl"))
+    assert (done.returncode, done.stdout) == (7, "")
+    assert done.stderr.startswith(f"error: {home}/e.jsonl: unknown format: the file is empty\n")

@@ -19,6 +19,8 @@ from scopes.handover.native.registry import WRITERS
 from scopes.handover.resume import User
 from scopes.history.messages import read_body, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.reproject import reproject
 from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.rank_files import RankFilePaths
 from tests.handover.continued import go_on
@@ -310,6 +312,13 @@ def test_a_dry_run_of_undo_deletes_nothing(shop):
     assert os.path.exists(found.file)
 
 
+def test_reproject_does_not_name_sessions_that_scopes_wrote(shop):
+    """Their messages are those of the conversation: there is nothing to read again."""
+    shop.checkout()
+    shop.checkout("opencode")
+    assert reproject(shop.repository, (), FORMATS, dry_run=True).notes == ()
+
+
 def test_every_tip_has_a_session_of_its_own(shop):
     first = shop.checkout()
     say(shop.repository, "conv-001", "use integers")
@@ -351,7 +360,9 @@ def test_the_history_begins_at_the_last_compaction_unless_all_is_wanted(shop):
     shop.write()
     found = shop.checkout()
     assert (found.messages, found.left_out) == (2, found.total - 2)
-    assert "take more: --full, --max-tokens N" in [note.hint for note in found.notes]
+    left_out = f"{found.total - 2} of {found.total} messages are before the last compaction, and left out"
+    assert found.before_compaction == found.total - 2
+    assert [note.hint for note in found.notes if note.text == left_out] == ["take all: --full"]
     go_on("codex", found.file)
     shop.import_file(found.file)
     assert shop.texts("conv-001/codex/1")[:2] == ["hide the prices", "done, in prices.py"]
@@ -364,7 +375,9 @@ def test_a_history_with_too_many_tokens_is_shortened_and_still_joins(shop):
         say(shop.repository, "conv-001", f"step {number} " + "word " * 40, author=author)
     found = shop.checkout(max_tokens=1200)
     assert found.tokens <= 1200
-    assert (found.total, found.left_out > 10) == (36, True)
+    assert (found.total, found.left_out > 10, found.before_compaction) == (36, True, 0)
+    shortened = f"{found.left_out} of 36 messages are beyond the tokens, and shortened"
+    assert (shortened, "take more: --max-tokens N") in [(note.text, note.hint) for note in found.notes]
     with open(found.file) as file:
         written = file.read()
     assert "<conversation_history>" in written

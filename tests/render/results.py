@@ -778,7 +778,7 @@ CHECKED_OUT = CheckedOut(
     file="/home/carol/.codex/sessions/2026/03/01/rollout-2026-03-01T10-00-00-11111111-2222-4333-8444-555555555555.jsonl",
     directory="/home/carol/shop", command=("codex", "resume", "11111111-2222-4333-8444-555555555555"),
     shell="cd /home/carol/shop && codex resume 11111111-2222-4333-8444-555555555555",
-    messages=12, tokens=3456, total=12, left_out=0, operation=OPERATION,
+    messages=12, tokens=3456, total=12, left_out=0, before_compaction=0, operation=OPERATION,
 )  # fmt: skip
 SKILL = SkillChanged(
     agent="codex", file="/home/carol/.agents/skills/scopes/SKILL.md", state="added", text="---\nname: scopes\n---\n",
@@ -1536,7 +1536,7 @@ SAMPLES = {
         "continued": replace(CHECKED_OUT, state="continued", operation=None),
         "in_a_database": replace(CHECKED_OUT, agent="opencode", new_branch="opencode/1", file=None),
         "left_out": replace(
-            CHECKED_OUT, total=90, left_out=78,
+            CHECKED_OUT, total=90, left_out=78, before_compaction=70,
             notes=(Note("78 of 90 messages are shortened or left out", "take more: --full, --max-tokens N"),),
         ),
     },

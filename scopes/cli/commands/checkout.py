@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.arguments import AllowSecrets, Redact, secrets_mode, split_source
+from scopes.cli.arguments import LATEST, AllowSecrets, Redact, secrets_mode, split_source
 from scopes.cli.commands.switch import switch
 from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import tokenizer_for
@@ -13,6 +13,7 @@ from scopes.errors import Invalid
 from scopes.handover.checkout import CheckoutRequest, plan_checkout, print_session
 from scopes.handover.checkout import checkout as write_session
 from scopes.handover.resume import User
+from scopes.history.revisions import find_latest_with_branch
 
 
 def checkout(
@@ -80,7 +81,10 @@ def checkout(
             raise Invalid("these options are for a session of an agent", hint="name the agent: --to AGENT")
         return switch(context, conversation, branch)
     invocation: Invocation = context.obj
-    name, branch_name = split_source(invocation.repository(), "checkout", (conversation, branch))
+    repository = invocation.repository()
+    name, branch_name = split_source(repository, "checkout", (conversation, branch))
+    if name == LATEST and branch is None and find_latest_with_branch(repository, conversation) is None:
+        name, branch_name = conversation, None  # what is written names its conversation, or a branch in full
     request = CheckoutRequest(
         where=name if branch_name is None else f"{name}/{branch_name}", agent=agent, directory=directory,
         here=invocation.cwd, max_tokens=max_tokens, full=full, reasoning=reasoning,
@@ -88,7 +92,7 @@ def checkout(
     )  # fmt: skip
     user = User(invocation.environ, invocation.home)
     tokenizer = tokenizer_for(invocation, None, strict=False)
-    plan = plan_checkout(invocation.repository(), request, tokenizer, user)
+    plan = plan_checkout(repository, request, tokenizer, user)
     if only_print:
         return invocation.show(print_session(plan))
     return invocation.show(write_session(plan, user, dry_run=dry_run))

@@ -172,6 +172,9 @@ def choose_format(formats: Sequence[Format], source: Source) -> Format:
         hint = "put them into .agent-trace/traces.jsonl of the project, where scopes why reads them"
         raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}: records of Agent Trace", hint=hint)
     known = ", ".join(candidate.name for candidate in formats)
+    if source.size == 0:
+        hint = "agents make the file at their start, and write with the first prompt: import it then"
+        raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}: the file is empty", hint=hint)
     raise CannotImport(f"{source.path}: {UNKNOWN_FORMAT}", hint=f"formats: {known}")
 
 
