@@ -1,6 +1,6 @@
 """Clocks of metadata that are more than a day ahead: a machine whose clock was wrong has written them.
 
-Who receives such a value does not take its clock. Who wrote it, and has the right time again, settles it with the next
+Who receives such a value does not take its clock. Who wrote it, and has the right time again, corrects it with the next
 push: it counts as changed now. Nobody else can tell which of two clocks is wrong.
 """
 
@@ -38,7 +38,7 @@ def find_own_ahead(repository: Repository, state: State) -> tuple[str, ...]:
     return tuple(ahead) if {state[each].clock.machine for each in ahead} == {own} else ()
 
 
-def settle_clocks(repository: Repository, ahead: Mapping[ConversationId, Iterable[str]]) -> Note:
+def correct_clocks(repository: Repository, ahead: Mapping[ConversationId, Iterable[str]]) -> Note:
     """Let registers of conversations count as changed now, and return a note about it."""
     now = now_milliseconds()
     with exclusive_write(repository):

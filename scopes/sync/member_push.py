@@ -24,7 +24,7 @@ from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.cleared_tips import ClearedTips
-from scopes.sync.clocks_ahead import settle_clocks
+from scopes.sync.clocks_ahead import correct_clocks
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, note_deleted_branches
 from scopes.sync.fetch import new_objects, receive
@@ -101,7 +101,7 @@ class MemberPush:
         self._lost: dict[Note, None] = {}
         self._never_taken: set[RemoteName] = set()  # by the remote: a push was killed before that
         self._ahead: dict[ConversationId, tuple[str, ...]] = {}  # what was changed here in the future
-        self._settled: list[Note] = []
+        self._corrected: list[Note] = []
         self._replaced: dict[Oid, Note] = {}  # what is not taken and gives way, by the root
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
@@ -154,7 +154,7 @@ class MemberPush:
         yield from note_behind(rows, self._remote, option)
         if any(row.status in {"new", "updated"} for row in rows):
             yield from note_hooks(self._remote.address)
-        yield from self._settled
+        yield from self._corrected
         yield from self._lost
         yield from (self._replaced[row.root] for row in rows if row.root in self._replaced and row.status == "updated")
         yield from note_deleted_branches(self.deleted_branches, self._remote.name, option)
@@ -236,7 +236,7 @@ class MemberPush:
         self._searched.keep()
         if self._ahead:
             ahead, self._ahead = self._ahead, {}
-            self._settled.append(settle_clocks(self._repository, ahead))
+            self._corrected.append(correct_clocks(self._repository, ahead))
             self._unsent = {name: each for name, each in self._unsent.items() if each.conversation not in ahead}
             return self._push_once(waiting)
         if not cleared:

@@ -137,7 +137,7 @@ def test_what_the_configuration_of_git_forbids_is_not_reached(ours, bare, tmp_pa
     assert push_to(ours).exit_code == 0
 
 
-def test_what_the_configuration_allows_beside_is_not_used(ours, bare, tmp_path, monkeypatch):
+def test_what_the_configuration_allows_more_is_not_used(ours, bare, tmp_path, monkeypatch):
     sentinel = tmp_path / "ran"
     git(tmp_path, "config", "--file", str(tmp_path / "policy"), "protocol.allow", "always")
     git(tmp_path, "config", "--file", str(tmp_path / "policy"), f"url.ext::touch {sentinel} #.insteadOf", bare)

@@ -53,7 +53,7 @@ def hold_back(pushed):
     return row.status, "purged elsewhere" in row.reason, any("held back" in note.text for note in pushed.notes)
 
 
-def test_a_store_that_never_fetched_does_not_bring_back_what_was_purged(repository, bare, tmp_path):
+def test_a_store_that_never_fetched_does_not_send_what_was_purged(repository, bare, tmp_path):
     add(repository, bare)
     made = history(repository, f"main: a {WORD} b")
     push_to(repository)
