@@ -21,6 +21,7 @@ from scopes.exporters.json_export import utf8
 from scopes.exporters.selection import ExportSelection
 from scopes.exporters.transcript import Transcript, read_transcript
 from scopes.history.messages import read_body
+from scopes.history.titles import typed_text
 from scopes.ids import BranchName, Oid
 from scopes.result import plural
 from scopes.store.repository import Repository
@@ -43,7 +44,7 @@ def write_html(repository: Repository, selection: ExportSelection) -> Iterator[b
 class Overview:
     """What the head of a page says about all messages; it is complete when the first piece of the page is there.
 
-    title: the title of the conversation, or else its first prompt
+    title: the title of the conversation, or else the beginning of its first prompt, as in a list of conversations
     prompts: places and beginnings of what people wrote, of which `more` are left out
     """
 
@@ -58,11 +59,12 @@ class Overview:
             if head.author_kind != "human":
                 self.usage.add(repository, head, selection.root or Oid(""))
             elif len(self.prompts) < _MOST_PROMPTS:
-                self.prompts.append((message_anchor(head.id), _beginning(read_body(repository, head).text)))
+                text = read_body(repository, head).text
+                self.prompts.append((message_anchor(head.id), _beginning(typed_text(text) or text)))
             else:
                 self.more += 1
-        first = next((text for _, text in self.prompts if text), "")
-        self.title = selection.view.title or first or selection.view.id
+        view = selection.view
+        self.title = view.title or _beginning(view.opening or "") or view.id
 
 
 def _beginning(text: str) -> str:
