@@ -36,9 +36,7 @@ def inspect_selection(repository: Repository, selection: ExportSelection, gate: 
 
 
 def clear_names(selection: ExportSelection, gate: Gate) -> None:
-    """Replace secrets in the title, in the first prompt and in what branches are called.
-
-    A limit may have cut them, as it cuts subjects.
+    """Replace secrets in the title and in what branches are called; a limit may have cut them, as it cuts subjects.
 
     Raises:
         SecretsFound: one is there, and it is refused.
@@ -49,7 +47,7 @@ def clear_names(selection: ExportSelection, gate: Gate) -> None:
         return None if text is None else gate.clear_name(text, where)
 
     branches = tuple(replace(row, purpose=clear(row.purpose)) for row in view.branches)
-    selection.view = replace(view, title=clear(view.title), opening=clear(view.opening), branches=branches)
+    selection.view = replace(view, title=clear(view.title), branches=branches)
 
 
 def clear_pieces(repository: Repository, gate: Gate, pieces: Iterable[bytes], place: str) -> Iterator[Cleared]:

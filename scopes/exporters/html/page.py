@@ -24,6 +24,7 @@ from scopes.history.messages import read_body
 from scopes.history.titles import typed_text
 from scopes.ids import BranchName, Oid
 from scopes.result import plural
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 from scopes.usage.prices import configured_prices
 
@@ -63,8 +64,12 @@ class Overview:
                 self.prompts.append((message_anchor(head.id), _beginning(typed_text(text) or text)))
             else:
                 self.more += 1
-        view = selection.view
-        self.title = view.title or _beginning(view.opening or "") or view.id
+        self.title = selection.view.title or _read_opening(repository, selection.view) or selection.view.id
+
+
+def _read_opening(repository: Repository, view: ConversationView) -> str:
+    """Return the beginning of the first prompt, which may be of no message that is exported, without secrets."""
+    return _beginning(gate_of(repository, "redact").clear_name(view.opening or "", "the first prompt"))
 
 
 def _beginning(text: str) -> str:
