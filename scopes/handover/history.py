@@ -18,15 +18,18 @@ from scopes.handover.native.turns import Turn, list_turns
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import message_id_of
 from scopes.history.staleness import walk_compactions
+from scopes.history.titles import read_first_prompt
 from scopes.ids import MessageId
 from scopes.model.message import Message
+from scopes.sanitize import cut
 from scopes.secret_scan.clearance import Gate
-from scopes.secrets.gates import redacting
+from scopes.secrets.gates import gate_of, redacting
 from scopes.store.repository import read_commit
 from scopes.tokens.choose import TokenizerChoice
 
 _SECOND = 1_000_000_000
 _MARK_CHARACTERS = 16
+_MAX_OPENING = 100  # characters of a first prompt that a list of sessions shows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +96,19 @@ def make_session(
         title=branch.conversation.metadata.title or "",
         turns=fitted.turns,
         model=options.model,
+        opening=_read_opening(branch),
     )
     compacted = total - len(messages)
     return SessionHistory(
         session, tip, fitted.tokens, total, compacted + beyond, compacted, found.flattened, found.dropped
     )
+
+
+def _read_opening(branch: BranchHandle) -> str:
+    """Return the beginning of the first prompt, which may be of no message that is handed over, without secrets."""
+    text = read_first_prompt(branch.repository, branch.conversation.id) or ""
+    shown = gate_of(branch.repository, "redact").clear_name(text, "the first prompt")
+    return shown if len(shown) <= _MAX_OPENING else f"{cut(shown, _MAX_OPENING - 1)}…"
 
 
 def _read_messages(branch: BranchHandle, gate: Gate, *, full: bool) -> tuple[Sequence[Message], int]:

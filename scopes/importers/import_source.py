@@ -41,7 +41,7 @@ from scopes.importers.targets import (
 )
 from scopes.importers.work_queue import QueuedSource
 from scopes.importers.written_messages import WrittenMessages
-from scopes.importers.written_sources import find_written
+from scopes.importers.written_sources import find_written, read_written_title
 
 _IRREGULAR = {
     ("missing parent",): "links to missing parents",
@@ -272,7 +272,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         CommittedSession(
             key,
             tips,
-            imported.title,
+            None if _has_title_of_checkout(run, status, imported) else imported.title,
             complete,
             moved,
             replaces=replaces,
@@ -326,6 +326,13 @@ def _handover_of(run: ImportRun, status: SourceStatus) -> Handover | None:
     """Return what the session was written from; None if it was not, or went to a conversation of its own."""
     is_written = status.stored is not None and run.targets.is_written(status.key, status.match.target.root)
     return status.stored.record.handover if status.stored is not None and is_written else None
+
+
+def _has_title_of_checkout(run: ImportRun, status: SourceStatus, imported: ImportedSession) -> bool:
+    """Return True if `checkout` gave the session its title, because the agent has no session without one."""
+    if imported.title is None or imported.written is None or status.stored is None:
+        return False
+    return read_written_title(run.objects, status.queued.format, status.stored) == imported.title
 
 
 def _find_written(run: ImportRun, status: SourceStatus, target: ImportTarget) -> WrittenMessages | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from scopes.history.sources import Handover
 from scopes.ids import Oid
 from scopes.importers.archive import walk_segments
 from scopes.importers.formats.base import Format
-from scopes.importers.formats.events import Draft
+from scopes.importers.formats.events import Draft, Event, Session
 from scopes.importers.identity import content_bytes
 from scopes.importers.session_commits import Segment
 from scopes.importers.stale_copy import StoredCopy
@@ -31,11 +31,20 @@ def find_written(
     tips: commits to look for the tip from, the likely ones first.
     has_same_bytes: the session still begins with what is stored of it.
     """
-    record = stored.record
-    source = StoredCopy(record.file_name, record.size, objects, stored.commit)
-    drafts = (event for event in chosen.walk_events(source) if isinstance(event, Draft))
-    written = list_written(drafts, walk_segments(objects, stored.commit), is_purged=record.purged)
+    drafts = (event for event in _walk_stored(objects, chosen, stored) if isinstance(event, Draft))
+    written = list_written(drafts, walk_segments(objects, stored.commit), is_purged=stored.record.purged)
     return read_written_messages(objects, tips, handover, written, has_same_bytes=has_same_bytes)
+
+
+def read_written_title(objects: Objects, chosen: Format, stored: StoredRecord) -> str | None:
+    """Return the title that a session had when it was stored last; None if it had none, or has purged messages."""
+    events = () if stored.record.purged else _walk_stored(objects, chosen, stored)
+    return next((event.title for event in events if isinstance(event, Session)), None)
+
+
+def _walk_stored(objects: Objects, chosen: Format, stored: StoredRecord) -> Iterator[Event]:
+    record = stored.record
+    return chosen.walk_events(StoredCopy(record.file_name, record.size, objects, stored.commit))
 
 
 def list_written(drafts: Iterable[Draft], segments: Iterable[Segment], *, is_purged: bool) -> list[WrittenRecords]:

@@ -401,3 +401,15 @@ marks = st.text(alphabet="[]()<>!*_`#-|~&;:\"'\\ \nahrefscript/:", max_size=120)
 @settings(max_examples=examples(400), deadline=None)
 def test_any_markdown_is_harmless(text):
     assert Page(render_markdown(text)).is_harmless()
+
+
+def test_a_branch_without_the_first_prompt_is_exported_though_that_has_a_secret(repository):
+    new(repository)
+    root = list_branch_tips(repository, "conv-001")["main"]
+    put(repository, "main", root, message("b", f"the key is {KINDS[1][1]}", author="carol", kind="human"))
+    put(repository, "other", root, message("c", "no key", author="carol", kind="human"))
+    found, text = page(repository, "conv-001/other")
+    assert "<title>the key is [redacted:github-token:" in text
+    assert (KINDS[1][1] in text, "no key" in found.texts) == (False, True)
+    with pytest.raises(SecretsFound):
+        page(repository, "conv-001/main")

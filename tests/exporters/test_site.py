@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 
 import pytest
 
+from scopes.conversation.list import list_conversations
 from scopes.conversation.new import new
 from scopes.errors import Corrupt, NotFound, Refused, SecretsFound
 from scopes.exporters.html import site
 from scopes.exporters.html.site import export_site
 from scopes.exporters.html.template import read_file
+from scopes.history.revisions import list_branch_tips
 from scopes.importers.import_sample import import_sample
+from tests.exporters.building import message, put
 from tests.exporters.test_html import HOSTILE, Page
 from tests.support.history import history, say
 from tests.support.planted import KINDS
@@ -147,3 +151,31 @@ def test_progress_counts_conversations(repository, tmp_path):
     seen = []
     export_site(repository, str(tmp_path / "site"), on_progress=lambda done, total: seen.append((done, total)))
     assert seen == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_pages_and_the_index_have_the_titles_of_a_list(repository, written):
+    opened = "<ide_opened_file>The user opened a.py.</ide_opened_file>\nFix the parser"
+    beginnings = (
+        (message("b", opened, author="carol", kind="human"),),
+        (replace(message("b", "Review the diff", kind="injected"), kind="prompt"),),
+        (message("b", "I begin"), message("c", "Why?", author="carol", kind="human")),
+        (message("b", "Done"),),
+    )
+    for number, messages in enumerate(beginnings, 1):
+        name = f"conv-{number:03}"
+        new(repository)
+        put(repository, "main", list_branch_tips(repository, name)["main"], *messages, conversation=name)
+    new(repository, title="Release")
+    listed = {row.id: row.heading for row in list_conversations(repository).conversations}
+    files = written()
+    assert sorted(listed.values()) == ["Done", "Fix the parser", "Release", "Review the diff", "Why?"]
+    assert {address.removesuffix(".html"): title for address, title, _ in ROW.findall(files["index.html"])} == listed
+    assert {name: re.search("<title>([^<]*)<", files[f"{name}.html"])[1] for name in listed} == listed
+
+
+def test_what_a_limit_leaves_of_a_secret_is_no_part_of_a_title(repository, written):
+    text = f"{'x ' * 45}{TOKEN} in a title that ends within its secret"
+    new(repository)
+    say(repository, "conv-001", text, author={"name": "carol", "kind": "human"})
+    index = written(secrets="redact")["index.html"]
+    assert ("x x [redacted:github-token:" in index, TOKEN[:12] in index) == (True, False)

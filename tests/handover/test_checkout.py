@@ -19,6 +19,7 @@ from scopes.handover.native.registry import WRITERS
 from scopes.handover.resume import User
 from scopes.history.messages import read_body, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips
+from scopes.history.titles import Heading, read_heading
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.reproject import reproject
 from scopes.tokens.choose import choose_tokenizer
@@ -419,6 +420,30 @@ def test_an_empty_conversation_is_refused(shop):
     made = new(shop.repository, directory=shop.project)
     with pytest.raises(Refused, match="has no message to hand over"):
         shop.checkout(where=made.id)
+
+
+def test_a_session_of_opencode_is_called_like_the_conversation_which_keeps_its_first_prompt(shop, tmp_path):
+    shop.checkout("opencode")
+    document = tmp_path / "home" / DOCUMENT
+    assert '"title":"hide the prices"' in document.read_text()
+    go_on("opencode", document)
+    shop.import_file(document)
+    assert read_heading(shop.repository, "conv-001") == Heading("hide the prices", "prompt")
+    document.write_text(document.read_text().replace("hide the prices", "Prices", 1))
+    shop.import_file(document)
+    assert read_heading(shop.repository, "conv-001") == Heading("Prices", "title")
+
+
+def test_the_title_of_a_session_of_opencode_has_no_secrets_and_is_short(shop, tmp_path):
+    secret = KINDS[1][1]
+    log = Log("22222222-2222-4333-8444-555555555555")
+    log.user(f"{'x ' * 35}{secret} {'y ' * 50}", cwd=shop.project)
+    log.answer("m2", text("done"), cwd=shop.project)
+    (tmp_path / "other.jsonl").write_bytes(log.data())
+    shop.import_file(str(tmp_path / "other.jsonl"))
+    shop.checkout("opencode", "conv-002", secrets="redact")
+    title = json.loads((tmp_path / "home" / DOCUMENT).read_text())["info"]["title"]
+    assert (len(title), "[redacted:github-token" in title) == (100, True)
 
 
 def test_the_import_of_opencode_runs_in_the_directory_of_the_project(shop):

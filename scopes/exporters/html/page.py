@@ -21,8 +21,10 @@ from scopes.exporters.json_export import utf8
 from scopes.exporters.selection import ExportSelection
 from scopes.exporters.transcript import Transcript, read_transcript
 from scopes.history.messages import read_body
+from scopes.history.titles import typed_text
 from scopes.ids import BranchName, Oid
 from scopes.result import plural
+from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 from scopes.usage.prices import configured_prices
 
@@ -43,7 +45,7 @@ def write_html(repository: Repository, selection: ExportSelection) -> Iterator[b
 class Overview:
     """What the head of a page says about all messages; it is complete when the first piece of the page is there.
 
-    title: the title of the conversation, or else its first prompt
+    title: the title of the conversation, or else the beginning of its first prompt, as in a list of conversations
     prompts: places and beginnings of what people wrote, of which `more` are left out
     """
 
@@ -58,11 +60,16 @@ class Overview:
             if head.author_kind != "human":
                 self.usage.add(repository, head, selection.root or Oid(""))
             elif len(self.prompts) < _MOST_PROMPTS:
-                self.prompts.append((message_anchor(head.id), _beginning(read_body(repository, head).text)))
+                text = read_body(repository, head).text
+                self.prompts.append((message_anchor(head.id), _beginning(typed_text(text) or text)))
             else:
                 self.more += 1
-        first = next((text for _, text in self.prompts if text), "")
-        self.title = selection.view.title or first or selection.view.id
+        self.title = selection.view.title or _read_opening(repository, selection.view) or selection.view.id
+
+
+def _read_opening(repository: Repository, view: ConversationView) -> str:
+    """Return the beginning of the first prompt, which may be of no message that is exported, without secrets."""
+    return _beginning(gate_of(repository, "redact").clear_name(view.opening or "", "the first prompt"))
 
 
 def _beginning(text: str) -> str:

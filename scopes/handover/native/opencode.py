@@ -62,7 +62,8 @@ class OpenCode:
         time = session.milliseconds
         info = {
             "id": session.id, "slug": f"hand-over-{session.id[-8:]}", "projectID": _PROJECT,
-            "directory": session.directory, "title": session.title or "hand-over", "version": _VERSION,
+            "directory": session.directory,
+            "title": session.title or session.opening or "hand-over", "version": _VERSION,
             "time": {"created": time, "updated": time},
         }  # fmt: skip
         records = [NativeRecord(info)]

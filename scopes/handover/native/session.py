@@ -24,7 +24,9 @@ class NativeSession:
     id: UUID shaped, made of the tip and the agent, so that it is the same on every machine.
     created: RFC 3339, in whole seconds and UTC: the time of the newest message.
     directory: where the agent is to work.
+    title: that of the conversation; empty if it has none.
     model: what the agent is set to, as PROVIDER/MODEL, if it asks for that; empty if that is not known.
+    opening: the beginning of the first prompt, for an agent that has no session without a title.
     """
 
     id: str
@@ -33,6 +35,7 @@ class NativeSession:
     title: str
     turns: Sequence[Turn]
     model: str = ""
+    opening: str = ""
 
     @property
     def milliseconds(self) -> int:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from scopes.errors import CannotImport
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.cursor.cells import read_object
 from scopes.importers.formats.cursor.chat_parts import model_of, read_content, read_user
 from scopes.importers.formats.cursor.chat_rows import message_ids, named_blobs, read_about, workspace_of
 from scopes.importers.formats.cursor.editor_parts import read_directory, read_time
 from scopes.importers.formats.cursor.names import BLOBS, CHAT_DATABASE, META, NAME
+from scopes.importers.formats.cursor.protobuf import read_fields
 from scopes.importers.formats.events import EDITION, FILE, Event, Session
 from scopes.importers.formats.fields import object_field, text_field
 from scopes.importers.formats.json_lines import Record, walk_records
@@ -54,6 +56,9 @@ def walk_chat_rows(source: Source) -> Iterator[Event]:
         for each in head:
             yield from reader.read(*each)
     yield from reader.finish()
+    if reader.has_damaged_root:
+        text = f"{source.path}: the list of its messages is missing or damaged"
+        raise CannotImport(text, hint="import its transcript in ~/.cursor/projects, if it is there")
 
 
 class _Reader:
@@ -63,8 +68,10 @@ class _Reader:
         about = read_about([row.columns for row in head])
         self._root = text_field(about, "latestRootBlobId")
         root = _content_of(first) if first is not None and first.columns.get("id") == self._root else b""
+        self._has_root = bool(root) and read_fields(root) is not None
         self._listed = frozenset(message_ids(root))
         self._named = set(named_blobs(root))
+        self.unlisted = 0
         self._title = text_field(about, "name")
         self._builder = RunBuilder(is_stream=False)
         self._builder.cwd = read_directory(workspace_of(root))
@@ -76,6 +83,11 @@ class _Reader:
             title=self._title,
             details={FILE: CHAT_DATABASE, EDITION: 1},
         )
+
+    @property
+    def has_damaged_root(self) -> bool:
+        """Return True if there are messages, but not the root, which says what they are and in which order."""
+        return self.unlisted > 0 and not self._has_root
 
     def read(self, record: Record, row: Row | None) -> Iterator[Event]:
         """Read the next row; yield the events that are complete."""
@@ -101,6 +113,7 @@ class _Reader:
         elif message is not None and name in self._listed:
             self._read_message(record, message, name)
         elif message is not None and "role" in message:
+            self.unlisted += 1
             self._builder.add_state(state, "message/not-in-root")
         elif name == self._root:
             self._builder.add_state(state, "root")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scopes.errors import CannotImport
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.importers.formats.cursor.cells import encode_cells
 from scopes.importers.formats.cursor.format import Cursor
@@ -160,6 +161,20 @@ def test_a_message_that_the_store_does_not_have_is_counted(tmp_path):
     rows = [row for row in chat_rows(*MESSAGES) if row[1].get("id") != blob(MESSAGES[7])[0]]
     events = read(tmp_path, *rows)
     assert (len(drafts(events)), unparsed(events)) == (9, ["a message that the store does not have"])
+
+
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_a_chat_whose_root_is_cut_or_gone_is_named_with_its_cure(tmp_path, store, is_cut):
+    rows = chat_rows(*MESSAGES)
+    root = rows[-2][1]
+    rows[-2:-1] = [("blobs", {**root, "data": root["data"][:-7]})] if is_cut else []
+    paths = [chat_database(tmp_path / "store.db", *rows), chat_database(tmp_path / "good.db", *chat_rows(typed("x")))]
+    with pytest.raises(CannotImport, match="the list of its messages is missing or damaged") as refusal:
+        import_sources(store, [source_at(paths[0])], FORMATS)
+    assert "~/.cursor/projects" in refusal.value.hint
+    done = import_sources(store, list(map(source_at, paths)), FORMATS)
+    assert [each.path for each in done.skipped] == [f"{paths[0]}#{CHAT}"]
+    assert list(conversation_ids(store)) == ["conv-001"]
 
 
 def test_messages_are_text_in_the_lines_and_the_key_of_encryption_is_left_out(tmp_path):
