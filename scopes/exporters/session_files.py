@@ -19,6 +19,7 @@ from scopes.secret_scan.clearance import Cleared
 
 KIND = "checkout"
 FILE = "handed_over"  # of the details of an operation: the file of the session, and its SHA-256
+DATABASE = "handed_over_to"  # of those for an agent that has a database: its name, and the id of the session
 _PART = ".scopes"  # beginning of the temporary names, which no agent takes for a session
 
 

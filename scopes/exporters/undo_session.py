@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scopes.conversation.undo import Undone
-from scopes.exporters.session_files import FILE, KIND, delete_unchanged, digest_of_file, prepared_file
+from scopes.exporters.session_files import DATABASE, FILE, KIND, delete_unchanged, digest_of_file, prepared_file
 from scopes.history.sources import SOURCES, walk_chunks
 from scopes.ids import Oid
 from scopes.model.operation import Operation
@@ -26,8 +26,12 @@ def follow_undo(repository: Repository, undone: Undone) -> Undone:
     if undone.operation is None:
         return undone  # a dry run
     operation = _find_redone(repository, undone.target) if undone.redo else undone.target
-    written = None if operation is None or operation.kind != KIND else operation.details.get(FILE)
-    if operation is None or not isinstance(written, Mapping):
+    if operation is None or operation.kind != KIND:
+        return undone
+    written, added = operation.details.get(FILE), operation.details.get(DATABASE)
+    if isinstance(added, Mapping) and not undone.redo:
+        return replace(undone, notes=(*undone.notes, _note_added(added)))
+    if not isinstance(written, Mapping):
         return undone
     path, digest = str(written.get("file")), str(written.get("sha256"))
     if undone.redo:
@@ -38,6 +42,12 @@ def follow_undo(repository: Repository, undone: Undone) -> Undone:
         is_there = os.path.lexists(path)
         note = Note(f"{path} has changed since it was written, and stays", "delete it yourself") if is_there else None
     return undone if note is None else replace(undone, notes=(*undone.notes, note))
+
+
+def _note_added(added: Mapping[str, object]) -> Note:
+    """Return what becomes of a session in the database of an agent, from which scopes deletes nothing."""
+    text = f"the session {added.get('session')} stays in the database of {added.get('agent')}"
+    return Note(text, "an import makes a branch of it: delete it there first; or take undo back: scopes redo")
 
 
 def _find_redone(repository: Repository, undo: Operation) -> Operation | None:

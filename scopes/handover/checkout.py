@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Literal, TypeAlias
 
 from scopes.errors import Refused
-from scopes.exporters.session_files import FILE, KIND, begins_with, digest_of_file, prepared_file
+from scopes.exporters.session_files import DATABASE, FILE, KIND, begins_with, digest_of_file, prepared_file
 from scopes.handover.agent_programs import session_words
 from scopes.handover.delivery import import_with_program
 from scopes.handover.history import HistoryOptions, SessionHistory, make_session
@@ -282,9 +282,12 @@ def _deliver(plan: Plan, user: User, *, dry_run: bool) -> State:
 def _commit(plan: Plan, transaction: Transaction) -> OperationId | None:
     if not transaction:
         return None
-    file = {"file": plan.path, "sha256": sha256(plan.content.data).hexdigest()} if plan.writer.keeps_files else {}
+    if plan.writer.keeps_files:
+        details = {FILE: {"file": plan.path, "sha256": sha256(plan.content.data).hexdigest()}}
+    else:
+        details = {DATABASE: {"agent": plan.writer.name, "session": plan.session.id}}
     summary = f"check out {plan.branch} to {plan.writer.name}"
-    return transaction.commit(KIND, summary, details={FILE: file} if file else None).id
+    return transaction.commit(KIND, summary, details=details).id
 
 
 def _result(

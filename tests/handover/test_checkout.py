@@ -224,6 +224,16 @@ def test_undo_takes_the_session_back_and_redo_writes_it_again(shop):
     assert shop.checkout().state == "unchanged"
 
 
+def test_undo_says_that_a_session_stays_in_the_database_of_an_agent(shop):
+    found = shop.checkout("llm")
+    undone = follow_undo(shop.repository, undo(shop.repository))
+    assert [note.text for note in undone.notes] == [f"the session {found.session_id} stays in the database of llm"]
+    assert shop.branches() == ["main"]
+    assert follow_undo(shop.repository, redo(shop.repository)).notes == ()
+    assert shop.branches() == ["llm/1", "main"]
+    assert shop.checkout("llm").state == "unchanged"
+
+
 def test_undo_keeps_a_file_with_which_the_agent_has_gone_on(shop):
     found = shop.checkout()
     go_on("codex", found.file)
