@@ -167,6 +167,20 @@ def test_who_has_not_accepted_cannot_push_a_purged_conversation_back(repository,
     assert len(git(bare, "for-each-ref", "refs/scopes/v1/c").splitlines()) == 1
 
 
+@pytest.mark.parametrize("names", [(), ("conv-001",)])
+def test_force_sends_no_conversation_that_was_purged_elsewhere(repository, drawn, theirs, places, bare, names):
+    purge(repository, PurgeRequest((drawn.conversation,)), places)
+    push_to(repository, purged=True)
+    collect_garbage(bare)
+    pushed = push_to(theirs, *names, force=True)  # they have not fetched since
+    assert statuses(pushed) == {"conv-001": "refused"}
+    assert "purge --accept" in pushed.conversations[0].reason
+    assert any("conv-001" in note.text and "purged elsewhere" in note.text for note in pushed.notes)
+    assert find_word(WORD, bare) == []
+    accept_purges(theirs, places)
+    assert find_word(WORD, theirs.path) == []
+
+
 def test_messages_that_came_meanwhile_survive_once_their_machine_accepts(repository, drawn, theirs, places, tmp_path):
     say(theirs, "conv-001/main", "later")
     push_to(theirs)
