@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -85,6 +86,24 @@ def test_a_push_replaces_what_the_remote_has_and_its_own_gc_removes_the_rest(rep
     collect_garbage(bare)
     assert find_word(WORD, bare, repository.path) == []
     assert git(bare, "fsck", "--strict", "--full", "--no-dangling") == ""
+
+
+@pytest.mark.parametrize("has_fetched", [False, True])
+def test_a_copy_of_the_remote_that_was_added_later_is_cleaned_too(
+    repository, drawn, places, bare, tmp_path, has_fetched
+):
+    mirror = shutil.copytree(bare, tmp_path / "mirror.git")
+    purge_word(repository, drawn, places)
+    push_to(repository, purged=True)
+    add(repository, str(mirror), "mirror")
+    if has_fetched:
+        refused = {row.root: row.reason for row in fetch_from(repository, remote="mirror").conversations if row.reason}
+        assert "push --purged --remote mirror" in refused[drawn.root]
+    assert statuses(push_to(repository, remote="mirror", purged=True)) == {drawn.conversation: "updated"}
+    collect_garbage(mirror)
+    assert find_word(WORD, mirror) == []
+    assert fetch_from(repository, remote="mirror").exit_code == 0
+    assert push_to(repository, remote="mirror", purged=True).conversations == ()
 
 
 def test_a_new_clone_of_the_pushed_copy_has_no_byte_of_it(repository, drawn, places, bare, tmp_path):
