@@ -51,8 +51,9 @@ NOTHING_LOST: Final = Lost((), {}, {}, is_replaced=False)
 
 
 def _note_replaced(remote: str, option: str) -> Note:
-    text = f"{remote} has nothing any more of what it had of this store: it was emptied, made anew, or is another one"
-    return Note(text, f"send all of it again: scopes push --force{option}")
+    why = "others have deleted all of it, or it was emptied, made anew, or is another one"
+    text = f"{remote} has nothing any more of what it had of this store: {why}"
+    return Note(text, f"if nobody has deleted it on purpose, send all of it again: scopes push --force{option}")
 
 
 def note_lost(repository: Repository, remotes: Iterable[str], option: str) -> tuple[Note, ...]:
