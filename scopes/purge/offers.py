@@ -24,7 +24,8 @@ from scopes.store.refs import PURGE_DECLINED, PURGE_OFFERS, PURGED, PURGED_ELSEW
 from scopes.store.repository import Objects, Repository, read_commit_stub
 
 ACCEPT, DECLINE = "scopes purge --accept", "scopes purge --decline"
-DECIDE = f"see what: scopes purge --offers; remove it here, too: {ACCEPT}; keep it: {DECLINE}"
+CHOOSE = f"remove it here, too: {ACCEPT}; keep it: {DECLINE}"
+DECIDE = f"see what: scopes purge --offers; {CHOOSE}"
 _EARLIER = "earlier"
 _LIST = "see: scopes purge --offers"
 

@@ -12,7 +12,7 @@ from scopes.history.purged import Purged, hash_of, join_all, read_purged
 from scopes.history.revisions import find_root_commit
 from scopes.ids import ConversationId
 from scopes.model.signature import Signature
-from scopes.purge.offers import DECIDE, Offer, OfferedHere, list_offers, read_list, walk_offered
+from scopes.purge.offers import CHOOSE, Offer, OfferedHere, list_offers, read_list, walk_offered
 from scopes.result import Note, Result
 from scopes.store.machine import find_machine_id
 from scopes.store.reflog import walk_moves
@@ -88,7 +88,7 @@ def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
     )
     rows = tuple(row for row in every if row.machine != own or row.here)
     is_open = any(each.decision == UNDECIDED for row in rows for each in row.here)
-    notes = (Note("what is undecided stays here, and is not removed by itself", DECIDE),) if is_open else ()
+    notes = (Note("what is undecided stays here, and is not removed by itself", CHOOSE),) if is_open else ()
     return PurgeOffers(offers=rows, notes=notes)
 
 

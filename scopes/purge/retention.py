@@ -25,6 +25,7 @@ from scopes.store.repository import Repository, read_commit
 
 ALL: Final = "all"
 _NANOSECONDS: Final = 1_000_000_000
+NOTHING_DUE: Final = Note("no conversation is older than the rules keep it")
 SET_ONE: Final = "set one: scopes config set scopes.retention.all.age '2 years'"
 
 
@@ -88,7 +89,7 @@ def run_retention(repository: Repository, places: Places, *, on_progress: Progre
     """Purge what is due now; raises as `purge`, and NotFound if nothing is."""
     due = read_retention(repository).due
     if not due:
-        raise NotFound("no conversation is older than the rules keep it", hint="see: scopes retention status")
+        raise NotFound(NOTHING_DUE.text, hint="see: scopes retention status")
     return purge(repository, PurgeRequest(tuple(row.conversation for row in due)), places, on_progress=on_progress)
 
 

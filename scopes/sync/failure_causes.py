@@ -94,6 +94,14 @@ _CAUSES: Final = (
         Cause("a disk is full, here or where the address leads: make space and do it again", retryable=False),
     ),
     (
+        compile_lazily(r"access denied or repository not exported"),  # of git daemon, which knows no accounts
+        Cause(
+            "check the path in the address; the owner of the server has to let git daemon serve it (the file "
+            "git-daemon-export-ok), and take pushes (git config daemon.receivepack true); or use ssh or https",
+            retryable=False,
+        ),
+    ),
+    (
         compile_lazily(r"error: 403|Permission to .* denied|(?i:access denied|not authorized|not allowed to push)"),
         Cause(
             "the server knows who you are, and you may not do this: ask its owner for the right to write; git's "

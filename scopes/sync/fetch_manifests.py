@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from scopes.clock import now_nanoseconds
 from scopes.errors import Corrupt, Invalid, NotFound
+from scopes.history.purged import Purged, read_purged
 from scopes.ids import Oid
 from scopes.result import Note, Result, plural
 from scopes.store.quarantine import Quarantine
@@ -69,7 +70,7 @@ def fetch_manifests(
 ) -> ManifestsFetched:
     """Update the list of the conversations of a remote, by default of all; `directory` is that of the index.
 
-    With a selection, the others stay in the list as they are.
+    With a selection, the others stay in the list as they are. What was purged here is left out.
 
     Raises:
         Invalid: the remote is a bundle.
@@ -93,24 +94,31 @@ def fetch_manifests(
         total=sum(each.total for each in found),
         new=sum(each.new for each in found),
         refused=refused,
-        notes=_notes(refused),
+        notes=(
+            *_note_purged(sum(each.purged for each in found), remote_option(repository, remote.name)),
+            *_notes(refused),
+        ),
     )
 
 
 class _Member(NamedTuple):
-    """How many conversations a repository of a remote has and how many are new, and why some are refused."""
+    """How many conversations a repository of a remote has and how many are new, and why some are refused.
+
+    purged: how many others were purged here
+    """
 
     total: int
     new: int
     refused: Mapping[Oid, str]
+    purged: int
 
 
 def _fetch_member(
     repository: Repository, remote: Remote, selection: Selection, connection: Connection, directory: str
 ) -> _Member | NotFound:
     """Update the list of one repository; return the error if no conversation of it meets the conditions."""
-    before = read_manifest_list(directory, remote)
-    known = {} if before is None else before.conversations
+    before, purged = read_manifest_list(directory, remote), read_purged(repository)
+    known = {} if before is None else _without(before.conversations, purged)
     with quarantine_of(repository, knows_remotes=False) as quarantine:
         transport = connection.open(quarantine, remote.address)
         try:
@@ -118,6 +126,8 @@ def _fetch_member(
         except NotFound as error:
             transport.list_refs(CLOSED)  # raises if the repository is not there
             return error
+        count = len(listed)
+        listed = {name: oid for name, oid in listed.items() if not purged.has_conversation(name.root)}
         changed = {
             name: oid
             for name, oid in listed.items()
@@ -132,7 +142,12 @@ def _fetch_member(
     if before is not None and not selection.is_everything:  # what was not asked for is as it was
         older = {root: each for root, each in older.items() if root in roots or before.older.get(root) == each}
     write_manifest_list(directory, remote, ManifestList(now_nanoseconds() // _SECOND, conversations, older))
-    return _Member(len(conversations), len({each.name.root for each in found}), refused)
+    new = len({each.name.root for each in found})
+    return _Member(len(conversations), new, refused, count - len(listed))
+
+
+def _without(listed: Mapping[Oid, ListedConversation], purged: Purged) -> dict[Oid, ListedConversation]:
+    return {root: each for root, each in listed.items() if not purged.has_conversation(root)}
 
 
 def _fetch(
@@ -190,6 +205,14 @@ def _read(received: ReceivedObjects, name: RemoteName, oid: Oid) -> StoredManife
     if stored.manifest.project != name.project:
         return _Refused(name.root, "its manifest names another project")
     return stored
+
+
+def _note_purged(count: int, option: str) -> tuple[Note, ...]:
+    """Return a note about manifests that are not fetched, because their conversations were purged here."""
+    if not count:
+        return ()
+    text = f"{count} {plural(count, 'conversation')} there {'was' if count == 1 else 'were'} purged here, and left out"
+    return (Note(text, f"delete {'it' if count == 1 else 'them'} there, too: scopes push --purged{option}"),)
 
 
 def _notes(refused: Mapping[Oid, str]) -> tuple[Note, ...]:

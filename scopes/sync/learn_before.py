@@ -1,7 +1,8 @@
 """What a push learns from all refs of a repository before it sends a conversation that is new there.
 
-The refs of what it has already tell by themselves: somebody who has purged has moved them. For a new one the lists of
-what was purged elsewhere have to be known first, and whether the remote is still the one that is known.
+The refs of what it has already tell by themselves: somebody who has purged has moved them. For a new one, and for one
+that it has no more, the lists of what was purged elsewhere have to be known first, and whether the remote is still the
+one that is known.
 """
 
 from __future__ import annotations
@@ -26,10 +27,19 @@ def learn_before(repository: Repository, remote: Remote, refs: Mapping[str, Oid]
     Raises:
         Inaccessible, Corrupt: as `fetch`.
     """
+    learn_lists(repository, remote, refs, connection)
+    roots = [ref.rpartition("/")[2] for ref in refs if ref.startswith(CONVERSATIONS)]
+    note_seen(repository, remote.name, roots, everything=True)
+
+
+def learn_lists(repository: Repository, remote: Remote, refs: Mapping[str, Oid], connection: Connection) -> None:
+    """Take the lists of what was purged elsewhere that a repository has, and that are new here.
+
+    Raises:
+        Inaccessible, Corrupt: as `fetch`.
+    """
     sent = repository.find_ref(SENT + remote.name)
     lists = {ref[len(LISTS) :]: oid for ref, oid in refs.items() if ref.startswith(LISTS) and oid != sent}
     if is_new_offer(repository, remote.name, lists):
         with quarantine_of(repository) as quarantine:
             receive(repository, remote, quarantine, [], connection)
-    roots = [ref.rpartition("/")[2] for ref in refs if ref.startswith(CONVERSATIONS)]
-    note_seen(repository, remote.name, roots, everything=True)

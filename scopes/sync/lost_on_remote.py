@@ -18,10 +18,8 @@ from scopes.store.graph import is_ancestor
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.sync.git_transport import GitTransport
-from scopes.sync.names import RemoteName, sources_tracking_ref, tracking_ref
+from scopes.sync.names import ON_REMOTE, RemoteName, sources_tracking_ref, tracking_ref
 from scopes.sync.nothing_found import none_named
-from scopes.sync.remote_selection import EVERYTHING
 
 GONE: Final = "somebody has deleted it on the remote, or purged it; to have it there again: scopes push CONV --force"
 KEPT: Final = f"{GONE}; to leave it out from now on: scopes push --delete CONV"
@@ -53,8 +51,9 @@ NOTHING_LOST: Final = Lost((), {}, {}, is_replaced=False)
 
 
 def _note_replaced(remote: str, option: str) -> Note:
-    text = f"{remote} has nothing any more of what it had of this store: it was emptied, made anew, or is another one"
-    return Note(text, f"send all of it again: scopes push --force{option}")
+    why = "others have deleted all of it, or it was emptied, made anew, or is another one"
+    text = f"{remote} has nothing any more of what it had of this store: {why}"
+    return Note(text, f"if nobody has deleted it on purpose, send all of it again: scopes push --force{option}")
 
 
 def note_lost(repository: Repository, remotes: Iterable[str], option: str) -> tuple[Note, ...]:
@@ -106,13 +105,11 @@ def note_older(conversations: Collection[ConversationId | None], remote: str, op
     return (Note(text, f"it was restored from a backup, or somebody has moved it back; send what it lacks: {again}"),)
 
 
-def find_lost(repository: Repository, remote: str, names: Collection[RemoteName], transport: GitTransport) -> Lost:
+def find_lost(repository: Repository, remote: str, names: Collection[RemoteName], there: Mapping[str, Oid]) -> Lost:
     """Return which of some conversations, all of which a remote had, it has lost as a whole or in part.
 
-    Raises:
-        Inaccessible, Corrupt, NotFound: as `GitTransport.list_refs`.
+    there: all refs of the remote
     """
-    there = transport.list_refs(EVERYTHING)
     purged = read_purged_values(repository.path)
     older: dict[RemoteName, Oid] = {}
     others: dict[RemoteName, Oid] = {}
@@ -123,7 +120,7 @@ def find_lost(repository: Repository, remote: str, names: Collection[RemoteName]
         is_purged = value in purged.get(name.ref, ())
         is_older = is_purged or (known and repository.has(value) and is_ancestor(repository, value, Oid(known)))
         (older if is_older else others)[name] = value
-    roots = {ref.rpartition("/")[2] for ref in there}
+    roots = {ref.rpartition("/")[2] for ref in there if ref.startswith(ON_REMOTE)}
     gone = [name for name in names if name.ref not in there]
     is_replaced = _is_replaced(repository, remote, roots, [name.root for name in gone])
     undecided = read_undecided(repository) if gone else NOTHING

@@ -27,9 +27,11 @@ from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.clocks_ahead import correct_clocks
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, note_deleted_branches
+from scopes.sync.family import EVERY_REF_OF_SCOPES
 from scopes.sync.fetch import new_objects, receive
 from scopes.sync.format_check import PurgedHere
 from scopes.sync.git_transport import GitTransport, RefUpdate
+from scopes.sync.learn_before import learn_lists
 from scopes.sync.local_conversations import read_all_tips
 from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost, forget_lost
 from scopes.sync.names import RemoteName, tracking_ref
@@ -210,7 +212,11 @@ class MemberPush:
             return NOTHING_LOST, {}
         with quarantine_of(self._repository, knows_remotes=False) as quarantine:
             transport = self._connection.open(quarantine, self._remote.address)
-            lost = find_lost(self._repository, self._remote.name, names, transport)
+            there = transport.list_refs(EVERY_REF_OF_SCOPES)
+            if any(name.ref not in there for name in names):  # was it purged there?
+                learn_lists(self._repository, self._remote, there, self._connection)
+                self._purged.refresh()
+            lost = find_lost(self._repository, self._remote.name, names, there)
         self._older = {ref: oid for ref, oid in self._older.items() if ref not in {name.ref for name in names}}
         self._older |= {name.ref: value for name, value in lost.older.items()}
         if self._force:

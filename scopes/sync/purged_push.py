@@ -16,6 +16,7 @@ from scopes.store.machine import machine_id
 from scopes.store.refs import PURGED, REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
+from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.family import EVERY_REF_OF_SCOPES
 from scopes.sync.git_transport import GitTransport
 from scopes.sync.local_conversations import list_roots
@@ -31,14 +32,29 @@ NEWER_ON_REMOTE: Final = (
 PURGED_MEANWHILE: Final = "it was purged here while it was sent"
 
 
-def list_purged(repository: Repository, remotes: Iterable[Remote]) -> list[ConversationId]:
-    """Return the conversations of which some remotes have, or may have again, what was purged here, sorted."""
-    values, again = read_values(repository.path), roots_in(read_purged_values(repository.path))
+def list_purged(
+    repository: Repository, remotes: Iterable[Remote], connection: Connection | None
+) -> list[ConversationId]:
+    """Return the conversations of which some remotes have, or may have again, what was purged here, sorted.
+
+    A remote of which it is not known, because it was added later or nothing was taken from it, is asked, unless there
+    is no connection.
+
+    Raises:
+        Inaccessible, Corrupt, NotFound: as `GitTransport.list_refs`.
+    """
+    values, replaced = read_values(repository.path), read_purged_values(repository.path)
+    here, again = list_roots(repository), roots_in(replaced)
     wanted: set[str] = set()
     for remote in remotes:
         tracked = {ref.rpartition("/")[2] for ref in repository.list_ref_names(f"{REMOTES}{remote.name}/")}
-        wanted |= roots_in(values.get(remote.name, {})) | (again & tracked)
-    return sorted(name for root, name in list_roots(repository).items() if root in wanted)
+        known = roots_in(values.get(remote.name, {})) | (again & tracked)
+        wanted |= known
+        if connection is not None and not (again & here.keys()) <= known:
+            with quarantine_of(repository, knows_remotes=False) as quarantine:
+                there = connection.open(quarantine, remote.address).list_refs(EVERY_REF_OF_SCOPES)
+            wanted |= roots_in(ref for ref, olds in replaced.items() if there.get(ref) in olds)
+    return sorted(name for root, name in here.items() if root in wanted)
 
 
 class PurgedOnRemote:

@@ -69,7 +69,8 @@ def push(
     """
     refuse_unfinished(repository)
     members = list_members(repository, remote)
-    chosen = list_purged(repository, members) if purged else _choose(repository, members, selection)
+    asked = None if dry_run else connection
+    chosen = list_purged(repository, members, asked) if purged else _choose(repository, members, selection)
     left: tuple[Note, ...] = ()
     if not (purged or selection.names):
         chosen, left = leave_deleted(repository, members[0].name, chosen)

@@ -92,4 +92,11 @@ def test_retention_lists_first_and_removes_only_on_command(planted, tmp_path):
     assert [row["conversation"] for row in planted.run("retention", "run", "--dry-run", "--json")["due"]] == [name]
     planted.run("retention", "run", "--json", code=1)
     assert planted.run("retention", "run", "--yes", "--json")["conversations"] == 1
-    assert "no conversation is older" in planted.run_refused("retention", "run", "--yes", code=4)["message"]
+    done = planted.run("retention", "run", "--yes", "--json")  # as cron runs it, each day
+    assert done["due"] == []
+    assert [note["text"] for note in done["notes"]] == ["no conversation is older than the rules keep it"]
+
+
+def test_retention_without_a_rule_says_so_and_is_no_failure(planted):
+    done = planted.run("retention", "run", "--yes", "--json")
+    assert ["no rule is set" in note["text"] for note in done["notes"]] == [True]

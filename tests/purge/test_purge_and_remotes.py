@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -87,6 +88,24 @@ def test_a_push_replaces_what_the_remote_has_and_its_own_gc_removes_the_rest(rep
     assert git(bare, "fsck", "--strict", "--full", "--no-dangling") == ""
 
 
+@pytest.mark.parametrize("has_fetched", [False, True])
+def test_a_copy_of_the_remote_that_was_added_later_is_cleaned_too(
+    repository, drawn, places, bare, tmp_path, has_fetched
+):
+    mirror = shutil.copytree(bare, tmp_path / "mirror.git")
+    purge_word(repository, drawn, places)
+    push_to(repository, purged=True)
+    add(repository, str(mirror), "mirror")
+    if has_fetched:
+        refused = {row.root: row.reason for row in fetch_from(repository, remote="mirror").conversations if row.reason}
+        assert "push --purged --remote mirror" in refused[drawn.root]
+    assert statuses(push_to(repository, remote="mirror", purged=True)) == {drawn.conversation: "updated"}
+    collect_garbage(mirror)
+    assert find_word(WORD, mirror) == []
+    assert fetch_from(repository, remote="mirror").exit_code == 0
+    assert push_to(repository, remote="mirror", purged=True).conversations == ()
+
+
 def test_a_new_clone_of_the_pushed_copy_has_no_byte_of_it(repository, drawn, places, bare, tmp_path):
     purge_word(repository, drawn, places)
     push_to(repository, drawn.conversation)
@@ -165,6 +184,20 @@ def test_who_has_not_accepted_cannot_push_a_purged_conversation_back(repository,
     say(theirs, "conv-001/main", "later")
     assert statuses(push_to(theirs, "conv-001")) == {"conv-001": "refused"}
     assert len(git(bare, "for-each-ref", "refs/scopes/v1/c").splitlines()) == 1
+
+
+@pytest.mark.parametrize("names", [(), ("conv-001",)])
+def test_force_sends_no_conversation_that_was_purged_elsewhere(repository, drawn, theirs, places, bare, names):
+    purge(repository, PurgeRequest((drawn.conversation,)), places)
+    push_to(repository, purged=True)
+    collect_garbage(bare)
+    pushed = push_to(theirs, *names, force=True)  # they have not fetched since
+    assert statuses(pushed) == {"conv-001": "refused"}
+    assert "purge --accept" in pushed.conversations[0].reason
+    assert any("conv-001" in note.text and "purged elsewhere" in note.text for note in pushed.notes)
+    assert find_word(WORD, bare) == []
+    accept_purges(theirs, places)
+    assert find_word(WORD, theirs.path) == []
 
 
 def test_messages_that_came_meanwhile_survive_once_their_machine_accepts(repository, drawn, theirs, places, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scopes.model.signature import Signature
 from scopes.purge.decline import PurgeDeclined
-from scopes.purge.offers import DECIDE
+from scopes.purge.offers import CHOOSE
 from scopes.purge.on_remotes import RemoteCopy
 from scopes.purge.proof import CopiedIn
 from scopes.purge.purge import PurgedMessage, PurgeDone, PurgePlanned
@@ -56,7 +56,7 @@ OFFER_SAMPLES = {
             ),
             PurgeOffer("origin", "0123456789ab", None, None, 60000, ()),
         ),
-        notes=(Note("what is undecided stays here, and is not removed by itself", DECIDE),),
+        notes=(Note("what is undecided stays here, and is not removed by itself", CHOOSE),),
     ),
     "no-offers": PurgeOffers(offers=()),
     "declined": PurgeDeclined(messages=2, conversations=1, listed=12, operation=_OPERATION),

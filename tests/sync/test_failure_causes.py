@@ -42,6 +42,7 @@ def random_text(length):
         ("could not read Username for 'https://h': terminal prompts disabled", "credential.helper", False),
         ("The requested URL returned error: 403", "the right to write", False),
         ("remote: Permission to team/talks.git denied to carol.", "the right to write", False),
+        ("fatal: remote error: access denied or repository not exported: /x", "git-daemon-export-ok", False),
         ("git@h: Permission denied (publickey).\nfatal: Could not read", "ssh-add", False),
         ("Host key verification failed.\nfatal: Could not read from remote", "accept it", False),
         ("fatal: mismatched algorithms: client sha1; server sha256", "SHA-256", False),

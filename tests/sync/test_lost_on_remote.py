@@ -71,7 +71,7 @@ def test_a_push_to_a_remote_that_was_made_anew_does_not_say_that_it_has_everythi
     assert (pushed.unchanged, pushed.exit_code) == (0, 1)
     assert states(pushed) == {NAME: "refused", OTHER: "refused"}
     assert "has nothing any more of what it had" in pushed.notes[0].text
-    assert pushed.notes[0].hint == "send all of it again: scopes push --force"
+    assert pushed.notes[0].hint == "if nobody has deleted it on purpose, send all of it again: scopes push --force"
     assert count_conversations(bare) == 0
 
 
@@ -126,7 +126,7 @@ def test_a_fetch_says_that_a_remote_was_made_anew(others_first, sent):
     assert [row.status for row in others_first.conversations] == ["new"]
     note = others_first.notes[0]
     assert "emptied, made anew, or is another one" in note.text
-    assert note.hint == "send all of it again: scopes push --force"
+    assert note.hint == "if nobody has deleted it on purpose, send all of it again: scopes push --force"
     assert note in fetch_from(sent).notes
 
 
@@ -224,7 +224,7 @@ def test_a_fetch_of_a_name_says_that_a_remote_was_made_anew(sent, bare, tmp_path
         push_to(theirs)
     with pytest.raises(NotFound, match="has nothing any more of what it had") as error:
         get(sent, NAME)
-    assert error.value.hint == "send all of it again: scopes push --force"
+    assert error.value.hint == "if nobody has deleted it on purpose, send all of it again: scopes push --force"
     if not others:
         theirs = machine(tmp_path / "theirs.git", bare)
         history(theirs, "main: q")

@@ -11,6 +11,8 @@ import pytest
 from scopes.conversation.delete import delete
 from scopes.conversation.rename import rename_title
 from scopes.errors import Ambiguous, Corrupt, Inaccessible, Invalid, NotFound
+from scopes.purge.purge import Places, purge
+from scopes.purge.selection import PurgeRequest
 from scopes.sync import fetch_manifests as fetch_manifests_module
 from scopes.sync.addresses import parse_address
 from scopes.sync.bundles import create_bundle
@@ -23,6 +25,7 @@ from scopes.sync.manifest_list import describe_all, read_manifest_list
 from scopes.sync.names import RemoteName
 from scopes.sync.remote_conversations import fetch_found, list_remote, search_titles
 from scopes.sync.remotes import Remote, list_remotes, resolve_remote
+from tests.support.every_byte import find_word
 from tests.support.forged_remotes import FILE, Forger
 from tests.support.git_servers import serve_http
 from tests.support.history import history, say, texts
@@ -100,6 +103,20 @@ def test_what_a_remote_has_no_more_is_not_listed_any_more(other, pushed, bare, i
     git(bare, "update-ref", "-d", gone)
     assert ask(other, index).total == 1
     assert gone.rpartition("/")[2] not in {row.root for row in listed(other, index)}
+
+
+@pytest.mark.parametrize("knew_it", [False, True])
+def test_what_was_purged_here_is_not_listed_and_its_title_does_not_come_back(pushed, index, tmp_path, knew_it):
+    if knew_it:  # the list of another index than that of the purge
+        ask(pushed, index)
+    purge(pushed, PurgeRequest(("conv-002",)), Places(str(tmp_path / "other-index")))
+    done = ask(pushed, index)
+    (note,) = done.notes
+    assert (done.total, done.exit_code, note.hint) == (1, 0, "delete it there, too: scopes push --purged")
+    assert [row.title for row in listed(pushed, index)] == [None]
+    assert find_word("Pay by card", index) == []
+    push_to(pushed, purged=True)
+    assert ask(pushed, index).notes == ()
 
 
 def test_a_year_without_conversations_leaves_the_list_as_it_is(other, index):

@@ -98,7 +98,7 @@ def test_a_remote_that_was_made_anew_is_noticed_by_a_push_of_something_new(ours,
     assert [(row.conversation, row.status) for row in again.conversations] == [(NAME, "refused")]
     assert again.exit_code == 1
     assert "push --delete" not in again.conversations[0].reason
-    assert again.notes[0].hint == "send all of it again: scopes push --force"
+    assert again.notes[0].hint == "if nobody has deleted it on purpose, send all of it again: scopes push --force"
     assert [row.status for row in push_known(open_store(ours), force=True).conversations] == ["new"]
     assert not push_known(open_store(ours)).notes
 

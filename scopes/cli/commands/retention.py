@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.commands.purge import places_of
 from scopes.cli.invocation import Invocation
-from scopes.errors import NotFound
-from scopes.purge.retention import read_retention, run_retention
+from scopes.purge.retention import NOTHING_DUE, read_retention, run_retention
 from scopes.render.progress import progress
 from scopes.result import plural
 
@@ -37,7 +37,7 @@ def retention_run(
 
     They go for good, as with scopes purge: that cannot be undone, they are not imported again, and other stores and
     remotes are offered to do the same. In a terminal what would go is shown first, and then it asks; scripts need
-    --yes.
+    --yes. If nothing is due, a note says so, and the exit code is 0.
 
     Examples:
       scopes retention run --dry-run
@@ -46,11 +46,11 @@ def retention_run(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     status = read_retention(repository)
-    if dry_run:
-        return invocation.show(status)
     count = len(status.due)
-    if not count:
-        raise NotFound("no conversation is older than the rules keep it", hint="see: scopes retention status")
+    if not (dry_run or count) and status.rules:
+        status = replace(status, notes=(*status.notes, NOTHING_DUE))
+    if dry_run or not count:
+        return invocation.show(status)
     if invocation.interactive and not invocation.yes:
         invocation.show(status)
     invocation.confirm(f"remove {count} {plural(count, 'conversation')} for good? This cannot be undone.")
