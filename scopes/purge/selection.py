@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from scopes.errors import Invalid, NotFound
@@ -88,7 +88,7 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
             raise NotFound(f"no message holds the file {request.file!a}", hint="see: scopes files CONV")
     whole = {name for name, parts in messages.items() if parts is None}
     if whole:
-        messages |= dict.fromkeys(_walk_amendments(repository, whole))
+        messages |= dict.fromkeys(walk_amendments(repository, whole.__contains__))
     return Chosen(messages, {})
 
 
@@ -163,12 +163,13 @@ def _walk_hits(repository: Repository, request: PurgeRequest, index_directory: s
     yield from kept
 
 
-def _walk_amendments(repository: Repository, messages: Iterable[str]) -> Iterator[MessageId]:
+def walk_amendments(repository: Repository, is_wanted: Callable[[str], bool]) -> Iterator[MessageId]:
     """Yield the amendments of messages, and theirs: a purged message goes in all its versions, undone ones too."""
-    wanted: set[str] = set(messages)
+    known: set[str] = set()
     for each in walk_stored_messages(repository):
-        if b'"amends"' in each.data and (amended := decode(each.data).amends) in wanted and amended is not None:
-            wanted.add(each.head.id)
+        amended = decode(each.data).amends if b'"amends"' in each.data else None
+        if amended is not None and (amended in known or is_wanted(amended)):
+            known.add(each.head.id)
             yield each.head.id
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.amend import amend
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.history.purged import NOTHING, hash_of, join_all, purged_of, read_purged, write_purged
 from scopes.history.revisions import find_root_commit, list_branch_tips
 from scopes.history.transaction import RefTransaction
+from scopes.model.message import Author
 from scopes.purge.accept import OfferChoice, accept_purges, plan_accept
 from scopes.purge.decline import decline_purges
 from scopes.purge.offers import fingerprint, list_offers, offer_ref, read_offered, read_undecided
@@ -19,6 +21,7 @@ from scopes.purge.unfinished import begin
 from scopes.store.refs import PURGE_DECLINED, PURGED_ELSEWHERE
 from scopes.store.transactions import exclusive_write
 from scopes.sync.origin import is_from_here
+from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 from tests.support.purge_offers import STRANGER, everything_of, offer_list
 from tests.support.remotes import add, fetch_from, machine, make_bare, push_to
@@ -26,6 +29,7 @@ from tests.support.signing_keys import sign_with_ssh, signer
 from tests.support.store import git
 
 OTHER = "ba9876543210"
+WORD = "Xylophone-Quarantine-4711"
 
 
 @pytest.fixture
@@ -137,6 +141,19 @@ def test_an_offer_that_was_declined_can_be_accepted_by_name(theirs, drawn, offer
         accept_purges(theirs, places)
     assert accept_purges(theirs, places, OfferChoice(STRANGER)).messages == 1
     assert texts(theirs, "conv-001/main") == ["a", "[purged]", "c"]
+
+
+def test_who_accepts_removes_their_own_amendments_of_what_was_purged(theirs, drawn, places, offered):
+    """Who purged the message did not have them, and they say it again."""
+    fetch_from(theirs)
+    of_theirs = amend(theirs, "conv-001", drawn.ids["b"], f"not {WORD}", author=Author("dave")).id
+    again = amend(theirs, "conv-001", of_theirs, f"not {WORD} either", author=Author("dave")).id
+    of_another = amend(theirs, "conv-001", drawn.ids["c"], "c, in other words", author=Author("dave")).id
+    planned = {each.message for each in plan_accept(theirs).messages}
+    assert planned == {drawn.ids["b"], of_theirs, again}
+    accept_purges(theirs, places)
+    assert find_word(WORD, theirs.path) == []
+    assert [read_purged(theirs).has_message(each) for each in (of_theirs, again, of_another)] == [True, True, False]
 
 
 def test_each_machine_is_decided_by_itself(theirs, drawn, bare, offered, places):
