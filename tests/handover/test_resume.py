@@ -56,6 +56,22 @@ def test_a_first_prompt_has_no_blank_lines_around_it(home):
     assert home.resume(prompt="\n").command == ("claude", "--resume", SESSION)
 
 
+@pytest.mark.parametrize("session", ["auto", "own", "new"])
+@pytest.mark.parametrize("wrong", [{"memory": "x"}, {"max_tokens": -5}, {"max_tokens": 0}, {"messages": 0}])
+def test_a_wrong_value_is_refused_whichever_session_is_opened(home, session, wrong):
+    """A script would fail on the day when the agent's own session is gone."""
+    with pytest.raises(Invalid):
+        home.resume(session=session, **wrong)
+
+
+def test_options_that_change_nothing_for_the_own_session_are_named(home):
+    found = home.resume(max_tokens=8000, memory="none")
+    (note,) = found.notes
+    assert (found.session, "--max-tokens, --memory changed nothing" in note.text) == ("own", True)
+    assert home.resume().notes == ()
+    assert "changed nothing" not in str(home.resume(session="new", max_tokens=8000).notes)
+
+
 def test_the_history_alone_ends_without_an_empty_line(home):
     """What --print shows ends there too: a shell takes newlines from the end of $(...)."""
     assert home.resume(session="new").command[-1].endswith("</conversation_history>")
