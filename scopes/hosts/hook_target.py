@@ -85,6 +85,7 @@ class HookState(NamedTuple):
     detail: why it is not as it should be; empty if it is
     last: the time of the last turn that a hook has recorded, or tried to
     problem: why the last turn was not recorded; None if it was, or if there are no hooks any more
+    cure: what to do about the problem, as its error said
     unusable: its file is missing, or has no known format, so that an import cannot help
     trailers: of git, whether commits of agents get a trailer
     """
@@ -97,6 +98,7 @@ class HookState(NamedTuple):
     problem: str | None = None
     trailers: bool | None = None
     unusable: bool = False
+    cure: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
