@@ -7,6 +7,7 @@ not run here: the result has the words of the command, and its directory.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import stat
 from collections.abc import Iterator, Mapping
@@ -33,6 +34,7 @@ from scopes.tokens.choose import TokenizerChoice
 
 SESSIONS = ("auto", "own", "new")
 MAX_TOKENS = 20_000
+_CONTROL = re.compile(r"[\x01-\x1f\x7f]")
 _MAX_PROMPT_BYTES = 120_000  # Linux takes an argument of 128 KiB
 
 
@@ -175,7 +177,8 @@ def _plan(
         words = [*own, *agent.prompt_words(request.prompt)]
         return Resumption(
             conversation=conversation, branch=branch.name, agent=agent.name, session="own", session_id=session.id,
-            reason=None, directory=directory, command=tuple(words), shell=shell_line(directory, shlex.join(words)),
+            reason=None, directory=directory, command=tuple(words),
+            shell=shell_line(directory, " ".join(map(_quote, words))),
             notes=tuple(_unused_options(request)),
         )  # fmt: skip
     return _begin_new(branch, agent, request, choice, (directory, reason or "its id is not valid", user))
@@ -279,10 +282,22 @@ def _write_new(branch: BranchHandle, agent: AgentProgram, request: ResumeRequest
     memory = ["--with-memory"] if wanted.memory == MEMORY[0] else ["--memory", wanted.memory]
     words = ["history", wanted.where, "--for-prompt", *memory, "--redact", *size]
     command = shlex.join(["scopes", *user.store_options, *words])
-    asked = "".join(each if each not in '"\\$`' else f"\\{each}" for each in request.prompt)
+    asked = _print_escaped(f"\n{request.prompt}") if request.prompt else ""
     *options, last = agent.prompt_words("\0")
     before, _, _ = last.partition("\0")
-    return f'{shlex.join([agent.program, *options])} {before}"$({command}){asked and chr(10) + asked}"'
+    return f'{shlex.join([agent.program, *options])} {before}"$({command}){asked}"'
+
+
+def _quote(word: str) -> str:
+    """Return a word as a shell reads it, on one line: what is printed has a line for each command."""
+    return f'"{_print_escaped(word)}"' if _CONTROL.search(word) else shlex.quote(word)
+
+
+def _print_escaped(text: str) -> str:
+    """Return a command substitution, for double quotes, of any shell: line breaks are escapes in it."""
+    escaped = text.replace("\\", r"\\").replace("\n", r"\n").replace("\t", r"\t")
+    escaped = _CONTROL.sub(lambda found: rf"\0{ord(found[0]):03o}", escaped).replace("!", r"\0041")  # of bash's history
+    return f"$(printf %b {shlex.quote(escaped)})"
 
 
 def shell_line(directory: str | None, command: str) -> str:

@@ -52,8 +52,24 @@ def test_a_first_prompt_has_no_blank_lines_around_it(home):
     assert own.command[-1] == "go on\n\nthen test"
     new_session = home.resume(prompt="\ngo on\n", session="new")
     assert new_session.command[-1].endswith("</conversation_history>\ngo on")
-    assert new_session.shell.endswith('\ngo on"')
+    assert new_session.shell.endswith("$(printf %b '\\ngo on')\"")
     assert home.resume(prompt="\n").command == ("claude", "--resume", SESSION)
+
+
+def test_the_shell_line_keeps_the_line_breaks_of_a_prompt_on_one_line(home, tmp_path):
+    """They became spaces where the line was printed, and code lost its form."""
+    prompt = 'fix \\n it\'s:\n\n    if !$x:\n\ty()\x07a `id`\n- "two"'
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nfor last; do :; done\nprintf %s "$last"\n')
+    (tmp_path / "bin" / "scopes").write_text("#!/bin/sh\necho history\n")
+    for each in program.parent.iterdir():
+        each.chmod(0o755)
+    environ = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    for session, before in (("own", ""), ("new", "history\n")):
+        line = home.resume(prompt=prompt, session=session).shell
+        ran = subprocess.run(["sh", "-c", line], env=environ, capture_output=True, text=True, check=True)
+        assert (ran.stdout, "\n" in line) == (before + prompt, False)
 
 
 @pytest.mark.parametrize("session", ["auto", "own", "new"])
