@@ -283,10 +283,13 @@ class Invocation:
         return bool(self.store or self.environ.get("SCOPES_STORE"))
 
     def _open(self, path: str) -> Repository:
-        """Open the store; the hint of the error that there is none repeats the path that was given."""
+        """Open the store; the error that there is none says if it is gone, or repeats the path that was given."""
         try:
             opened: Repository = load("scopes.store.open_repository:open_repository")(path, self.overrides)
         except NotFound as error:
+            lost: Note | None = load("scopes.cli.lost_store:find_lost_store")(self)
+            if lost is not None:
+                raise NotFound(lost.text, hint=lost.hint) from None
             if self.store:
                 command = load("shlex:join")(["scopes", "--store", self.store])
                 error.hint = f"create one: {command} import, or: {command} new"
@@ -315,6 +318,9 @@ class Invocation:
 
     def no_store_notes(self) -> tuple[Note, ...]:
         """Return the note for commands that found no store."""
+        lost: Note | None = load("scopes.cli.lost_store:find_lost_store")(self)
+        if lost is not None:
+            return (lost,)
         hint = "import the sessions of your agents: scopes import, or start a conversation: scopes new"
         return (load("scopes.result:Note")(f"there is no store at {self.store_path} yet", hint),)
 

@@ -1,16 +1,19 @@
 """Refuse to make a new store where one was: its disk may not be mounted, and what is recorded would be below it.
 
-For programs that nobody watches, such as hooks: what they have to record waits, as on a full disk. A store was there if
-the cache has an index of it, or the log says that a hook recorded into it. A command of the user makes a new one.
+What programs that nobody watches, such as hooks, have to record waits, as on a full disk, and an import is refused. A
+store was there if the cache has an index of it, or the log says that a hook recorded into it. `init` and `new` begin
+a new one.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from scopes.errors import Inaccessible
 from scopes.live.event_log import HOOK_LOG, read_events
+from scopes.result import Note
 from scopes.store.init import is_store
 
 if TYPE_CHECKING:
@@ -19,12 +22,20 @@ if TYPE_CHECKING:
 
 def require_store_not_lost(invocation: Invocation) -> None:
     """Raise Inaccessible if the selected store is gone; one that never was there may be created."""
+    note = find_lost_store(invocation)
+    if note is not None:
+        raise Inaccessible(note.text, hint=note.hint)
+
+
+def find_lost_store(invocation: Invocation) -> Note | None:
+    """Return a note that the selected store is gone, and what to do; None if it is there, or never was."""
     path = invocation.store_path
     if is_store(path) or not _is_empty(path) or not _was_used(invocation, path):
-        return
-    raise Inaccessible(
+        return None
+    again = f"scopes --store {shlex.quote(path)} init"
+    return Note(
         f"the store {path} is gone",
-        hint=f"mount its disk, or move it back, and then: scopes import; to begin a new one: scopes --store {path} new",
+        f"mount its disk, or move it back, and then: scopes import; to begin a new one: {again}",
     )
 
 

@@ -194,17 +194,26 @@ def history(repository: Repository, request: HistoryRequest, choice: TokenizerCh
     return replace(block, conversation=conversation, branch=branch, text=text, notes=notes)
 
 
+def check_request(request: HistoryRequest) -> None:
+    """Raise Invalid if a request is wrong, whatever the history is: also where no block is written in the end."""
+    if request.last is not None and request.last < 1:
+        raise Invalid(f"invalid number of messages {request.last}: must be at least 1", hint="for example: -n 50")
+    if request.max_tokens < 1:
+        raise Invalid(
+            f"{request.max_tokens} tokens are too few for a history block", hint=f"for example: {DEFAULT_TOKENS}"
+        )
+    check_mark(request.mark)
+    for option, value, values in (("--with-tools", request.tools, TOOLS), ("--memory", request.memory, MEMORY)):
+        if value not in values:
+            raise Invalid(f"{value!a} is not a valid value of {option}", hint=f"values: {', '.join(values)}")
+
+
 def _build_block(
     repository: Repository, request: HistoryRequest, choice: TokenizerChoice
 ) -> tuple[HistoryBlock, Sequence[Entry]]:
     """Return the block and the entries in it; raises as `history`."""
     max_tokens, count = request.max_tokens, choice.tokenizer.count
-    if request.last is not None and request.last < 1:
-        raise Invalid(f"invalid number of messages {request.last}: must be at least 1", hint="for example: -n 50")
-    check_mark(request.mark)
-    for option, value, values in (("--with-tools", request.tools, TOOLS), ("--memory", request.memory, MEMORY)):
-        if value not in values:
-            raise Invalid(f"{value!a} is not a valid value of {option}", hint=f"values: {', '.join(values)}")
+    check_request(request)
     revision = resolve_revision(repository, request.where)
     to_read = sys.maxsize if request.last is None else request.last * _READ_PER_MESSAGE
     collected = collect(repository, [revision], ReadLimits(max_messages=to_read, verbatim=VERBATIM_MESSAGES))

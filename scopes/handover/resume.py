@@ -7,6 +7,7 @@ not run here: the result has the words of the command, and its directory.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import stat
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 
-from scopes.context.history_block import MEMORY, HistoryBlock, HistoryRequest, history, message_limit
+from scopes.context.history_block import MEMORY, HistoryBlock, HistoryRequest, check_request, history, message_limit
 from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.handover.agent_programs import PROGRAMS, AgentProgram, find_agent_program, read_agent_program
 from scopes.handover.sessions import AgentSession, find_session, is_kept
@@ -24,7 +25,7 @@ from scopes.history.messages import read_root_of
 from scopes.history.revisions import find_directory, find_root_commit, walk_directories
 from scopes.hosts.agents import find_program
 from scopes.ids import BranchName, ConversationId
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.secret_scan.shown import without_secrets
 from scopes.secrets.gates import clear_notes
 from scopes.store.projects import is_of_project
@@ -33,6 +34,7 @@ from scopes.tokens.choose import TokenizerChoice
 
 SESSIONS = ("auto", "own", "new")
 MAX_TOKENS = 20_000
+_CONTROL = re.compile(r"[\x01-\x1f\x7f]")
 _MAX_PROMPT_BYTES = 120_000  # Linux takes an argument of 128 KiB
 
 
@@ -109,6 +111,7 @@ def resume(repository: Repository, request: ResumeRequest, choice: TokenizerChoi
     if request.session not in SESSIONS:
         raise Invalid(f"{request.session!a} is not a valid value of --session", hint=f"values: {', '.join(SESSIONS)}")
     request = replace(request, prompt=request.prompt.strip("\n"))
+    check_request(_history_request(request, request.where or ""))  # wrong also if its own session is opened today
     wanted = None if request.agent is None else read_agent_program(request.agent)
     branch = StoreHandle(repository).branch(request.where or _find_newest(repository, request.here))
     with naming(branch):
@@ -174,7 +177,9 @@ def _plan(
         words = [*own, *agent.prompt_words(request.prompt)]
         return Resumption(
             conversation=conversation, branch=branch.name, agent=agent.name, session="own", session_id=session.id,
-            reason=None, directory=directory, command=tuple(words), shell=shell_line(directory, shlex.join(words)),
+            reason=None, directory=directory, command=tuple(words),
+            shell=shell_line(directory, " ".join(map(_quote, words))),
+            notes=tuple(_unused_options(request)),
         )  # fmt: skip
     return _begin_new(branch, agent, request, choice, (directory, reason or "its id is not valid", user))
 
@@ -223,6 +228,26 @@ def _why_new(
     return reason
 
 
+def _history_request(request: ResumeRequest, where: str) -> HistoryRequest:
+    """Return the block of history for the prompt of a new session."""
+    maximum = MAX_TOKENS if request.max_tokens is None else request.max_tokens
+    last = message_limit(request.messages, request.max_tokens)
+    return HistoryRequest(where=where, last=last, max_tokens=maximum, memory=request.memory)
+
+
+def _unused_options(request: ResumeRequest) -> Iterator[Note]:
+    """Yield a note if options for the history of a new session were given, and the agent's own is opened."""
+    given = {
+        "--max-tokens": request.max_tokens is not None,
+        "--history-messages": request.messages is not None,
+        "--memory": request.memory != MEMORY[0],
+    }
+    unused = [option for option, is_given in given.items() if is_given]
+    if unused:
+        text = f"the agent's own session has every message: {', '.join(unused)} changed nothing"
+        yield Note(text, "begin a new one: --session new")
+
+
 def _begin_new(
     branch: BranchHandle,
     agent: AgentProgram,
@@ -232,16 +257,13 @@ def _begin_new(
 ) -> Resumption:
     """Return how to begin a new session, with the history in its first prompt."""
     directory, reason, user = rest
-    where, maximum = str(branch), MAX_TOKENS if request.max_tokens is None else request.max_tokens
-    last = message_limit(request.messages, request.max_tokens)
-    block: HistoryBlock = history(
-        branch.repository, HistoryRequest(where=where, last=last, max_tokens=maximum, memory=request.memory), choice
-    )
+    wanted = _history_request(request, str(branch))
+    block: HistoryBlock = history(branch.repository, wanted, choice)
     prompt = (block.text + request.prompt).rstrip("\n")  # as $(...) of a shell ends
     if len(prompt.encode("utf-8", "replace")) > _MAX_PROMPT_BYTES:
         raise Invalid(
             f"the history has more than {_MAX_PROMPT_BYTES} bytes, too many for an argument",
-            hint=f"use less of it: --max-tokens {maximum // 2}",
+            hint=f"use less of it: --max-tokens {wanted.max_tokens // 2}",
         )
     words = [agent.program, *agent.prompt_words(prompt)]
     return Resumption(
@@ -255,16 +277,27 @@ def _begin_new(
 
 def _write_new(branch: BranchHandle, agent: AgentProgram, request: ResumeRequest, user: User) -> str:
     """Return the command of a new session as a shell reads it; `scopes history` writes the history into it."""
-    tokens = MAX_TOKENS if request.max_tokens is None else request.max_tokens
-    limit = message_limit(request.messages, request.max_tokens)
-    size = [*([] if limit is None else ["-n", str(limit)]), "--max-tokens", str(tokens)]
-    memory = ["--with-memory"] if request.memory == MEMORY[0] else ["--memory", request.memory]
-    words = ["history", str(branch), "--for-prompt", *memory, "--redact", *size]
+    wanted = _history_request(request, str(branch))
+    size = [*([] if wanted.last is None else ["-n", str(wanted.last)]), "--max-tokens", str(wanted.max_tokens)]
+    memory = ["--with-memory"] if wanted.memory == MEMORY[0] else ["--memory", wanted.memory]
+    words = ["history", wanted.where, "--for-prompt", *memory, "--redact", *size]
     command = shlex.join(["scopes", *user.store_options, *words])
-    asked = "".join(each if each not in '"\\$`' else f"\\{each}" for each in request.prompt)
+    asked = _print_escaped(f"\n{request.prompt}") if request.prompt else ""
     *options, last = agent.prompt_words("\0")
     before, _, _ = last.partition("\0")
-    return f'{shlex.join([agent.program, *options])} {before}"$({command}){asked and chr(10) + asked}"'
+    return f'{shlex.join([agent.program, *options])} {before}"$({command}){asked}"'
+
+
+def _quote(word: str) -> str:
+    """Return a word as a shell reads it, on one line: what is printed has a line for each command."""
+    return f'"{_print_escaped(word)}"' if _CONTROL.search(word) else shlex.quote(word)
+
+
+def _print_escaped(text: str) -> str:
+    """Return a command substitution, for double quotes, of any shell: line breaks are escapes in it."""
+    escaped = text.replace("\\", r"\\").replace("\n", r"\n").replace("\t", r"\t")
+    escaped = _CONTROL.sub(lambda found: rf"\0{ord(found[0]):03o}", escaped).replace("!", r"\0041")  # of bash's history
+    return f"$(printf %b {shlex.quote(escaped)})"
 
 
 def shell_line(directory: str | None, command: str) -> str:

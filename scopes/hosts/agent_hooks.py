@@ -43,6 +43,7 @@ class JsonHooks:
     entry: makes the entry of an event for a command
     nested: an entry has a list of hooks of its own, below `hooks`
     head: the fields of a new file besides the hooks
+    shorter: the longest timeout that the agent takes of events where it is less than that of the entry
     """
 
     name: str
@@ -52,12 +53,13 @@ class JsonHooks:
     entry: Callable[[str], Document]
     nested: bool = True
     head: tuple[tuple[str, Any], ...] = ()
+    shorter: tuple[tuple[str, int], ...] = ()
     advice: str | None = None
 
     def install(self, environment: HookEnvironment, *, print_only: bool = False) -> HooksChanged:
         """Add the hooks, or bring them up to date; as `HookTarget.install`."""
         path, command = self._path(environment), self._command(environment)
-        text = json.dumps({"hooks": {event: [self.entry(command)] for event in self.events}}, indent=2)
+        text = json.dumps({"hooks": {event: [self._entry(event, command)] for event in self.events}}, indent=2)
         if print_only:
             return HooksChanged(target=self.name, changes=(FileChange(path, "shown", text),), shown=True)
         before = read_to_change(path)
@@ -106,6 +108,18 @@ class JsonHooks:
     def _command(self, environment: HookEnvironment) -> str:
         return guarded(hook_words(environment, self.name))
 
+    def _entry(self, event: str, command: str) -> Document:
+        entry = self.entry(command)
+        for hook in self._hooks(entry):
+            self._shorten(event, hook)
+        return entry
+
+    def _shorten(self, event: str, hook: Document) -> None:
+        """Give a hook the longest timeout that the agent takes, which warns of a longer one at each start."""
+        longest, timeout = dict(self.shorter).get(event), hook.get("timeout")
+        if longest is not None and isinstance(timeout, int) and timeout > longest:
+            hook["timeout"] = longest
+
     def _add(self, document: Document, path: str, command: str) -> str:
         """Return the text of the file with the hooks; of those that it has, only the command changes."""
         document = deepcopy(document)
@@ -117,8 +131,11 @@ class JsonHooks:
             if not isinstance(entries, list):
                 raise Refused(f"{event!a} of the hooks in {path} is not a list", hint="show what to add: --print")
             hooks[event] = list(self._with_command(entries, command))
-            if not any(self._is_ours(hook) for entry in hooks[event] for hook in self._hooks(entry)):
-                hooks[event].append(self.entry(command))
+            ours = [hook for entry in hooks[event] for hook in self._hooks(entry) if self._is_ours(hook)]
+            for hook in ours:
+                self._shorten(event, hook)
+            if not ours:
+                hooks[event].append(self._entry(event, command))
         for event in [event for event, _ in _events(document, path) if event not in self.events]:
             hooks[event] = list(self._with_command(hooks[event], None))
         return format_json(document)
@@ -156,9 +173,9 @@ class JsonHooks:
 
     def _has_more(self, document: Document, path: str) -> bool:
         """Return True if an entry of ours has something that we did not write, such as another timeout."""
-        for entry in (entry for _, entries in _events(document, path) for entry in entries):
+        for event, entry in ((event, entry) for event, entries in _events(document, path) for entry in entries):
             hooks = self._hooks(entry)
-            written = [self.entry(hook["command"]) for hook in hooks if self._is_ours(hook)]
+            written = [self._entry(event, hook["command"]) for hook in hooks if self._is_ours(hook)]
             if not self.nested or len(hooks) == len(written):
                 if any(entry != each for each in written):
                     return True
@@ -218,6 +235,7 @@ AGENT_HOOKS = (
         "hooks.json",
         ("Stop", "SubagentStop", "SessionEnd"),
         lambda command: _command_hook(command, timeout=10),
+        shorter=(("SessionEnd", 3),),
         advice="Codex runs new hooks only after you have trusted them: start it, and answer its question or use /hooks",
     ),
     JsonHooks(

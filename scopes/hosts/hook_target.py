@@ -51,7 +51,7 @@ def describe_outdated(
     """Return how hooks differ from those that `install` would write: other programs and stores, and missing hooks.
 
     commands: the words that the hooks run.
-    is_old_form: the agent gets the exit code of what they run, also if that is gone.
+    is_old_form: the agent gets the exit code or the errors of what they run, also if that is gone.
     """
     parts = []
     wanted = [] if environment.store is None else ["--store", environment.store]
@@ -64,7 +64,7 @@ def describe_outdated(
             parts.append(f"it records into {describe_store(store)}, not {describe_store(wanted)}")
     parts += [f"the hook for {event} is missing" for event in missing]
     if is_old_form:
-        parts.append("it has the old form, which stops the agent if scopes is gone")
+        parts.append("it has the old form, which stops the agent or prints errors if scopes is gone")
     return "; ".join(dict.fromkeys(parts)) or "it is of another version"
 
 
@@ -85,6 +85,7 @@ class HookState(NamedTuple):
     detail: why it is not as it should be; empty if it is
     last: the time of the last turn that a hook has recorded, or tried to
     problem: why the last turn was not recorded; None if it was, or if there are no hooks any more
+    cure: what to do about the problem, as its error said
     unusable: its file is missing, or has no known format, so that an import cannot help
     trailers: of git, whether commits of agents get a trailer
     """
@@ -97,6 +98,7 @@ class HookState(NamedTuple):
     problem: str | None = None
     trailers: bool | None = None
     unusable: bool = False
+    cure: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

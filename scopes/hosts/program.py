@@ -8,8 +8,10 @@ import sys
 from collections.abc import Sequence
 
 RUN = ("hooks", "run")
-# A Python that does not find the program ends with 2, by which an agent means: go on, and give the error to the model.
-GUARD = " || exit 0"  # sh, bash, zsh, fish, cmd and PowerShell 7 read it
+# A Python that does not find the program ends with 2, by which an agent means: go on, and give the error to the model;
+# some agents show its error too. A hook writes its own errors into a log. sh, bash, zsh, fish and PowerShell 7 read it.
+GUARD = " 2>/dev/null || exit 0"
+_OLD_GUARD = " || exit 0"
 _MAIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "__main__.py")
 
 
@@ -52,7 +54,7 @@ def is_hook_run(words: Sequence[str], name: str | None = None) -> bool:
 
 
 def guarded(words: Sequence[str]) -> str:
-    """Return a shell command that runs words, and succeeds whatever they do, even if the program is gone."""
+    """Return a shell command that runs words, and succeeds silently whatever they do, even if the program is gone."""
     return shlex.join(words) + GUARD
 
 
@@ -61,7 +63,7 @@ def split_command(command: str) -> list[str]:
 
     None if it is more than words, such as two commands or a variable.
     """
-    command = command.strip().removesuffix(GUARD)
+    command = command.strip().removesuffix(GUARD).removesuffix(_OLD_GUARD)
     try:
         words = shlex.split(command)
     except ValueError:

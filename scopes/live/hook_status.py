@@ -37,7 +37,8 @@ def hooks_status(environment: HookEnvironment, state_directory: str, names: tupl
         run, failed = last_events(events.events, target.name, repository)
         if failed is not None and state.condition != "missing":
             problem, is_unusable = str(failed.details.get("error")), failed.details.get("unusable") is True
-            state = state._replace(problem=problem, unusable=is_unusable)
+            hint = failed.details.get("hint")
+            state = state._replace(problem=problem, unusable=is_unusable, cure=None if hint is None else str(hint))
         states.append(state if run is None else state._replace(last=run.time))
     return HooksStatus(hooks=tuple(states), home=environment.home, notes=events.notes)
 

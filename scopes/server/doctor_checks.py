@@ -151,9 +151,10 @@ def _problems(state: HookState) -> Iterator[tuple[str, str]]:
     if state.problem is None:
         return
     if state.target == GIT:
-        yield f"the last commits were not recorded: {state.problem}", "they stay: the next commit records them too"
+        stay = "they stay: the next commit records them too"
+        yield f"the last commits were not recorded: {state.problem}", "; ".join(filter(None, [state.cure, stay]))
     elif state.unusable:
         cure = "an import cannot help; the warning ends with the next turn that is recorded"
         yield f"the last turn was not recorded: {state.problem}", cure
     else:
-        yield f"the last turn was not recorded: {state.problem}", "scopes import"
+        yield f"the last turn was not recorded: {state.problem}", state.cure or "scopes import"

@@ -52,8 +52,40 @@ def test_a_first_prompt_has_no_blank_lines_around_it(home):
     assert own.command[-1] == "go on\n\nthen test"
     new_session = home.resume(prompt="\ngo on\n", session="new")
     assert new_session.command[-1].endswith("</conversation_history>\ngo on")
-    assert new_session.shell.endswith('\ngo on"')
+    assert new_session.shell.endswith("$(printf %b '\\ngo on')\"")
     assert home.resume(prompt="\n").command == ("claude", "--resume", SESSION)
+
+
+def test_the_shell_line_keeps_the_line_breaks_of_a_prompt_on_one_line(home, tmp_path):
+    """They became spaces where the line was printed, and code lost its form."""
+    prompt = 'fix \\n it\'s:\n\n    if !$x:\n\ty()\x07a `id`\n- "two"'
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nfor last; do :; done\nprintf %s "$last"\n')
+    (tmp_path / "bin" / "scopes").write_text("#!/bin/sh\necho history\n")
+    for each in program.parent.iterdir():
+        each.chmod(0o755)
+    environ = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
+    for session, before in (("own", ""), ("new", "history\n")):
+        line = home.resume(prompt=prompt, session=session).shell
+        ran = subprocess.run(["sh", "-c", line], env=environ, capture_output=True, text=True, check=True)
+        assert (ran.stdout, "\n" in line) == (before + prompt, False)
+
+
+@pytest.mark.parametrize("session", ["auto", "own", "new"])
+@pytest.mark.parametrize("wrong", [{"memory": "x"}, {"max_tokens": -5}, {"max_tokens": 0}, {"messages": 0}])
+def test_a_wrong_value_is_refused_whichever_session_is_opened(home, session, wrong):
+    """A script would fail on the day when the agent's own session is gone."""
+    with pytest.raises(Invalid):
+        home.resume(session=session, **wrong)
+
+
+def test_options_that_change_nothing_for_the_own_session_are_named(home):
+    found = home.resume(max_tokens=8000, memory="none")
+    (note,) = found.notes
+    assert (found.session, "--max-tokens, --memory changed nothing" in note.text) == ("own", True)
+    assert home.resume().notes == ()
+    assert "changed nothing" not in str(home.resume(session="new", max_tokens=8000).notes)
 
 
 def test_the_history_alone_ends_without_an_empty_line(home):

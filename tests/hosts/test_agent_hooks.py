@@ -66,7 +66,7 @@ def test_every_event_runs_the_program_with_the_agent_and_nothing_else(target, pl
         (hook,) = entry["hooks"] if target.nested else [entry]
         assert hook.get("type", "command") == "command"
         assert split_command(hook["command"]) == [*place.command, "hooks", "run", target.name]
-        assert hook["command"] == shlex.join([*place.command, "hooks", "run", target.name]) + " || exit 0"
+        assert hook["command"] == shlex.join([*place.command, "hooks", "run", target.name]) + " 2>/dev/null || exit 0"
 
 
 @every_target
@@ -78,18 +78,19 @@ def test_a_hook_whose_program_is_gone_does_not_stop_its_agent(target, place, pyt
         (entry,) = entries(target, place)[event]
         (hook,) = entry["hooks"] if target.nested else [entry]
         ended = subprocess.run(["/bin/sh", "-c", hook["command"]], input=b"{}", capture_output=True, check=False)
-        assert (ended.returncode, ended.stdout) == (0, b"")
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
         bare = subprocess.run(["/bin/sh", "-c", hook["command"].removesuffix(" || exit 0")], check=False)
         assert bare.returncode in {2, 127}
 
 
 @every_target
-def test_hooks_of_the_form_without_a_guard_are_outdated_and_replaced(target, place):
-    old = shlex.join([*place.command, "hooks", "run", target.name])
+@pytest.mark.parametrize("guard", ["", " || exit 0"])
+def test_hooks_of_an_old_form_are_outdated_and_replaced(target, place, guard):
+    old = shlex.join([*place.command, "hooks", "run", target.name]) + guard
     write(target, place, {"hooks": {event: [target.entry(old)] for event in target.events}})
     state = target.status(place)
     assert (state.condition, state.detail) == (
-        "outdated", "it has the old form, which stops the agent if scopes is gone",
+        "outdated", "it has the old form, which stops the agent or prints errors if scopes is gone",
     )  # fmt: skip
     assert states(target.install(place)) == ["replaced"]
     assert target.status(place).condition == "installed"
@@ -210,6 +211,18 @@ def test_our_hook_for_an_event_of_another_version_goes_with_an_update(target, pl
     write(target, place, {"hooks": {"Old": [target.entry(command_of(target)), THEIRS]}})
     target.install(place)
     assert entries(target, place)["Old"] == [THEIRS]
+
+
+def test_codex_gets_no_longer_timeout_than_it_takes(place):
+    """It warned at each start: "clamping SessionEnd hook timeout to 3s"."""
+    target = TARGETS["codex"]
+    target.install(place)
+    written = {event: entry["hooks"][0]["timeout"] for event, (entry,) in entries(target, place).items()}
+    assert written == {"Stop": 10, "SubagentStop": 10, "SessionEnd": 3}
+    write(target, place, {"hooks": {event: [target.entry(command_of(target))] for event in target.events}})
+    assert states(target.install(place)) == ["replaced"]
+    updated = {event: entry["hooks"][0]["timeout"] for event, (entry,) in entries(target, place).items()}
+    assert updated == written
 
 
 def test_our_own_timeout_in_a_mixed_entry_is_kept_by_a_removal(place):

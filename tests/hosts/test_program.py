@@ -83,4 +83,5 @@ def test_a_command_that_is_more_than_words_has_none(command):
     assert split_command(command) == []
     assert split_command("a 'b c' --d=1") == ["a", "b c", "--d=1"]
     assert split_command(guarded(["a", "b c"])) == ["a", "b c"]
+    assert split_command("a || exit 0") == ["a"]
     assert split_command("a || exit 1") == split_command("a; b || exit 0") == []
