@@ -172,7 +172,7 @@ def two_prompts_in_quick_succession(project, session):
     session.shell(f"echo 1 > one && git add one && {second} git commit -m 'one function'")
     session.say("Done.")
     first, stop = project.head(), find_reflog_end(project.directory)
-    stop.at -= 0.01  # transcripts have milliseconds
+    time.sleep(0.002)  # transcripts have milliseconds: the next prompt is later in them, too
     session.prompt("Add two functions")
     session.shell(f"echo 2 > two && git add two && {second} git commit -m 'two functions'")
     return stop, [first, project.head()]
