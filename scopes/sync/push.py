@@ -71,9 +71,7 @@ def push(
     members = list_members(repository, remote)
     asked = None if dry_run else connection
     chosen = list_purged(repository, members, asked) if purged else _choose(repository, members, selection)
-    left: tuple[Note, ...] = ()
-    if not (purged or selection.names):
-        chosen, left = leave_deleted(repository, members[0].name, chosen)
+    chosen, left = (chosen, ()) if purged or selection.names else leave_deleted(repository, members[0].name, chosen)
     run = PushRun(
         repository, connection, "allow" if allow_secrets else "refuse", force, include_open,
         members[0].name, remote_option(repository, remote.name), bool(selection.names), OfferGate(repository),

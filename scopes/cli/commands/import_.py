@@ -106,8 +106,7 @@ def import_(
     options = ImportOptions(
         dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects, join=not no_join
     )
-    result = import_or_repeat(invocation, collected, options, reread=reread)
-    note_imported_files(invocation, result)
+    note_imported_files(invocation, result := import_or_repeat(invocation, collected, options, reread=reread))
     return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))
 
 

@@ -20,7 +20,6 @@ import pytest
 
 from scopes.live.event_log import read_events
 from scopes.store.discovery import list_conversations
-from scopes.store.refs import COMMITS
 from tests.cli.running import PRODUCT, scopes
 from tests.live.test_real_agent_hooks import run, texts, wait_for
 from tests.support import agent_tools, shop_work
@@ -143,26 +142,9 @@ class Workshop:
         return done.returncode, answer
 
     def wait_for_record(self):
-        """Wait until all prompts, answers and commits are recorded: an agent may run its hooks after it has answered.
-
-        What is recorded of commits comes after the messages of a turn.
-        """
+        """Wait until all prompts and answers are recorded: an agent may run its hooks after it has answered."""
         count = 2 * sum(map(len, SESSIONS))
         wait_for(lambda: len(texts(os.environ["SCOPES_STORE"])) == count, self.home)
-        made = set(self.list_commits())
-        wait_for(lambda: made <= list_recorded(os.environ["SCOPES_STORE"]), self.home)
-
-    def list_commits(self):
-        """Return the ids of the commits of the project."""
-        words = ["git", "log", "--format=%H"]
-        return subprocess.run(words, cwd=self.project, check=True, capture_output=True, text=True).stdout.split()
-
-
-def list_recorded(store):
-    """Return the ids of the commits of which something is recorded."""
-    words = ["git", f"--git-dir={store}", "ls-tree", "-r", "--name-only", COMMITS]
-    paths = subprocess.run(words, check=False, capture_output=True, text=True).stdout.split()
-    return {path.split("/")[2] for path in paths if path.startswith("commits/")}
 
 
 @pytest.fixture
