@@ -127,6 +127,7 @@ class _Reader:
         self._pending: dict[str, _Pending] = {}
         self._texts = KnownTexts()
         self._done: set[tuple[MessageId, str]] = set()  # copies of a message in several commits repeat its calls
+        self._without_end: dict[Oid, list[int]] = {}  # commit calls whose result is in the message of the call
 
     def read(self, oldest_first: Iterable[Commit]) -> ConversationEdits:
         self._found.turns.append(Turn(0))
@@ -148,6 +149,8 @@ class _Reader:
         turn.ended = max(turn.ended, float(head.time))
         self._found.first = min(self._found.first or float(head.time), float(head.time))
         self._found.last = max(self._found.last, float(head.time))
+        if head.parents:
+            self._end_calls(head.parents[0], float(head.time))
         self._read_calls(head, position.turn)
 
     def _next_position(self, head: MessageHeader, before: _Position) -> _Position:
@@ -212,12 +215,24 @@ class _Reader:
         head, turn, began, part = pending
         commit_call = read_commit_call(part, result, began, answer.time)
         if commit_call is not None:
+            if answer.id == head.id:
+                self._without_end.setdefault(head.oid, []).append(len(self._found.commit_calls))
             self._found.commit_calls.append(FoundCommitCall(head.id, head.oid, turn, call_id, commit_call))
         for move in () if is_failed(result) else list_moves(part):
             self._texts.move(move)
         for added in list_added(part, result, self._texts):
             time = _seconds(answer.time or began, head.time)
             self._found.edits.append(FoundEdit(head.id, head.oid, turn, call_id, tool_name(part), time, added))
+
+    def _end_calls(self, oid: Oid, time: float) -> None:
+        """End the calls of a message that has their results, too: the time of such a message is when it began.
+
+        They had ended when the first message after it began.
+        """
+        for position in self._without_end.pop(oid, ()):
+            found = self._found.commit_calls[position]
+            ended = max(found.call.ended, time)
+            self._found.commit_calls[position] = found._replace(call=found.call._replace(ended=ended))
 
 
 def _is_wanted(part: Part) -> bool:

@@ -39,7 +39,7 @@ from scopes.result import Note
 
 LAYOUT: Final = Layout(
     "code-lines.sqlite",
-    version=6,
+    version=7,
     tables="""
         CREATE TABLE conversation (
             number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, tips TEXT NOT NULL, first REAL NOT NULL,

@@ -13,7 +13,7 @@ from scopes.code_links.project_git import find_project_repository, open_project_
 from scopes.code_links.why import WhyRequest, why
 from tests.code_links.hooked import Hooked
 from tests.importers.streams import import_paths
-from tests.support.code_sessions import ClaudeSession, CodexSession, Project
+from tests.support.code_sessions import ClaudeSession, CodexSession, OpenCodeSession, Project
 from tests.support.random_ids import spread_ids
 
 __all__ = ["spread_ids"]
@@ -33,6 +33,9 @@ class World:
 
     def codex(self, name="codex"):
         return CodexSession(self.project, name)
+
+    def opencode(self, name="opencode"):
+        return OpenCodeSession(self.project, name)
 
     def take(self, *sessions):
         """Import sessions."""

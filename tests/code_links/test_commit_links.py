@@ -64,6 +64,25 @@ def test_an_amended_commit_is_found_by_its_author_time_and_subject(world, projec
     assert brief(links_of(world, session))[0] == ("conv-001", "made", "certain")
 
 
+@pytest.mark.parametrize(("options", "how"), [("", "printed this commit"), ("-q ", "names this subject")])
+def test_a_slow_call_whose_result_is_in_its_message_made_the_commit(world, project, options, how):
+    """OpenCode gives a message the time when it was created, before the call ran: the next message ends the call."""
+    project.write("app.py", text(0))
+    command = f'make check; git add -A; git commit {options}-m "Add values"'
+    session = world.opencode().prompt("commit it").bash(command, seconds=90).say("Done.").prompt("thanks")
+    (link,) = links_of(world, session)
+    assert (link.role, link.level, link.turn) == ("made", "certain", 1)
+    assert link.evidence[0].text == f"a call {how}"
+
+
+def test_what_is_committed_after_the_next_message_is_not_of_a_call_before_it(world, project):
+    session = world.opencode().prompt("try to commit").bash('git commit -m "Add values"').say("There is nothing yet.")
+    project.clock.skip(seconds=30)
+    project.write("app.py", text(0))
+    project.commit("Add values")
+    assert links_of(world, session) == ()
+
+
 def test_a_commit_that_a_call_only_printed_was_not_made_by_it(world, project):
     """A rebase of somebody's old commit prints it in the form of `git commit`."""
     project.write("other.py", text(0, 1, 2))

@@ -101,6 +101,17 @@ def test_a_commit_call_has_its_turn_and_what_git_printed(world, project, reposit
     assert call.call.printed == ((project.head[:7], "Add a file"),)
 
 
+def test_a_call_with_its_result_in_its_message_ends_when_the_first_message_after_it_begins(world, project, repository):
+    began = project.clock.now.timestamp() + 10
+    session = world.opencode().prompt(LONG).bash("git commit -m wip", seconds=60)
+    world.take(session)
+    (alone,) = read(repository).commit_calls
+    assert (alone.call.began, alone.call.ended) == (began, began)
+    world.take(session.say("Done.").prompt("now the next one, please").say("Done, too."))
+    (call,) = read(repository).commit_calls
+    assert (call.call.began, call.call.ended) == (began, began + 70)
+
+
 def test_a_codex_session_is_read_too(world, project, repository):
     session = (
         world.codex().prompt(LONG).patch("a.py", "", "x = 1\ny = 2").bash("git add -A && git commit -m 'Add a file'")

@@ -277,6 +277,50 @@ class CodexSession:
         return self
 
 
+class OpenCodeSession:
+    """A session that `opencode export` wrote: a message has the time when it was created, and calls with their results.
+
+    Each step of an answer is a message.
+    """
+
+    def __init__(self, project: Project, name: str = "opencode") -> None:
+        self.project = project
+        self.id = f"ses_{uuid5(NAMESPACE_URL, name).hex}"
+        self.messages: list[dict[str, Any]] = []
+
+    def prompt(self, text: str) -> Self:
+        """Type a prompt."""
+        return self._add("user", {"type": "text", "text": text})
+
+    def say(self, text: str) -> Self:
+        """Answer with a text."""
+        return self._add("assistant", {"type": "text", "text": text})
+
+    def bash(self, command: str, seconds: float = 0) -> Self:
+        """Run a command in the working tree that takes some seconds before it does what is recorded."""
+        call_id = f"call_{len(self.messages)}"
+        state: dict[str, Any] = {"status": "completed", "input": {"command": command}}
+        part = {"type": "tool", "callID": call_id, "tool": "bash", "state": state}
+        self._add("assistant", part)
+        self.project.clock.skip(seconds=seconds)
+        state["output"] = self.project.run(["sh", "-c", command], check=False)
+        return self
+
+    def save(self, folder: Path) -> Path:
+        """Write the export."""
+        info = {"id": self.id, "directory": str(self.project.path), "title": "A session"}
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{self.id}.json"
+        path.write_text(json.dumps({"info": info, "messages": self.messages}, indent=2))
+        return path
+
+    def _add(self, role: str, part: dict[str, Any]) -> Self:
+        created = round(datetime.fromisoformat(self.project.clock.read()).timestamp() * 1000)
+        info = {"id": f"msg_{len(self.messages):04d}", "sessionID": self.id, "role": role, "time": {"created": created}}
+        self.messages.append({"info": info, "parts": [part]})
+        return self
+
+
 def hunks(before: str, after: str) -> list[dict[str, Any]]:
     """Return the difference of two texts as Claude Code records it, with three lines around each change."""
     found: list[dict[str, Any]] = []

@@ -28,7 +28,7 @@ from tests.importers.formats.cursor.events import (
     thought,
     turn,
 )
-from tests.importers.reading import bytes_source, drafts, events_of, real_transcript, source_of, states, unparsed
+from tests.importers.reading import bytes_source, drafts, events_of, source_of, states, unparsed
 from tests.importers.streams import import_paths
 
 
@@ -45,11 +45,6 @@ def test_another_database_is_of_no_known_format(tmp_path):
     with pytest.raises(CannotImport, match="unknown format") as error:
         choose_format(FORMATS, source_of(path))
     assert "Cursor" not in error.value.message
-
-
-def test_a_real_store_of_cursor_is_refused():
-    with pytest.raises(CannotImport, match="Cursor"):
-        choose_format(FORMATS, source_of(real_transcript("cursor", "test-store.db")))
 
 
 def test_a_turn_is_a_prompt_and_an_answer_with_its_calls_in_order():
