@@ -20,6 +20,7 @@ from scopes.index.database import READ_ERRORS, SUFFIXES, UnusableIndex, has_regu
 _APPLICATION = 0x73636F74  # "scot"
 _VERSION = 1
 _BUSY_SECONDS = 0.25
+_READS = 256  # in one transaction: locking the file takes longer than a read, and whoever adds counts waits for the end
 _MAX_BYTES = 64 << 20  # about a million and a half counts
 _CHECK_BITS = 32
 _MAX_TOKENS = 1 << 31
@@ -36,6 +37,7 @@ class CountFile:
         self._path = path
         self._must_replace = False
         self._connection: sqlite3.Connection | None = None
+        self._reads = 0
         if os.path.lexists(path):
             self._open()
 
@@ -58,6 +60,10 @@ class CountFile:
         if self._connection is None:
             return None
         try:
+            if self._reads % _READS == 0:
+                _end_reading(self._connection)
+                self._connection.execute("BEGIN")
+            self._reads += 1
             row = self._connection.execute("SELECT value FROM count WHERE key = ?", (key,)).fetchone()
         except _FAILURES as error:
             self._close_after(error)
@@ -83,6 +89,8 @@ class CountFile:
 
     def _insert(self, connection: sqlite3.Connection, rows: list[tuple[bytes, int]]) -> bool:
         try:
+            _end_reading(connection)
+            self._reads = 0
             connection.execute("PRAGMA synchronous = OFF")  # lost counts cost time only, and damage is detected
             connection.execute("BEGIN IMMEDIATE")
             with connection:  # commits, or rolls back
@@ -131,6 +139,11 @@ class CountFile:
         """Close the database after an error; note whether the file must be replaced."""
         self._must_replace = not isinstance(error, OSError) and is_damage(error)
         self.close()
+
+
+def _end_reading(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        connection.rollback()
 
 
 def _pack(key: bytes, tokens: int) -> int:

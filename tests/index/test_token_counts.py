@@ -112,6 +112,18 @@ def test_a_locked_file_finds_nothing_and_is_not_replaced(path, monkeypatch):
     assert found(path) == COUNTS
 
 
+def test_reads_hold_the_file_for_a_few_of_them_only(path, monkeypatch):
+    monkeypatch.setattr(token_counts, "_READS", 3)
+    monkeypatch.setattr(token_counts, "_BUSY_SECONDS", 0.0)
+    with CountFile(str(path)) as reader:
+        assert [reader.find(key) for key in KEYS[:2]] == [0, 7]
+        add(path, {KEYS[5]: 1})  # is given up: the reader has the file
+        assert [reader.find(key) for key in KEYS[2:6]] == [14, 21, 28, 35]
+        reader.add({KEYS[5]: 2})
+        add(path, {KEYS[6]: 3})
+        assert [reader.find(key) for key in KEYS[5:7]] == [2, 3]
+
+
 def test_a_file_that_is_too_large_is_replaced(path, monkeypatch):
     monkeypatch.setattr(token_counts, "_MAX_BYTES", 100)
     add(path, {KEYS[1]: 7})
