@@ -1,7 +1,8 @@
 """What was purged, so that nothing brings it back: a ref with a file for each message and conversation, by hashes.
 
     refs/scopes/purged                  messages/<2 hex>/<hash of the id>=     a message, or the numbers of its parts
-                                        conversations/<2 hex>/<hash>=          by the id of the root commit
+                                        conversations/<2 hex>/<hash>=          by the id of the root commit, and by
+                                                                               what its sessions are known by
     refs/scopes/local/purge-offers/<remote>/<machine>   the list of another machine: nothing is removed by it
     refs/scopes/local/purged-elsewhere                  what such lists had, and have no more
     refs/scopes/local/purge-declined                    what of it the user wants to keep
@@ -57,7 +58,7 @@ class Purged:
         return self.messages[hash_of(message)]
 
     def has_conversation(self, root: str) -> bool:
-        """Return True if the conversation with a root commit was purged."""
+        """Return True if the conversation with a root commit was purged, or that of a session with this name."""
         return bool(self.conversations) and hash_of(root) in self.conversations
 
     def join(self, other: Purged) -> Purged:
@@ -78,6 +79,16 @@ class Purged:
 
 
 NOTHING: Final = Purged()
+
+
+def name_of_live_session(native_id: str) -> str:
+    """Return what a session is listed by that was recorded live in a purged conversation."""
+    return f"session {native_id}"
+
+
+def name_of_answer(proof: bytes) -> str:
+    """Return what a session is listed by that begins like a purged conversation, see `history/answer_proofs`."""
+    return f"answer {proof.hex()}"
 
 
 def hash_of(name: str) -> str:

@@ -7,19 +7,15 @@ the agent that is too long to be written twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 
+from scopes.history.answer_proofs import prove_by_id, prove_by_text, prove_by_time
 from scopes.ids import MessageId
 from scopes.importers.formats.events import Draft, Ending, Event, Session
 from scopes.importers.identity import content_bytes, message_id
 
-MIN_TEXT = 1000  # code points; independent answers to one prompt were equal in up to 559
 MAX_ANSWERS = 8  # at the beginning of a session, which are compared
-_RANDOM_ID = re.compile(r"(?:[A-Za-z]+[_-]){0,2}[A-Za-z0-9-]{20,}")
-_EXACT_TIME = re.compile(r".*\.\d*[1-9]\d*(?:Z|[+-]\d\d:\d\d)")  # with a fraction of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +70,6 @@ def read_beginning(events: Iterable[Event]) -> Beginning:
 
 def _proofs_of(draft: Draft, line: _Line) -> Iterator[bytes]:
     calls = (part.fields.get("call_id") for part in draft.parts if part.type == "tool_call")
-    for name in dict.fromkeys((*draft.native_ids, *calls)):
-        if isinstance(name, str) and _RANDOM_ID.fullmatch(name):
-            yield _proof(line, "id", name)
-    if draft.precision == "exact" and draft.time is not None and _EXACT_TIME.fullmatch(draft.time):
-        yield _proof(line, "time", draft.time)
-    if line.text >= MIN_TEXT:
-        yield _proof(line, "text", "")
-
-
-def _proof(line: _Line, kind: str, value: str) -> bytes:
-    return sha256("\0".join((line.message, kind, value)).encode("utf-8", "surrogatepass")).digest()[:16]
+    found = [prove_by_id(line.message, name) for name in dict.fromkeys((*draft.native_ids, *calls))]
+    found += [prove_by_time(line.message, draft.time, draft.precision), prove_by_text(line.message, line.text)]
+    yield from (proof for proof in found if proof is not None)

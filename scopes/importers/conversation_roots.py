@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from scopes.history.live_sessions import walk_live_sessions
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.revisions import MAIN, conversation_ids
@@ -120,18 +121,7 @@ def _encode(repository: Repository, branches: Mapping[BranchName, BranchEntry]) 
     """Return the root, padded with blanks, and if the conversation was recorded live its sessions as JSON."""
     root = (_root_in(repository, branches) or "").encode("ascii").ljust(_OID_LENGTH)
     is_live = any(isinstance(entry.extra.get(ACP), dict) for entry in branches.values())
-    return root + (json.dumps(list(_live_sessions(branches))).encode("ascii") if is_live else b"")
-
-
-def _live_sessions(branches: Mapping[BranchName, BranchEntry]) -> Iterator[tuple[str, str, str]]:
-    """Yield the session id, agent and directory of each session that was recorded live, the earlier ones too."""
-    for entry in branches.values():
-        match entry.extra.get(ACP):
-            case {"session": last, "agent": str(agent), "cwd": str(directory), **more}:
-                earlier = more.get("stale")
-                for session in (last, *(earlier if isinstance(earlier, list) else ())):
-                    if isinstance(session, str):
-                        yield session, agent, directory
+    return root + (json.dumps(list(walk_live_sessions(branches))).encode("ascii") if is_live else b"")
 
 
 def _root_in(repository: Repository, branches: Mapping[BranchName, BranchEntry]) -> Oid | None:

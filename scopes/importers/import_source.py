@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from scopes.clock import seconds_of
 from scopes.errors import CannotImport
 from scopes.history.blank_records import Span
+from scopes.history.purged import name_of_live_session
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
-from scopes.history.sources import SOURCES, Handover, SourceRecord
+from scopes.history.sources import SOURCES, Handover, SourceRecord, source_key
 from scopes.ids import Oid
 from scopes.importers.archive import CHUNK_BYTES, changed_meanwhile, digests_of, walk_segments, write_source_record
 from scopes.importers.branch_names import BranchTip, active_draft, name_branches, path_to
@@ -31,6 +32,7 @@ from scopes.importers.session_commits import (
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.streams import is_contained, take_session, without_messages
 from scopes.importers.targets import (
+    MIN_SESSION_ID,
     UNDATED,
     CommittedSession,
     ImportTarget,
@@ -48,6 +50,7 @@ _IRREGULAR = {
     (REPEATED_ID, REPEATED_IDS): "messages with the ids of others",
     (RESULT_WITHOUT_CALL, RESULTS_WITHOUT_CALLS): "tool results without calls",
 }
+_GONE = "what was purged does not come back"
 COPIES = "{} files are copies of others"
 
 
@@ -142,6 +145,8 @@ def refuse_unparsed(sources: Iterable[SourceImported]) -> None:
 
 def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
     key = source_key_of(queued.session)
+    if queued.is_purged:
+        raise CannotImport("it begins with the messages of a conversation that was purged", hint=_GONE)
     match = _match_target(run, queued.session, queued.group, queued.joined)
     stored = run.targets.stored(key)
     size = 0 if stored is None else stored.record.size
@@ -157,11 +162,20 @@ def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
 
 def _match_target(run: ImportRun, session: Session, group: int, joined: str | None = None) -> TargetMatch:
     match = run.targets.match(session, group, joined)
-    if run.purged.has_conversation(match.target.root):
-        raise CannotImport("its conversation was purged", hint="what was purged does not come back")
+    if any(map(run.purged.has_conversation, (match.target.root, *_names_of(session)))):
+        raise CannotImport("its conversation was purged", hint=_GONE)
     if match.missing_base is not None:
         run.missing_parents[session.native_id] = match.missing_base
     return match
+
+
+def _names_of(session: Session) -> Iterator[str]:
+    """Yield what a session of a purged conversation is listed by; a part of a session goes with it."""
+    yield source_key_of(session)
+    if session.sub_file is not None:
+        yield source_key(session.format, session.native_id, None)
+    if len(session.native_id) >= MIN_SESSION_ID:
+        yield name_of_live_session(session.native_id)
 
 
 def _is_unchanged(run: ImportRun, status: SourceStatus, record: SourceRecord) -> bool:

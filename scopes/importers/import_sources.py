@@ -324,7 +324,7 @@ def import_all(
             except (CannotImport, OSError) as error:
                 broken[position] = skip_broken(queued, error)
         positions = {source_key_of(queued.session): position for position, queued in enumerate(queue)}
-        queue = find_joins(repository, objects, targets, queue, join=options.join)
+        queue = find_joins(repository, objects, targets, queue, join=options.join, purged=run.purged)
         queue = sorted(queue, key=lambda queued: queued.session.is_stream)  # session files come before their streams
         groups = number_groups(
             [queued.session for queued in queue],

@@ -23,12 +23,12 @@ from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import find_blob
 
 UNDATED = format_seconds(0)
-_MIN_SESSION_ID = 16  # shorter ids are not unique
+MIN_SESSION_ID = 16  # shorter ids are not unique
 
 
 def may_be_recorded(session: Session) -> bool:
     """Return True if `scopes acp` may have recorded a session, and its id tells it from others."""
-    return len(session.native_id) >= _MIN_SESSION_ID and session.sub_file is None
+    return len(session.native_id) >= MIN_SESSION_ID and session.sub_file is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from scopes.model.operation import RefChange
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
 from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
 from scopes.purge.proof import CopiedIn, Proof, prove
+from scopes.purge.purged_sessions import with_sessions
 from scopes.purge.rewrite_reflogs import ReflogRewriter
 from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
 from scopes.purge.selection import Chosen, PurgeRequest, choose
@@ -173,7 +174,7 @@ def remove(
     """Remove what is on a list and put it on the list of the store; raises as `purge`."""
     _require_possible(repository)
     with exclusive_write(repository):
-        known = read_purged(repository)
+        purged, known = with_sessions(repository, purged), read_purged(repository)
         listed = write_purged(repository, known.join(purged), repository.caller.sign)  # may fail: before all else
         with bulk_objects(repository) as objects:
             done = rewrite_store(repository, objects, known.join(purged), on_progress)

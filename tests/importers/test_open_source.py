@@ -131,9 +131,9 @@ def asked_at_opening(tmp_path, store, monkeypatch, sources=None, **options):
     found = []
     original = shared_prefix.find_joins
 
-    def find_joins(repository, objects, targets, queue, *, join):
+    def find_joins(repository, objects, targets, queue, **given):
         found.extend(queued.beginning for queued in queue)
-        return original(repository, objects, targets, queue, join=join)
+        return original(repository, objects, targets, queue, **given)
 
     monkeypatch.setattr(import_module, "find_joins", find_joins)
     import_sources(store, sources or write_sessions(tmp_path, 2), [DemoFormat()], ImportOptions(**options))

@@ -16,10 +16,10 @@ from scopes.conversation.delete import delete
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.exporters.original import list_sources, walk_bytes
+from scopes.history.answer_proofs import MIN_TEXT
 from scopes.history.messages import walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips, resolve_revision
 from scopes.importers import worker_pool
-from scopes.importers.beginning import MIN_TEXT
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.formats.registry import FORMATS

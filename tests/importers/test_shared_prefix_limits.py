@@ -12,8 +12,9 @@ from scopes.conversation.log import log
 from scopes.conversation.merge import merge
 from scopes.conversation.rename import rename_conversation
 from scopes.conversation.show import show
+from scopes.history.answer_proofs import MIN_TEXT
 from scopes.history.revisions import conversation_ids, list_branch_tips
-from scopes.importers.beginning import MAX_ANSWERS, MIN_TEXT
+from scopes.importers.beginning import MAX_ANSWERS
 from scopes.store import recovery
 from scopes.store.transactions import exclusive_write
 from tests.importers.demo_format import session_records, write_transcript

@@ -1,0 +1,99 @@
+"""What a session is known by that belongs to a conversation which is purged, so that no import brings it back.
+
+Another file of it may have another root: a copy that was continued, what `checkout` wrote, a session recorded live.
+These are listed beside the root of a conversation, as hashes like it:
+
+    the key of a source          that was imported into it, or written from it
+    session <native id>          that was recorded live
+    answer <proof>               what only a copy of the first answer on a line has, see `history/answer_proofs`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from scopes.history.answer_proofs import prove_by_id, prove_by_text, prove_by_time
+from scopes.history.live_sessions import walk_live_sessions
+from scopes.history.messages import is_root, read_body
+from scopes.history.metadata import read_metadata
+from scopes.history.purged import Purged, hash_of, name_of_answer, name_of_live_session
+from scopes.history.revisions import conversation_ids, find_root_commit, list_branch_tips
+from scopes.history.sources import SOURCES, TRACKING, read_source_record
+from scopes.ids import ConversationId, Oid
+from scopes.model.message import Message
+from scopes.store.graph import walk_oldest_first
+from scopes.store.repository import Repository
+
+
+class _Line(NamedTuple):
+    """The messages up to one of them: how many, and the length of what the agent wrote."""
+
+    messages: int
+    length: int
+
+
+def with_sessions(repository: Repository, purged: Purged) -> Purged:
+    """Return a list with what the sessions of its conversations are known by, as far as these are in the store."""
+    if not purged.conversations:
+        return purged
+    names: set[str] = set()
+    tips = list(_walk_sources(repository, purged, names))
+    for conversation in conversation_ids(repository):
+        root = find_root_commit(repository, conversation)
+        if root is not None and purged.has_conversation(root):
+            names |= _live_names(repository, conversation)
+            tips += list_branch_tips(repository, conversation).values()
+    names |= {name_of_answer(proof) for proof in _walk_proofs(repository, tips, purged)}
+    return Purged(purged.messages, purged.conversations | {hash_of(name) for name in names})
+
+
+def _walk_sources(repository: Repository, purged: Purged, names: set[str]) -> Iterator[Oid]:
+    """Add the keys of the sources of purged conversations to `names`; yield where their imports left branches."""
+    keys: set[str] = set()
+    for ref, oid in repository.list_refs(SOURCES).items():
+        record = read_source_record(repository, Oid(oid))
+        sessions = ((ref.removeprefix(SOURCES), record.root), *record.sessions)
+        keys |= {key for key, root in sessions if purged.has_conversation(root)}
+    names |= keys
+    for ref, oid in repository.list_refs(TRACKING).items():
+        if ref.removeprefix(TRACKING).partition("/")[0] in keys:
+            yield Oid(oid)
+
+
+def _live_names(repository: Repository, conversation: ConversationId) -> set[str]:
+    branches = read_metadata(repository, conversation).branches
+    return {name_of_live_session(session) for session, _, _ in walk_live_sessions(branches)}
+
+
+def _walk_proofs(repository: Repository, tips: list[Oid], purged: Purged) -> Iterator[bytes]:
+    """Yield the proofs of the first answer on each line that has any: what is a copy of more has this one, too."""
+    lines: dict[Oid, _Line] = {}
+    for commit in walk_oldest_first(repository, tips):
+        if is_root(commit):
+            if purged.has_conversation(commit.oid):
+                lines[commit.oid] = _Line(0, 0)
+            continue
+        before = lines.get(commit.parents[0]) if commit.parents else None
+        if before is None:
+            continue
+        message = read_body(repository, commit)
+        line = _Line(before.messages + 1, before.length + _text_length(message))
+        found = list(_proofs_of(message, line)) if line.messages > 1 and message.author.kind == "agent" else []
+        if not found:
+            lines[commit.oid] = line
+        yield from found
+
+
+def _text_length(message: Message) -> int:
+    """Return the length of what an agent has written; `importers/beginning` counts it in the same way."""
+    texts = (part.fields.get("text") for part in message.parts if part.type == "text")
+    return sum(len(text or "") for text in texts) if message.author.kind == "agent" else 0
+
+
+def _proofs_of(message: Message, line: _Line) -> Iterator[bytes]:
+    calls = (part.fields.get("call_id") for part in message.parts if part.type == "tool_call")
+    found = [prove_by_id(message.id, call) for call in dict.fromkeys(calls)]
+    found += [prove_by_time(message.id, message.time, message.extra.get("precision"))]
+    found += [prove_by_text(message.id, line.length)]
+    yield from (proof for proof in found if proof is not None)
