@@ -62,11 +62,12 @@ class DeletedName(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedOnRemote(Result):
-    """What was deleted from a remote."""
+    """What was deleted from a remote, or with `dry_run` would be."""
 
     remote: str
     address: str
     names: tuple[DeletedName, ...]
+    dry_run: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -84,12 +85,13 @@ class _Target(NamedTuple):
 
 
 def delete_on_remote(
-    repository: Repository, remote: Remote, names: Sequence[str], connection: Connection
+    repository: Repository, remote: Remote, names: Sequence[str], connection: Connection, *, dry_run: bool = False
 ) -> DeletedOnRemote:
     """Delete conversations, or branches as CONV/BRANCH, from a remote; nothing is deleted here.
 
     What was deleted here before is found by its id, too. A later push sends it again only if it is named. It is deleted
-    from the repository of the remote that has it; should several have it, from all of them.
+    from the repository of the remote that has it; should several have it, from all of them. A dry run asks the remote,
+    too, and changes nothing.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved.
@@ -112,12 +114,17 @@ def delete_on_remote(
             repository, member, target, {n: oid for n, oid in listed.items() if n.root == target.root}, connection
         )
     ]
-    found = [*planned, *_push(repository, members, planned, connection)]
-    _remember(repository, members[0].name, targets, found)
-    left = _delete_sources(repository, members, found, every, connection)
+    left: tuple[Note, ...] = ()
+    if dry_run:
+        found = [each._replace(status="deleted") if each.status == "planned" else each for each in planned]
+    else:
+        found = [*planned, *_push(repository, members, planned, connection)]
+        _remember(repository, members[0].name, targets, found)
+        left = _delete_sources(repository, members, found, every, connection)
     rows = tuple(_row_of(target, [each for each in found if each.target == target]) for target in targets)
     notes = (*left, *((_KEPT,) if any(row.status == "deleted" for row in rows) else ()))
-    return DeletedOnRemote(remote=members[0].name, address=members[0].address.text, names=rows, notes=notes)
+    first = members[0]
+    return DeletedOnRemote(remote=first.name, address=first.address.text, names=rows, dry_run=dry_run, notes=notes)
 
 
 class _Found(NamedTuple):

@@ -312,6 +312,14 @@ def test_a_conversation_is_deleted_from_the_remote(run, shared):
     assert json.loads(run("push", "conv-001", "--json").stdout)["conversations"][0]["status"] == "new"
 
 
+def test_a_dry_run_of_a_deletion_asks_nothing_and_deletes_nothing(run, shared):
+    done = run("push", "--delete", "conv-001", "--dry-run", "--yes")
+    assert done.stdout == "conv-001\tdeleted\t\n"
+    assert "nothing was deleted from origin: this was a dry run" in done.stderr
+    assert json.loads(run("push", "--delete", "conv-001", "--dry-run", "--json").stdout)["dry_run"] is True
+    assert run("push", "--delete", "conv-001", "--yes").stdout == "conv-001\tdeleted\t\n"  # it is there still
+
+
 def test_the_hint_of_delete_can_be_followed(run, shared):
     hint = run("delete", "conv-001", "--yes").stderr.partition("scopes push ")[2].splitlines()[0]
     assert run("push", *hint.split(), "--yes").stdout == "conv-001\tdeleted\t\n"

@@ -211,6 +211,14 @@ def test_a_mistake_deletes_nothing(pushed, bare, names, error):
     assert kept(bare) == before
 
 
+@pytest.mark.parametrize(("name", "status"), [("conv-001", "deleted"), ("conv-001/fix", "deleted")])
+def test_a_dry_run_changes_nothing_there_and_here(pushed, bare, name, status):
+    before = git(bare, "for-each-ref"), pushed.list_refs()
+    done = delete_on_remote(pushed, resolve_remote(pushed, None), [name], connection(), dry_run=True)
+    assert ([row.status for row in done.names], done.dry_run) == ([status], True)
+    assert (git(bare, "for-each-ref"), pushed.list_refs()) == before
+
+
 def test_a_branch_is_deleted_there_and_kept_here(pushed, bare, tmp_path):
     assert delete_there(pushed, "conv-001/fix") == ["deleted"]
     assert set(list_branch_tips(pushed, "conv-001")) == {"main", "fix"}

@@ -81,7 +81,7 @@ def push(
     invocation: Invocation = context.obj
     if delete:
         others = any((everything, project, since, year, force, purged, include_open, with_sources, allow_secrets))
-        return _delete(invocation, conversations or [], remote, others=others)
+        return _delete(invocation, conversations or [], remote, others=others, dry_run=dry_run)
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
     if purged and not selection.is_empty:
         raise Invalid("--purged cannot be combined with a choice of conversations", hint="leave out one of them")
@@ -98,7 +98,7 @@ def push(
     return code
 
 
-def _delete(invocation: Invocation, names: list[str], remote: str | None, *, others: bool) -> int:
+def _delete(invocation: Invocation, names: list[str], remote: str | None, *, others: bool, dry_run: bool) -> int:
     """Delete conversations or branches from a remote, once the user has confirmed it."""
     if others:
         raise Invalid("--delete cannot be combined with other options of push", hint="leave them out")
@@ -106,7 +106,9 @@ def _delete(invocation: Invocation, names: list[str], remote: str | None, *, oth
         raise Invalid("nothing was named to delete", hint="name conversations, or branches as CONV/BRANCH")
     repository = invocation.repository()
     chosen = resolve_remote(repository, remote)
-    invocation.confirm(f"delete {', '.join(names)} from {chosen.name}? Those who have fetched it keep it.")
+    if not dry_run:
+        invocation.confirm(f"delete {', '.join(names)} from {chosen.name}? Those who have fetched it keep it.")
     with connect(invocation) as connection:
-        result = load("scopes.sync.delete_on_remote:delete_on_remote")(repository, chosen, names, connection)
+        delete = load("scopes.sync.delete_on_remote:delete_on_remote")
+        result = delete(repository, chosen, names, connection, dry_run=dry_run)
     return invocation.show(result)

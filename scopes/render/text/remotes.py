@@ -208,6 +208,8 @@ def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
 def render_deleted_on_remote(result: DeletedOnRemote, view: View) -> None:
     """Write a row for each conversation or branch that was named."""
     view.rows(_DELETED, ((row.name, _state(row.status), row.reason or "", row.root) for row in result.names))
+    if result.dry_run:
+        view.aside(f"nothing was deleted from {result.remote}: this was a dry run")
 
 
 def _state(status: str) -> Span:

@@ -61,13 +61,14 @@ def format_remote_list(result: RemoteList) -> dict[str, object]:
 
 @to_wire.register
 def format_deleted_on_remote(result: DeletedOnRemote) -> dict[str, object]:
-    """Return an object for each name that was given, and what became of it."""
-    return {
-        "kind": "deleted-on-remote",
-        "remote": result.remote,
-        "address": result.address,
-        "names": [without_none(**each._asdict()) for each in result.names],
-    }
+    """Return an object for each name that was given, and what became of it; `dry_run` if nothing was deleted."""
+    return without_none(
+        kind="deleted-on-remote",
+        remote=result.remote,
+        address=result.address,
+        names=[without_none(**each._asdict()) for each in result.names],
+        dry_run=result.dry_run or None,
+    )
 
 
 @to_wire.register
