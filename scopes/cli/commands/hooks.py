@@ -84,8 +84,9 @@ def hooks_status(
     The problem is the reason why the last turn was not recorded; scopes import records it later, of OpenCode from a
     file that opencode export SESSION wrote. It is shown until a turn is recorded, its file is imported, or the hooks
     are removed. A hook is outdated if a new installation would start another scopes or use another store; then the
-    problem names both. For git it also shows whether commits get trailers. In a pipe the state of the hooks is one of
-    installed, outdated, missing and unreadable.
+    problem names both. It also says if the store that a hook names is gone, such as with a disk that is not mounted.
+    For git it also shows whether commits get trailers. In a pipe the state of the hooks is one of installed, outdated,
+    missing and unreadable. With --json, cure says what to do.
 
     Examples:
       scopes hooks status
