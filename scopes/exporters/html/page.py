@@ -135,7 +135,7 @@ def _facts(template: Template, selection: ExportSelection, models: list[str]) ->
 
 
 def project_of(view: ConversationView) -> str:
-    """Return the name of the directory that a conversation belongs to; a page does not tell where it is."""
+    """Return the name of a conversation's directory without its path, which is not put into pages."""
     return (view.project or view.directory or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
 
 
