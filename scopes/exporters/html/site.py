@@ -148,7 +148,7 @@ def _index(rows: list[_Row]) -> Iterator[bytes]:
     before, after = template.split(
         "index",
         "rows",
-        **page_frame("page.css", "index.js"),
+        **page_frame("Conversations", "page.css", "index.js"),
         facts=join([template.fill("fact", name=name, value=value) for name, value in facts.items()]),
     )
     yield utf8(before)
