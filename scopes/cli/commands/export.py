@@ -110,6 +110,7 @@ def export(
     exported = run_export(
         invocation.repository(), where,
         format_name=export_format, all_branches=include_all, source=source, secrets=secrets,
+        find_versions=load("scopes.importers.program_versions:find_program_versions"),
     )  # fmt: skip
     return _show(invocation, exported, output, force=force)
 
