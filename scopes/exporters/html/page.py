@@ -68,7 +68,7 @@ class Overview:
 
 
 def _read_opening(repository: Repository, view: ConversationView) -> str:
-    """Return the beginning of the first prompt, which may be of no message that is exported, without secrets."""
+    """Return the beginning of the first prompt without secrets; the prompt itself may not be among what is exported."""
     return _beginning(gate_of(repository, "redact").clear_name(view.opening or "", "the first prompt"))
 
 
