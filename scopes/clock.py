@@ -175,37 +175,35 @@ def new_uuid() -> str:
 
 
 def parse_window(
-    since: str | None, until: str | None, now_nanoseconds: int, *, local_days: bool = False
+    since: str | None, until: str | None, now_nanoseconds: int, *, utc: bool = False
 ) -> tuple[int | None, int | None]:
     """Parse the two ends of a span of time, as `parse_date` does; None for an open end. A day as `until` is in it.
-
-    local_days: a day is one in the time zone of this machine, not in UTC
 
     Raises:
         Invalid: one is not a time, or the span ends before it begins.
     """
-    start, end = (None if text is None else parse_date(text, now_nanoseconds) for text in (since, until))
-    if since is not None and start is not None and _DAY.fullmatch(since.strip()):
-        start = _begin_of_day(since, 0, local=local_days)
+    start, end = (None if text is None else parse_date(text, now_nanoseconds, utc=utc) for text in (since, until))
     if until is not None and end is not None and _DAY.fullmatch(until.strip()):
-        end = _begin_of_day(until, 1, local=local_days) - 1
+        day_after = _parse_zoneless(until, utc=utc, days_later=1)
+        end = end + _DAY_SECONDS * _SECOND - 1 if day_after is None else day_after - 1
     if start is not None and end is not None and start > end:
         raise Invalid(f"--since {since!a} is after --until {until!a}", hint="exchange them")
     return start, end
 
 
-def _begin_of_day(text: str, days_later: int, *, local: bool) -> int:
-    """Return the first nanosecond of a day, or of one some days later; in UTC if the machine knows no local one."""
-    day = datetime.fromisoformat(text.strip()).replace(tzinfo=UTC)
-    if local:
-        with suppress(ValueError, OverflowError, OSError):
-            naive = day.replace(tzinfo=None) + timedelta(days=days_later)
-            return int(naive.timestamp()) * _SECOND
-    return ((day - _EPOCH).days + days_later) * _DAY_SECONDS * _SECOND
+def _parse_zoneless(text: str, *, utc: bool, days_later: int = 0) -> int | None:
+    """Parse a time, or a day, that names no zone, as one of this machine's zone; as UTC if it is not known there."""
+    with suppress(ValueError, OverflowError, OSError):
+        parsed = datetime.fromisoformat(text.strip()) + timedelta(days=days_later)
+        if parsed.tzinfo is None:
+            return parse_time((parsed.replace(tzinfo=UTC) if utc else parsed.astimezone()).isoformat())
+    return parse_time(text) if not days_later else None
 
 
-def parse_date(text: str, now_nanoseconds: int) -> int:
+def parse_date(text: str, now_nanoseconds: int, *, utc: bool = False) -> int:
     """Parse a time into nanoseconds since 1970; a month is 30 days, a year 365, and `last week` is `1 week ago`.
+
+    A day, and a time that names no zone, is one in the time zone of this machine, as for git, or with `utc` in UTC.
 
     Raises:
         Invalid: the text is not a time.
@@ -215,7 +213,7 @@ def parse_date(text: str, now_nanoseconds: int) -> int:
         return now_nanoseconds
     if words == "yesterday":
         return now_nanoseconds - 86400 * _SECOND
-    exact = parse_time(text)
+    exact = _parse_zoneless(text, utc=utc)
     if exact is not None and re.match(r"[0-9]{4}-", words):
         return exact
     span = _SPAN.fullmatch(words)

@@ -32,7 +32,7 @@ NOW = parse_time("2026-11-21T12:00:00Z")
     ],
 )  # fmt: skip
 def test_a_moment_is_understood(text, moment):
-    """A time without a zone is UTC; a month has 30 days, a year 365."""
+    """The tests run in UTC; a month has 30 days, a year 365."""
     assert parse_date(text, NOW) == parse_time(moment)
 
 
@@ -50,16 +50,37 @@ def test_a_day_at_the_end_of_a_span_is_in_it(until, end):
     assert found // 1000 == parse_time(end) // 1000
 
 
-def test_days_may_be_those_of_this_machine(monkeypatch):
-    """On the day when the clocks go forward it has 23 hours."""
+@pytest.fixture
+def in_berlin(monkeypatch):
+    """The time zone of Berlin, for the code that runs in this process."""
     monkeypatch.setenv("TZ", "Europe/Berlin")
     time.tzset()
-    try:
-        found = parse_window("2026-03-29", "2026-03-29", NOW, local_days=True)
-    finally:
-        monkeypatch.setenv("TZ", "UTC")
-        time.tzset()
+    yield
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+
+
+@pytest.mark.usefixtures("in_berlin")
+def test_days_are_those_of_this_machine_but_for_utc():
+    """On the day when the clocks go forward it has 23 hours."""
+    found = parse_window("2026-03-29", "2026-03-29", NOW)
     assert found == (parse_time("2026-03-28T23:00:00Z"), parse_time("2026-03-29T22:00:00Z") - 1)
+    found = parse_window("2026-03-29", "2026-03-29", NOW, utc=True)
+    assert found == (parse_time("2026-03-29"), parse_time("2026-03-30") - 1)
+
+
+@pytest.mark.usefixtures("in_berlin")
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-07-01", "2026-06-30T22:00:00Z"), ("2026-01-31 09:30", "2026-01-31T08:30:00Z"),
+        ("2026-01-31T09:30:00.5", "2026-01-31T08:30:00.5Z"), ("2026-01-31T09:30:00Z", "2026-01-31T09:30:00Z"),
+        ("2026-01-31T09:30+05:00", "2026-01-31T04:30:00Z"), ("2 hours ago", "2026-11-21T10:00:00Z"),
+        ("0001-01-01", "0001-01-01T00:00:00Z"), ("9999-12-31", "9999-12-30T23:00:00Z"),
+    ],
+)  # fmt: skip
+def test_a_time_that_names_no_zone_is_one_of_this_machine(text, moment):
+    assert parse_date(text, NOW) == parse_time(moment)
 
 
 @pytest.mark.parametrize(

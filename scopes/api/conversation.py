@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from scopes.handover.checkout import CheckedOut, CheckoutRequest, plan_checkout
     from scopes.handover.checkout import checkout as write_session
     from scopes.handover.resume import User
+    from scopes.importers.program_versions import find_program_versions
     from scopes.memory.decision_candidates import (
         CandidateDismissed,
         CandidateList,
@@ -73,6 +74,7 @@ else:
     choose_tokenizer = deferred("scopes.tokens.choose:choose_tokenizer")
     save_export = deferred("scopes.exporters.atomic_save:save")
     export_messages = deferred("scopes.exporters.export:export")
+    find_program_versions = deferred("scopes.importers.program_versions:find_program_versions")
     accept_candidate = deferred("scopes.memory.decision_candidates:accept_candidate")
     dismiss_candidate = deferred("scopes.memory.decision_candidates:dismiss_candidate")
     list_candidates = deferred("scopes.memory.decision_candidates:list_candidates")
@@ -433,7 +435,14 @@ class Conversation(CollaboratingConversation):
             Refused: there are no original bytes.
         """
         where = self._name(branch)
-        return export_messages(self.repository, where, format_name=format, all_branches=all_branches, source=source)
+        return export_messages(
+            self.repository,
+            where,
+            format_name=format,
+            all_branches=all_branches,
+            source=source,
+            find_versions=find_program_versions,
+        )
 
     def save(
         self,

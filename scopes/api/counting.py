@@ -25,7 +25,7 @@ def count_usage(
     prices: str | os.PathLike[str] | None,
 ) -> Usage:
     """Return what model answers have used; times are texts such as `1 week ago`."""
-    start, end = parse_window(since, until, now_nanoseconds(), local_days=not utc)
+    start, end = parse_window(since, until, now_nanoseconds(), utc=utc)
     table = configured_prices(repository.config) if prices is None else read_prices(os.fspath(prices))
     request = UsageRequest(
         by=(by,) if isinstance(by, str) else tuple(by),

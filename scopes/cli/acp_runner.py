@@ -53,7 +53,6 @@ def run_acp(
         NotFound, Ambiguous: there is no such agent, or no such conversation.
     """
     _check_options(options, 1 if history.last is None else history.last, history.max_tokens, max_line_mb)
-    invocation.in_background = True
     target = RecordingTarget(
         lambda create: invocation.open_again(create=create, actor=ACP),
         invocation.store_path,

@@ -24,7 +24,7 @@ def record_commits(store: str | None, environ: Mapping[str, str]) -> int:
         ScopesError, OSError: the repository cannot be found.
     """
     invocation = Invocation(["hooks", "run", "git"], environ)
-    invocation.store, invocation.in_background = store, True
+    invocation.store = store
     worktree = find_worktree(invocation.cwd)
     if worktree is None:
         return 0

@@ -38,7 +38,7 @@ def print_turn(store: str | None, environ: Mapping[str, str]) -> int:
     if len(sessions) != 1 or sessions[0].session is None:
         return 0
     invocation = Invocation(["hooks", "run", "git-turn"], environ)
-    invocation.store, invocation.in_background = store, True
+    invocation.store = store
     repository = invocation.repository(create=True)
     path = _find_file(invocation, repository, sessions[0])
     if path is not None:

@@ -49,7 +49,7 @@ def record_turn(  # noqa: PLR0917 - what the agent gave, and what was seen while
     turn = read_turn(target, data, invocation.environ, invocation.home)
     _enter(turn.cwd)
     invocation.store = store
-    invocation.actor, invocation.in_background = HOOKS, True
+    invocation.actor = HOOKS
     log = EventLog(invocation.state_directory, file_name=HOOK_LOG, target=target, session=turn.session)
     locks = os.path.join(invocation.state_directory, "hooks")
     order = order or TurnOrder(locks, target.encode())

@@ -58,7 +58,6 @@ class Invocation:
         self.template_of_fields = False
         self.store: str | None = None
         self.actor: str | None = None  # of the operations; None for the user
-        self.in_background = False  # nobody sees that a store which is gone would be created anew
         self.at_operation: str | None = None
         self.settings: tuple[str, ...] = ()
         self._repository: Repository | None = None
@@ -214,13 +213,12 @@ class Invocation:
 
         Raises:
             NotFound: it does not exist.
-            Corrupt, TooNew, Inaccessible: it cannot be opened, or one that was there is gone in the background.
+            Corrupt, TooNew, Inaccessible: it cannot be opened, or is gone and would be created anew.
         """
         if self._repository is None:
             path = self.store_path
-            if create and self.in_background:
-                load("scopes.cli.lost_store:require_store_not_lost")(self)
             if create:
+                self.require_store_not_lost()
                 load("scopes.store.init:create_store")(path)
             command = load("shlex:join")(["scopes", *self.arguments])
             opened: Repository = self._open(path)
@@ -272,7 +270,7 @@ class Invocation:
         """
         other = Invocation(before_separator(self.arguments), self.environ)
         other.store, other.settings, other.command = self.store, self.settings, self.command
-        other.actor, other.in_background = actor or self.actor, self.in_background
+        other.actor = actor or self.actor
         opened = other.repository(create=create)
         opened.caller = opened.caller._replace(find_missing=lambda _name: None)
         return opened
@@ -287,7 +285,7 @@ class Invocation:
         try:
             opened: Repository = load("scopes.store.open_repository:open_repository")(path, self.overrides)
         except NotFound as error:
-            lost: Note | None = load("scopes.cli.lost_store:find_lost_store")(self)
+            lost = self._find_lost_store()
             if lost is not None:
                 raise NotFound(lost.text, hint=lost.hint) from None
             if self.store:
@@ -309,6 +307,17 @@ class Invocation:
                 raise
             return None
 
+    def require_store_not_lost(self) -> None:
+        """Raise Inaccessible if the selected store is gone; one that never was there may be created."""
+        load("scopes.live.lost_store:require_store_not_lost")(
+            self.store_path, self.cache_directory, self.state_directory
+        )
+
+    def _find_lost_store(self) -> Note | None:
+        find = load("scopes.live.lost_store:find_lost_store")
+        lost: Note | None = find(self.store_path, self.cache_directory, self.state_directory)
+        return lost
+
     def repository_or_error(self) -> Repository | ScopesError:
         """Return the selected store, or the error why it cannot be opened."""
         try:
@@ -318,7 +327,7 @@ class Invocation:
 
     def no_store_notes(self) -> tuple[Note, ...]:
         """Return the note for commands that found no store."""
-        lost: Note | None = load("scopes.cli.lost_store:find_lost_store")(self)
+        lost = self._find_lost_store()
         if lost is not None:
             return (lost,)
         hint = "import the sessions of your agents: scopes import, or start a conversation: scopes new"

@@ -56,7 +56,6 @@ class WatchRun:
 
     def __init__(self, invocation: Invocation, paths: Sequence[str], *, poll: float | None, all_projects: bool) -> None:
         self._invocation = invocation
-        invocation.in_background = True
         self._paths = [_require_path(path) for path in paths]
         self._options = ImportOptions(projects=choose_projects(invocation, (), all_projects=all_projects))
         self._output = invocation.output()

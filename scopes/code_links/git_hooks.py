@@ -30,7 +30,7 @@ from scopes.code_links.hooks_directory import find_hooks, require_own
 from scopes.code_links.pending_commits import DIRECTORY, STARTING, pending_directory
 from scopes.errors import Inaccessible, NotFound, Refused, ScopesError
 from scopes.hosts.config_file import FileChange
-from scopes.hosts.hook_target import HookEnvironment, HooksChanged, HookState, describe_outdated
+from scopes.hosts.hook_target import HookEnvironment, HooksChanged, HookState, describe_outdated, recorded_store
 from scopes.part_files import lock_part, part_of, remove_parts
 from scopes.regular_file import read_regular
 from scopes.result import Note
@@ -96,9 +96,12 @@ class GitHooks:
         trailers = found.get(TRAILER) is not None
         differing = {name: ours for name, ours in found.items() if ours is None or ours.text != wanted[name]}
         if differing:
-            detail = _describe_differences(environment, differing)
-            return HookState(self.name, "outdated", directory, detail, trailers=trailers)
-        return HookState(self.name, "installed", directory, trailers=trailers)
+            commands = _find_commands(differing)
+            missing = [name for name, ours in differing.items() if ours is None]
+            detail = describe_outdated(environment, commands, missing)
+            store = recorded_store(environment, commands)
+            return HookState(self.name, "outdated", directory, detail, trailers=trailers, store=store)
+        return HookState(self.name, "installed", directory, trailers=trailers, store=environment.store)
 
     def remove(self, environment: HookEnvironment) -> HooksChanged:
         """Remove the hooks, and put back those that were there before; raises as `install`."""
@@ -170,12 +173,9 @@ def _take_out(directory: str, name: str) -> FileChange:
     return FileChange(path, "removed")
 
 
-def _describe_differences(environment: HookEnvironment, found: Mapping[str, Script | None]) -> str:
-    """Return how hooks differ from those that would be written now."""
-    commands = [find_command(ours.text) for ours in found.values() if ours is not None]
-    return describe_outdated(
-        environment, filter(None, commands), [name for name, ours in found.items() if ours is None]
-    )
+def _find_commands(found: Mapping[str, Script | None]) -> list[list[str]]:
+    """Return the words that hooks run."""
+    return list(filter(None, (find_command(ours.text) for ours in found.values() if ours is not None)))
 
 
 def _prepare(worktree: Worktree, directory: str) -> None:

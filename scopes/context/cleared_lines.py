@@ -38,7 +38,7 @@ class ClearedLines:
         key = digest.digest()[:KEY_BYTES]
         if self._counts.find(key) == _NOTHING_FOUND:
             return data
-        if self._gate.may_change(data):  # or its secrets are let pass now, which is no matter of the line
+        if self._gate.may_change(data):  # also if its secrets are allowed now: they may not be later
             return self._gate.clear_line(data, "a message")
         self._counts.add(key, _NOTHING_FOUND)
         return data

@@ -102,14 +102,21 @@ def _write_trajectory(
 
 
 def _agent(selection: ExportSelection, branch_slice: BranchSlice, models: Counter[str | None]) -> dict[str, Any]:
-    """Return the agent with most messages, and its model, if all of its answers name one.
-
-    No message says which version of the agent wrote it.
-    """
+    """Return the agent with most messages, its version and its model, if all of its answers name one."""
     names = Counter(head.author for head in branch_slice.heads if head.author_kind == "agent")
     name = names.most_common(1)[0][0] if names else selection.view.source or _UNKNOWN
     model = models.most_common(1)[0][0] if models and None not in models else None
-    return without_none(name=name, version=_UNKNOWN, model_name=model)
+    return without_none(name=name, version=_version_of(name, selection, branch_slice), model_name=model)
+
+
+def _version_of(name: str, selection: ExportSelection, branch_slice: BranchSlice) -> str:
+    """Return the version of an agent in the newest session of its own that was imported."""
+    author, version = None, _UNKNOWN
+    for head in branch_slice.heads:
+        author = head.author if head.author_kind == "agent" else author
+        if author == name:
+            version = selection.versions.get(head.oid, version)
+    return version
 
 
 def _walk_steps(

@@ -47,6 +47,7 @@ def clear_names(selection: ExportSelection, gate: Gate) -> None:
         return None if text is None else gate.clear_name(text, where)
 
     branches = tuple(replace(row, purpose=clear(row.purpose)) for row in view.branches)
+    selection.versions = {oid: gate.clear_name(text, where) for oid, text in selection.versions.items()}
     selection.view = replace(view, title=clear(view.title), branches=branches)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -17,7 +17,7 @@ from scopes.exporters.original import choose_sources, list_sources, name_files, 
 from scopes.exporters.otel import write_otel
 from scopes.exporters.selection import ExportSelection, add_sub_agents, select_messages
 from scopes.history.revisions import resolve_revision
-from scopes.ids import ConversationId
+from scopes.ids import ConversationId, Oid
 from scopes.loading import load
 from scopes.merge.in_progress import resolution_branch_notes
 from scopes.result import RawDocument
@@ -45,6 +45,7 @@ def _write_html(repository: Repository, selection: ExportSelection) -> Iterator[
     return writer(repository, selection)
 
 
+FindVersions: TypeAlias = Callable[[Repository, Container[Oid]], dict[Oid, str]]
 _WRITERS: dict[str, tuple[Writer, str]] = {  # with the extension of the file
     "markdown": (write_markdown, ".md"),
     HTML: (_write_html, ".html"),
@@ -106,10 +107,12 @@ def export(
     all_branches: bool = False,
     source: str | None = None,
     secrets: Mode = "refuse",
+    find_versions: FindVersions | None = None,
 ) -> Exported:
     """Export the history of the revision `where`, or every branch; message bodies are read as the content is iterated.
 
-    `source` chooses one of several original files. `secrets` says what becomes of an export that has some.
+    `source` chooses one of several original files. `find_versions` finds the versions of agents, which ATIF has, by the
+    last commits of their sessions. `secrets` says what becomes of an export that has some.
 
     Raises:
         NotFound, Ambiguous, Invalid: the revision, the format or the source cannot be resolved.
@@ -128,6 +131,7 @@ def export(
     selection = select_messages(repository, where, all_branches=all_branches)
     if format_name == ATIF:
         add_sub_agents(repository, selection)
+        selection.versions = {} if find_versions is None else find_versions(repository, selection.ids)
     inspect_selection(repository, selection, gate)
     clear_names(selection, gate)
     file = _write(repository, selection, format_name, gate)

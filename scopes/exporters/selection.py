@@ -35,6 +35,7 @@ class ExportSelection:
     """The messages to export, without their bodies.
 
     `ids` maps every commit to its message id. `copies` lists the further commits of messages that have several.
+    `versions` has the version of the agent by the last commit of each imported session, for formats that want it.
     """
 
     view: ConversationView
@@ -42,6 +43,7 @@ class ExportSelection:
     slices: list[BranchSlice] = field(default_factory=list)
     ids: dict[Oid, MessageId] = field(default_factory=dict)
     copies: dict[MessageId, list[MessageHeader]] = field(default_factory=dict)
+    versions: dict[Oid, str] = field(default_factory=dict)
 
     @property
     def heads(self) -> Iterator[MessageHeader]:

@@ -105,7 +105,7 @@ def make_session(
 
 
 def _read_opening(branch: BranchHandle) -> str:
-    """Return the beginning of the first prompt, which may be of no message that is handed over, without secrets."""
+    """Return the beginning of the first prompt without secrets; the prompt itself may not be handed over."""
     text = read_first_prompt(branch.repository, branch.conversation.id) or ""
     shown = gate_of(branch.repository, "redact").clear_name(text, "the first prompt")
     return shown if len(shown) <= _MAX_OPENING else f"{cut(shown, _MAX_OPENING - 1)}…"

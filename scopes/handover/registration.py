@@ -144,7 +144,7 @@ def read_segments(chosen: Format, source: Source, owners: Mapping[int | str, Mes
 
 
 def _segments_of(draft: Draft, owners: Mapping[int | str, MessageId]) -> list[Segment]:
-    """Return what the records of a draft are: an agent has one answer where the conversation has several in a row.
+    """Return what the records of a draft are: what is one answer for an agent may be several messages in a row here.
 
     Raises:
         Corrupt: nothing of it is of a message.

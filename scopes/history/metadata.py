@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
 from scopes.errors import Corrupt
-from scopes.history.registers import walk_values
+from scopes.history.registers import CLOCKS, walk_values
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.loading import load
 from scopes.model import encoding
@@ -106,6 +106,13 @@ def read_title(repository: Repository, conversation: ConversationId) -> str | No
     value = repository.find_ref(refs.meta_ref(conversation))
     title = None if value is None else find_blob(repository, read_commit_stub(repository, Oid(value)).tree, TITLE)
     return None if title is None else decode_line(title)
+
+
+def has_given_title(repository: Repository, conversation: ConversationId) -> bool:
+    """Return True if somebody gave the conversation its title, or removed it; False if that is from a source."""
+    value = repository.find_ref(refs.meta_ref(conversation))
+    tree = None if value is None else read_commit_stub(repository, Oid(value)).tree
+    return tree is not None and find_entry(repository, tree, f"{CLOCKS}/{TITLE}") is not None
 
 
 def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, Oid | None]:

@@ -27,7 +27,14 @@ from scopes.hosts.config_file import (
     read_to_change,
     save,
 )
-from scopes.hosts.hook_target import HookEnvironment, HooksChanged, HookState, describe_outdated, hook_words
+from scopes.hosts.hook_target import (
+    HookEnvironment,
+    HooksChanged,
+    HookState,
+    describe_outdated,
+    hook_words,
+    recorded_store,
+)
 from scopes.hosts.json_entries import has_entries, take_out
 from scopes.hosts.program import GUARD, RUN, guarded, is_hook_run, split_command
 
@@ -87,8 +94,9 @@ class JsonHooks:
             missing = [event for event in self.events if event not in dict(found)]
             is_old = any(not other.endswith(GUARD) for other in others)
             detail = describe_outdated(environment, map(split_command, others), missing, is_old_form=is_old)
-            return HookState(self.name, "outdated", path, detail)
-        return HookState(self.name, "installed", path)
+            store = recorded_store(environment, map(split_command, others))
+            return HookState(self.name, "outdated", path, detail, store=store)
+        return HookState(self.name, "installed", path, store=environment.store)
 
     def remove(self, environment: HookEnvironment) -> HooksChanged:
         """Remove the hooks; as `HookTarget.remove`."""

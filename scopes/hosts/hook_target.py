@@ -68,6 +68,12 @@ def describe_outdated(
     return "; ".join(dict.fromkeys(parts)) or "it is of another version"
 
 
+def recorded_store(environment: HookEnvironment, commands: Iterable[Sequence[str]]) -> str | None:
+    """Return the store that hooks name, of which `commands` are the words, or the one that `install` would name."""
+    named = [words[at + 1] for words in commands for at in range(len(words) - 1) if words[at] == "--store"]
+    return named[0] if named else environment.store
+
+
 def describe_program(words: Sequence[str]) -> str:
     """Return the interpreter and the program, without the options between them."""
     return shlex.join([*words[:1], *words[1:][-1:]])
@@ -84,10 +90,11 @@ class HookState(NamedTuple):
     condition: `outdated` if they run another command than `install` would write now, such as one that has moved
     detail: why it is not as it should be; empty if it is
     last: the time of the last turn that a hook has recorded, or tried to
-    problem: why the last turn was not recorded; None if it was, or if there are no hooks any more
-    cure: what to do about the problem, as its error said
-    unusable: its file is missing, or has no known format, so that an import cannot help
+    problem: why the last turn was not recorded, or the next one cannot be; None if it was, or if there are no hooks
+        any more
+    cure: what to do about `detail` and `problem`; None if there is neither
     trailers: of git, whether commits of agents get a trailer
+    store: the store that the hooks name; None if they follow the agent's directory
     """
 
     target: str
@@ -97,8 +104,8 @@ class HookState(NamedTuple):
     last: str | None = None
     problem: str | None = None
     trailers: bool | None = None
-    unusable: bool = False
     cure: str | None = None
+    store: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,14 @@ from typing import Any
 from scopes.errors import Inaccessible, Refused
 from scopes.hosts.agents import AGENTS, config_directory
 from scopes.hosts.config_file import FileChange, State, advise_removal, delete, read_text, read_to_change, save
-from scopes.hosts.hook_target import HookEnvironment, HooksChanged, HookState, describe_outdated, hook_words
+from scopes.hosts.hook_target import (
+    HookEnvironment,
+    HooksChanged,
+    HookState,
+    describe_outdated,
+    hook_words,
+    recorded_store,
+)
 
 _MARK = "// Written by: scopes hooks install opencode"
 _COMMAND = re.compile(r"^const command = (\[.*\])$", re.MULTILINE)
@@ -138,8 +145,10 @@ class OpenCodePlugin:
         if before is None:
             return HookState(self.name, "missing", path)
         if before != _text(environment):
-            return HookState(self.name, "outdated", path, _describe_difference(before, environment))
-        return HookState(self.name, "installed", path)
+            commands = _find_commands(before)
+            detail, store = describe_outdated(environment, commands), recorded_store(environment, commands)
+            return HookState(self.name, "outdated", path, detail, store=store)
+        return HookState(self.name, "installed", path, store=environment.store)
 
     def remove(self, environment: HookEnvironment) -> HooksChanged:
         """Delete the plugin; as `HookTarget.remove`."""
@@ -164,14 +173,14 @@ def _text(environment: HookEnvironment) -> str:
     return _PLUGIN.substitute(mark=_MARK, command=json.dumps(hook_words(environment, "opencode")))
 
 
-def _describe_difference(text: str, environment: HookEnvironment) -> str:
-    """Return which other program or store a plugin uses; it may also be of an older version."""
+def _find_commands(text: str) -> list[list[str]]:
+    """Return the words that a plugin runs; none if an older version wrote it in another way."""
     found = _COMMAND.search(text)
     words: Any = None
     with suppress(ValueError):
         words = json.loads(found[1]) if found is not None else None
     is_command = isinstance(words, list) and all(isinstance(word, str) for word in words)
-    return describe_outdated(environment, [words] if is_command else [])
+    return [words] if is_command else []
 
 
 def _require_ours(text: str | None, path: str) -> None:

@@ -11,7 +11,7 @@ from itertools import chain, count
 
 from scopes.clock import seconds_of
 from scopes.history.messages import is_root, message_id_of, read_message_bytes
-from scopes.history.metadata import TITLE, read_metadata
+from scopes.history.metadata import TITLE, has_given_title, read_metadata, read_title
 from scopes.history.revisions import MAIN
 from scopes.history.sources import TRACKING
 from scopes.history.transaction import Transaction
@@ -36,6 +36,7 @@ class BranchUpdates:
     new: the conversation does not exist yet
     directory: where it was started, if its sources do not tell
     has_given_title: the title is one that the user gave, and not that of the source
+    renamed: the title that the session has now with which the conversation began
     tips: its branches, with the changes so far
     moved: commits that branches were moved to
     entries: changed metadata entries of branches
@@ -48,6 +49,7 @@ class BranchUpdates:
     title: str | None = None
     directory: str | None = None
     has_given_title: bool = False
+    renamed: str | None = None
     active: BranchName | None = None
     entries: dict[BranchName, BranchEntry] = field(default_factory=dict)
     tips: dict[BranchName, Oid] = field(default_factory=dict)
@@ -126,8 +128,9 @@ def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> 
         transaction.activate(updates.active or MAIN)
     for name, entry in updates.entries.items():
         transaction.set_branch_entry(name, entry)
-    if updates.title is not None and (updates.new or read_metadata(repository, updates.conversation).title is None):
-        transaction.set_title(updates.title)
+    title = _new_title(repository, updates)
+    if title is not None:
+        transaction.set_title(title)
     if updates.directory is not None and (
         updates.new or read_metadata(repository, updates.conversation).directory is None
     ):
@@ -136,6 +139,16 @@ def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> 
     given = {TITLE} if updates.has_given_title else set()
     transaction.write_edits(objects, "import", time=newest, original=transaction.edited_paths - given)
     return transaction
+
+
+def _new_title(repository: Repository, updates: BranchUpdates) -> str | None:
+    """Return the title to set: one that the agent has changed is taken, unless the user gave the conversation one."""
+    current = None if updates.new else read_title(repository, updates.conversation)
+    if current is None:
+        return updates.title
+    if updates.renamed in (None, current) or has_given_title(repository, updates.conversation):
+        return None
+    return updates.renamed
 
 
 def _move_branch(repository: Repository, updates: BranchUpdates, tip: BranchTip, tracked: str | None) -> None:

@@ -12,8 +12,15 @@ from dataclasses import dataclass, field, replace
 from tempfile import NamedTemporaryFile, gettempdir
 from typing import Any, BinaryIO
 
-from scopes.errors import CannotImport, Inaccessible, NotFound
-from scopes.importers.expand import RowSource, expand_sources, is_collection, is_collection_with, make_folder_source
+from scopes.errors import CannotImport, Inaccessible, NotFound, ScopesError
+from scopes.importers.expand import (
+    RowSource,
+    expand_sources,
+    explain_incomplete,
+    is_collection,
+    is_collection_with,
+    make_folder_source,
+)
 from scopes.importers.formats.base import Format, Source
 from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.formats.compressed import SUFFIX, plain_size
@@ -88,15 +95,22 @@ def find_sources(path: str, skipped: list[Skipped] | None = None) -> list[Source
     names = [name for name in sizes if name.removesuffix(SUFFIX) == name or name.removesuffix(SUFFIX) not in sizes]
     if collections:
         return sorted([*collections, *(_source_in_folder(name, sizes[name]) for name in names)], key=_path_of)
-    if not names and unreadable and unreadable[0].error is not None:
-        raise unreadable[0].error
-    links = [] if names else find_outside_links([path])
+    if not names:
+        raise _none_below(path, unreadable)
+    return [_source_in_folder(name, sizes[name]) for name in names]
+
+
+def _none_below(path: str, unreadable: Sequence[Skipped]) -> ScopesError:
+    """Return the error of a folder without transcripts: that of the first one that cannot be read, if there is any."""
+    if unreadable:
+        first = unreadable[0]
+        hint = "copy the whole folder, as the agent keeps it, or import another one"
+        return first.error or CannotImport(f"{first.path!a} is {first.reason}", hint=hint)
+    links = find_outside_links([path])
     if links:
         reason = f"{path!a} contains no transcripts, only links out of it, which are not followed: {len(links)}"
-        raise CannotImport(reason, hint=f"import what they point to, such as {os.path.realpath(links[0])}")
-    if not names:
-        raise CannotImport(f"{path!a} contains no transcripts", hint=f"files named *{', *'.join(FILE_SUFFIXES)}")
-    return [_source_in_folder(name, sizes[name]) for name in names]
+        return CannotImport(reason, hint=f"import what they point to, such as {os.path.realpath(links[0])}")
+    return CannotImport(f"{path!a} contains no transcripts", hint=f"files named *{', *'.join(FILE_SUFFIXES)}")
 
 
 def _path_of(source: Source) -> str:
@@ -264,7 +278,8 @@ def _walk_entries(
 ) -> Iterator[os.DirEntry[str]]:
     """Yield files and links below a folder without following links; unreadable folders are added to the list.
 
-    Of a folder that is a collection, no file is yielded; it is added to `collections`.
+    Of a folder that is a collection, no file is yielded; it is added to `collections`, or if it lacks something, to
+    the unreadable ones.
     """
     pending = [folder]
     while pending:
@@ -277,6 +292,10 @@ def _walk_entries(
         if is_collection_with(below, {entry.name for entry in entries}):
             if collections is not None:
                 collections.append(make_folder_source(below))
+            continue
+        incomplete = explain_incomplete(below)
+        if incomplete is not None:
+            unreadable.append(Skipped(path=below, reason=incomplete))
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):

@@ -129,6 +129,11 @@ def is_collection_with(path: str, names: Iterable[str]) -> bool:
     return any(each.subfolders <= set(names) and each.recognizes(path) for each in FOLDERS)
 
 
+def explain_incomplete(path: str) -> str | None:
+    """Return what a folder lacks that would be a collection; None if it is one, or another folder."""
+    return next(filter(None, (each.explain_incomplete(path) for each in FOLDERS)), None)
+
+
 def find_folder_of(path: str) -> str:
     """Return the collection that a file is a record of; the path itself if it is of none."""
     folder = path

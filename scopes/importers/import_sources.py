@@ -257,6 +257,7 @@ def collect_changes(
             run.notes.append(GroupedNote(text, "{} conversations already have a title", hint))
         updates.has_given_title = bool(title)
         updates.title = title or next((session.title for session in target.sessions if session.title), None)
+        updates.renamed = next((session.title for session in target.sessions if session.key == target.own_key), None)
         updates.directory = next(filter(None, (session.directory for session in target.sessions)), None)
         collected.append(updates)
         run.notes += updates.notes

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from scopes.clock import format_seconds
 from scopes.history.messages import is_root, message_id_of, read_body, write_root_commit
 from scopes.history.revisions import list_branch_tips
-from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record
+from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record, source_key
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.importers.branch_names import BranchTip
 from scopes.importers.conversation_roots import ConversationRoots, find_root_of, list_conversation_roots
@@ -99,6 +99,12 @@ class ImportTarget:
     unchanged: list[str] = field(default_factory=list)
     messages: int = 0
     new_messages: int = 0
+
+    @property
+    def own_key(self) -> str | None:
+        """Return the key of the session with which the conversation began; None if it was not imported."""
+        own = self.document
+        return None if own.format is None or own.native_id is None else source_key(own.format, own.native_id, None)
 
     @property
     def keys(self) -> list[str]:

@@ -23,7 +23,7 @@ from typing import Final
 import scopes
 from scopes.ids import Oid
 from scopes.index.database import (
-    READ_ERRORS,
+    ROW_ERRORS,
     Layout,
     UnusableIndex,
     checksum_of,
@@ -47,7 +47,7 @@ MAX_BYTES: Final = 128 << 20  # about half a million commits
 _FIND_DIGEST: Final = "SELECT checksum, data FROM digest WHERE key = ?"
 _BUSY_SECONDS: Final = 0.05  # without the lock a chunk is not kept, and the next walk tries again
 _MARSHAL: Final = f"{sys.implementation.cache_tag}-{marshal.version}"  # the bytes of marshal belong to one Python
-_FAILURES: Final = (*READ_ERRORS, OSError, UnusableIndex, EOFError, TypeError, ValueError)
+_FAILURES: Final = (*ROW_ERRORS, EOFError)
 
 
 class CommitCache:

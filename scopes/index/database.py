@@ -42,6 +42,9 @@ class UnusableIndex(Exception):
         self.text = text
 
 
+ROW_ERRORS: Final = (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError)  # of files with rows
+
+
 def prepare(directory: str) -> None:
     """Create the directory of an index, readable by its owner alone, if it does not exist."""
     os.makedirs(os.path.dirname(directory), mode=0o700, exist_ok=True)
@@ -95,6 +98,22 @@ def prepare_rows(connection: sqlite3.Connection, layout: Layout, store: str) -> 
     create_if_empty(connection, layout, store)
     if not is_ours(connection, layout, store):
         raise UnusableIndex(None)
+
+
+@contextmanager
+def open_rows(directory: str, layout: Layout, store: str, timeout: float) -> Iterator[sqlite3.Connection]:
+    """Open a file of rows, as `prepare_rows` does, new if there is none; one that cannot be used is deleted.
+
+    Raises:
+        ROW_ERRORS: it cannot be used now, or what is in it is no row.
+    """
+    try:
+        with contextlib.closing(connect(directory, layout, timeout)) as connection:
+            prepare_rows(connection, layout, identity_of(store))
+            yield connection
+    except ROW_ERRORS as error:
+        remove_unusable(directory, layout, error)
+        raise
 
 
 def checksum_of(key: bytes, data: bytes) -> int:

@@ -14,22 +14,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from scopes.ids import Oid
-from scopes.index.database import (
-    READ_ERRORS,
-    Layout,
-    UnusableIndex,
-    checksum_of,
-    connect,
-    identity_of,
-    prepare_rows,
-    remove_unusable,
-)
+from scopes.index.database import ROW_ERRORS, Layout, checksum_of, open_rows
 
 TABLES: Final = ("conversation", "source", "origin", "tip", "ids")
 LAYOUT: Final = Layout(
@@ -41,7 +30,6 @@ LAYOUT: Final = Layout(
     ),
 )
 _BUSY_SECONDS: Final = 0.05  # without the lock nothing is kept, and the next import tries again
-_FAILURES: Final = (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError)
 Compute: TypeAlias = Callable[[Oid], bytes]
 
 
@@ -68,7 +56,7 @@ def _read(directory: str, store: str, rows: str) -> dict[Oid, bytes]:
     """Return all rows with a right checksum."""
     if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
         return {}
-    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
         found = connection.execute(f"SELECT key, checksum, data FROM {rows}")  # noqa: S608 - one of TABLES
         return {Oid(key.hex()): data for key, checksum, data in found if checksum_of(key, data) == checksum}
     return {}
@@ -77,7 +65,7 @@ def _read(directory: str, store: str, rows: str) -> dict[Oid, bytes]:
 def _write(directory: str, store: str, rows: str, added: Mapping[Oid, bytes], gone: Iterable[Oid]) -> None:
     """Add rows and delete others, or do nothing if that is not possible now."""
     new = [(bytes.fromhex(oid), data) for oid, data in added.items()]
-    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             connection.executemany(
@@ -88,19 +76,3 @@ def _write(directory: str, store: str, rows: str, added: Mapping[Oid, bytes], go
                 f"DELETE FROM {rows} WHERE key = ?",  # noqa: S608 - one of TABLES
                 [(bytes.fromhex(oid),) for oid in gone],
             )
-
-
-@contextmanager
-def _open(directory: str, store: str) -> Iterator[sqlite3.Connection]:
-    """Open the file, new if there is none; one that cannot be used is deleted, for the next time.
-
-    Raises:
-        sqlite3.Error, UnusableIndex, OSError: it cannot be used now.
-    """
-    try:
-        with contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)) as connection:
-            prepare_rows(connection, LAYOUT, identity_of(store))
-            yield connection
-    except _FAILURES as error:
-        remove_unusable(directory, LAYOUT, error)
-        raise

@@ -8,22 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from scopes.ids import ConversationId
-from scopes.index.database import (
-    READ_ERRORS,
-    Layout,
-    UnusableIndex,
-    checksum_of,
-    connect,
-    identity_of,
-    prepare_rows,
-    remove_unusable,
-)
+from scopes.index.database import ROW_ERRORS, Layout, checksum_of, open_rows
 
 LAYOUT: Final = Layout(
     "usage.sqlite",
@@ -33,7 +22,6 @@ LAYOUT: Final = Layout(
     "CREATE TABLE total (state TEXT PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT",
 )
 _BUSY_SECONDS: Final = 0.25
-_FAILURES: Final = (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError)
 
 
 class UsageRow(NamedTuple):
@@ -49,7 +37,7 @@ def read_summaries(directory: str, store: str) -> dict[ConversationId, tuple[str
     """Return state and summary of all conversations with a right checksum."""
     if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
         return {}
-    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
         rows = connection.execute("SELECT conversation, state, checksum, summary FROM usage")
         return {
             ConversationId(name): (state, summary)
@@ -62,7 +50,7 @@ def read_summaries(directory: str, store: str) -> dict[ConversationId, tuple[str
 def read_answers(directory: str, store: str, conversations: Iterable[ConversationId]) -> dict[ConversationId, bytes]:
     """Return the answers of conversations as they were in the state of their rows."""
     found: dict[ConversationId, bytes] = {}
-    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
         for name in conversations:
             select = "SELECT state, answers_checksum, answers FROM usage WHERE conversation = ?"
             for state, checksum, answers in connection.execute(select, (name,)):
@@ -77,7 +65,7 @@ def write_rows(directory: str, store: str, rows: Iterable[UsageRow], gone: Itera
         (name, state, _checksum(name, state, summary), summary, _checksum(name, state, answers), answers)
         for name, state, summary, answers in rows
     ]
-    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             connection.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?)", values)
@@ -88,7 +76,7 @@ def read_total(directory: str, store: str, state: str) -> bytes | None:
     """Return the sum of all conversations that was saved for a state of the refs; None if it is not there."""
     if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
         return None
-    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
         for checksum, data in connection.execute("SELECT checksum, data FROM total WHERE state = ?", (state,)):
             if _checksum("", state, data) == checksum:
                 return bytes(data)
@@ -97,7 +85,7 @@ def read_total(directory: str, store: str, state: str) -> bytes | None:
 
 def write_total(directory: str, store: str, state: str, data: bytes) -> None:
     """Save the sum of all conversations in place of the one before, or do nothing if that is not possible now."""
-    with contextlib.suppress(*_FAILURES), _open(directory, store) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             connection.execute("DELETE FROM total")
@@ -106,19 +94,3 @@ def write_total(directory: str, store: str, state: str, data: bytes) -> None:
 
 def _checksum(name: str, state: str, data: bytes) -> int:
     return checksum_of(f"{name} {state}".encode("utf-8", "surrogatepass"), data)
-
-
-@contextmanager
-def _open(directory: str, store: str) -> Iterator[sqlite3.Connection]:
-    """Open the file, new if there is none; one that cannot be used is deleted, for the next time.
-
-    Raises:
-        sqlite3.Error, UnusableIndex, OSError: it cannot be used now.
-    """
-    try:
-        with contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)) as connection:
-            prepare_rows(connection, LAYOUT, identity_of(store))
-            yield connection
-    except _FAILURES as error:
-        remove_unusable(directory, LAYOUT, error)
-        raise

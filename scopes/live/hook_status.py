@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from scopes.code_links.git_hooks import NAME as GIT
 from scopes.hosts.hook_target import HookEnvironment, HookState, HookTarget
-from scopes.live.event_log import HOOK_LOG, read_events
+from scopes.live.event_log import HOOK_LOG, Event, read_events
 from scopes.live.hook_failures import last_events
 from scopes.live.hook_targets import TARGETS, find_target
+from scopes.live.lost_store import find_lost_store
 from scopes.result import Result
+from scopes.store.discovery import cache_directory
 from scopes.store.projects import find_worktree
 
 
@@ -35,12 +38,43 @@ def hooks_status(environment: HookEnvironment, state_directory: str, names: tupl
     for target in targets:
         state = _state_of(target, environment)
         run, failed = last_events(events.events, target.name, repository)
-        if failed is not None and state.condition != "missing":
-            problem, is_unusable = str(failed.details.get("error")), failed.details.get("unusable") is True
-            hint = failed.details.get("hint")
-            state = state._replace(problem=problem, unusable=is_unusable, cure=None if hint is None else str(hint))
+        state = _with_problems(state, environment, state_directory, failed)
         states.append(state if run is None else state._replace(last=run.time))
     return HooksStatus(hooks=tuple(states), home=environment.home, notes=events.notes)
+
+
+def _with_problems(
+    state: HookState, environment: HookEnvironment, state_directory: str, failed: Event | None
+) -> HookState:
+    """Return a state with what is wrong, such as the failure that a hook logged, and what to do."""
+    if state.condition == "missing":
+        return state
+    detail, cures = state.detail, []
+    lost = None
+    if state.store is not None:
+        lost = find_lost_store(state.store, cache_directory(environment.environ), state_directory)
+    if lost is not None:
+        detail = "; ".join(filter(None, [detail, lost.text]))
+        cures.append(lost.hint)
+    elif state.condition == "outdated":
+        cures.append(f"scopes hooks install {state.target}")
+    elif state.condition == "unreadable":
+        cures.append("fix the file")
+    if failed is not None:
+        state = state._replace(problem=str(failed.details.get("error")))
+        cures += _cures_of(state.target, failed)
+    return state._replace(detail=detail, cure="; ".join(dict.fromkeys(filter(None, cures))) or None)
+
+
+def _cures_of(target: str, failed: Event) -> list[str]:
+    """Return what to do about a turn that was not recorded, or about commits."""
+    hint = failed.details.get("hint")
+    hints = [] if hint is None else [str(hint)]
+    if target == GIT:
+        return [*hints, "they stay: the next commit records them too"]
+    if failed.details.get("unusable") is True:
+        return ["an import cannot help; the warning ends with the next turn that is recorded"]
+    return hints or ["scopes import"]
 
 
 def _state_of(target: HookTarget, environment: HookEnvironment) -> HookState:

@@ -120,8 +120,7 @@ def check_hooks(environment: HookEnvironment, state_directory: str) -> tuple[Che
         name = f"hooks of {state.target}"
         problems = list(_problems(state))
         if problems:
-            details, cures = zip(*problems, strict=True)
-            found.append(Check(name, "warning", "; ".join(details), "; ".join(cures)))
+            found.append(Check(name, "warning", "; ".join(problems), state.cure))
         elif state.condition == "installed":
             found.append(Check(name, "ok", state.file))
     return tuple(found)
@@ -142,19 +141,12 @@ def check_installed(what: str, states: Iterable[InstallState]) -> Iterator[Check
             yield Check(name, "ok", f"{state.file}: {state.detail}" if state.detail else state.file)
 
 
-def _problems(state: HookState) -> Iterator[tuple[str, str]]:
-    """Yield the problems of the hooks of a target with their cures: that of the settings before that of a session."""
-    if state.condition == "unreadable":
-        yield state.detail, "fix the file"
+def _problems(state: HookState) -> Iterator[str]:
+    """Yield the problems of the hooks of a target: that of the settings before that of a session."""
     if state.condition == "outdated":
-        yield f"outdated: {state.detail}", f"scopes hooks install {state.target}"
-    if state.problem is None:
-        return
-    if state.target == GIT:
-        stay = "they stay: the next commit records them too"
-        yield f"the last commits were not recorded: {state.problem}", "; ".join(filter(None, [state.cure, stay]))
-    elif state.unusable:
-        cure = "an import cannot help; the warning ends with the next turn that is recorded"
-        yield f"the last turn was not recorded: {state.problem}", cure
-    else:
-        yield f"the last turn was not recorded: {state.problem}", state.cure or "scopes import"
+        yield f"outdated: {state.detail}"
+    elif state.condition != "missing" and state.detail:
+        yield state.detail
+    if state.problem is not None:
+        what = "the last commits were" if state.target == GIT else "the last turn was"
+        yield f"{what} not recorded: {state.problem}"

@@ -70,7 +70,7 @@ class Tally:
     def __init__(self) -> None:
         self.cells: list[Cell] = []
         self.unmeasured: dict[ConversationId, int] = {}
-        self.copied = 0
+        self.copied: dict[ConversationId, int] = {}
         self._seen: set[int] = set()
 
     def has_any(self, summary: Summary) -> bool:
@@ -81,14 +81,17 @@ class Tally:
         """Add a conversation of whose answers none was counted."""
         if summary.unmeasured:
             self.unmeasured[conversation] = summary.unmeasured
-        self.copied += summary.copied
+        if summary.copied:
+            self.copied[conversation] = summary.copied
         self._seen.update(summary.keys)
         for group, amounts in summary.cells.items():
             self.cells.append(Cell(conversation, summary.directory, group, amounts))
 
     def add_answers(self, conversation: ConversationId, directory: str | None, answers: Answers) -> None:
         """Add those answers of a conversation that were not counted."""
-        self.copied += sum(value == COPIED_ANSWER for value in answers.values())
+        copied = sum(value == COPIED_ANSWER for value in answers.values())
+        if copied:
+            self.copied[conversation] = copied
         new = [answer for answer in distinct(answers) if answer.key not in self._seen]
         self._seen.update(answer.key for answer in new)
         cells: dict[Group, Amounts] = {}

@@ -300,8 +300,9 @@ def _notes(tally: Tally, request: UsageRequest, damaged: Sequence[ConversationId
         text = f"of {count} conversation{'s' if count > 1 else ''} no tokens are recorded"
         notes.append(Note(f"{text}: {_answers(sum(tally.unmeasured.values()))} not counted"))
     if tally.copied:
-        text = f"{_answers(tally.copied)} not counted: copies from sessions that are not here, which have their tokens"
-        notes.append(Note(text, hint="import those sessions as well"))
+        text = f"{_answers(sum(tally.copied.values()))} not counted: copies from sessions that are not here, which have"
+        where = few("copied into", tally.copied)
+        notes.append(Note(f"{text} their tokens; {where}", hint="import those sessions as well"))
     return tuple(notes)
 
 

@@ -244,6 +244,31 @@ def test_status_and_doctor_name_the_store_of_an_outdated_hook(target, tmp_path):
     assert other in checks[f"hooks of {target}"]["detail"]
 
 
+@each_target
+def test_a_hook_whose_store_is_gone_is_not_to_be_installed_again(target, tmp_path, monkeypatch):
+    """Its disk is not mounted. Without SCOPES_STORE the hook looks outdated, and a new one would use another store."""
+    store, away = str(tmp_path / "other.git"), str(tmp_path / "away.git")
+    monkeypatch.delenv("SCOPES_STORE")
+    run("--store", store, "hooks", "install", target)
+    run("--store", store, "new", "Title")
+    run("--store", store, "list")
+    assert row_of(target)["cure"] == f"scopes hooks install {target}"
+    os.rename(store, away)
+    row = row_of(target)
+    assert (row["condition"], row["detail"].endswith(f"the store {store} is gone")) == ("outdated", True)
+    assert row["cure"].startswith("mount its disk, or move it back")
+    error = run("hooks", "status", target).stderr
+    assert ("mount its disk" in error, f"hooks install {target}" in error) == (True, False)
+    check = doctor_check(target)
+    assert (check["state"], check["cure"]) == ("warning", row["cure"])
+    assert (
+        f"the store {store} is gone"
+        in json.loads(run("--store", store, "hooks", "status", target, "--json").stdout)["hooks"][0]["detail"]
+    )
+    os.rename(away, store)
+    assert row_of(target)["cure"] == f"scopes hooks install {target}"
+
+
 def test_to_remove_hooks_from_a_file_with_comments_the_advice_can_be_followed(sealed_world):
     (sealed_world / ".claude").mkdir()
     (sealed_world / ".claude/settings.json").write_text("{} // mine\n")

@@ -18,10 +18,13 @@ from scopes.exporters.export import export
 from scopes.history.revisions import list_branch_tips
 from scopes.importers.formats.atif.format import Atif
 from scopes.importers.formats.base import Source
+from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sample import import_sample
 from scopes.importers.import_sources import import_sources
+from scopes.importers.program_versions import find_program_versions
 from scopes.model.message import Author, Message, Part
 from tests.exporters.building import call, exported, message, put, result
+from tests.importers.formats.claude_code.logs import Log
 from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import make_store
@@ -276,3 +279,50 @@ def test_any_parts_make_a_valid_step(parts, kind, usage):
     step = make_step(written, is_copied=False).document({})
     whole = {"schema_version": "ATIF-v1.7", "agent": {"name": "a", "version": "1"}, "steps": [{"step_id": 1, **step}]}
     Trajectory.model_validate_json(json.dumps(whole), strict=True)
+
+
+def import_claude_code(store, path, version, *texts):
+    log = Log()
+    for number, text in enumerate(texts):
+        log.user(text, version=version)
+        log.answer(f"msg_{number}", {"type": "text", "text": f"re {text}"}, stop="end_turn", version=version)
+    path.write_bytes(log.data())
+    import_sources(store, [Source(str(path), path.stat().st_size)], FORMATS)
+
+
+def versions_of(store, where="conv-001"):
+    """Return name and version of the agent, as the command line exports them, valid for the published models."""
+    text = exported(store, where, "atif", find_versions=find_program_versions)
+    Trajectory.model_validate_json(text, strict=True)
+    agent = json.loads(text)["agent"]
+    return agent["name"], agent["version"]
+
+
+def test_the_version_of_the_agent_is_that_of_its_session(repository, tmp_path):
+    import_claude_code(repository, tmp_path / "a.jsonl", "2.1.40", "hello")
+    assert versions_of(repository) == ("claude-code", "2.1.40")
+    say(repository, "conv-001", "and now?", author={"name": "carol", "kind": "human"})
+    assert versions_of(repository) == ("claude-code", "2.1.40")
+    assert trajectory(repository)["agent"]["version"] == "unknown"  # without a look at the stored sources
+
+
+def test_the_version_of_one_agent_is_not_that_of_another_one(repository, tmp_path):
+    import_claude_code(repository, tmp_path / "a.jsonl", "2.1.40", "hello")
+    for number in range(3):
+        say(repository, "conv-001", f"{number}", author={"name": "reviewer", "kind": "agent"})
+    assert versions_of(repository) == ("reviewer", "unknown")
+
+
+@pytest.mark.parametrize("version", [..., "", "2" * 65])
+def test_a_session_without_a_version_has_none(repository, tmp_path, version):
+    import_claude_code(repository, tmp_path / "a.jsonl", version, "hello")
+    assert versions_of(repository) == ("claude-code", "unknown")
+
+
+def test_the_version_of_a_trajectory_is_exported_again(repository, tmp_path):
+    step = {"step_id": 1, "source": "agent", "message": "done", "timestamp": "2026-03-01T10:00:00Z"}
+    value = {"schema_version": "ATIF-v1.7", "session_id": "s", "agent": {"name": "terminus", "version": "0.9"}}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({**value, "steps": [step]}))
+    import_sources(repository, [Source(str(path), path.stat().st_size)], FORMATS)
+    assert versions_of(repository)[1] == "0.9"

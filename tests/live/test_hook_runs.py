@@ -76,6 +76,16 @@ def test_a_store_that_is_gone_is_not_made_anew(agent, tmp_path):
     for command in ("list", "show", "import"):
         error = scopes(command, table=PRODUCT).stderr
         assert (f"the store {agent.store} is gone" in error, "mount its disk" in error) == (True, True)
+    for command in (
+        "new Title",
+        "remote add origin https://example.org/store.git --no-probe",
+        "bundle import some.bundle",
+        "agents register checker",
+        "facts key add Risk",
+    ):
+        refused = scopes(*command.split(), table=PRODUCT)
+        assert (refused.returncode, f"the store {agent.store} is gone" in refused.stderr) == (8, True), command
+    assert os.listdir(agent.store) == []
     rows = [line for line in scopes("doctor", table=PRODUCT).stdout.splitlines() if "is gone" in line]
     assert [("mount its disk" in line) for line in rows] == [True, True]
     os.rmdir(agent.store)

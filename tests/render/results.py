@@ -810,10 +810,17 @@ SKILL_STATES = (
 )  # fmt: skip
 HOOK_STATES = (
     HookState("claude-code", "installed", "/home/carol/.claude/settings.json", last="2025-12-31T23:58:00.5Z"),
-    HookState("codex", "outdated", HOOK_FILE, "it records into /home/carol/old.git, not the store of the agent's directory"),
+    HookState(
+        "codex",
+        "outdated",
+        HOOK_FILE,
+        "it records into /home/carol/old.git, not the store of the agent's directory",
+        cure="scopes hooks install codex",
+        store="/home/carol/old.git",
+    ),
     HookState(
         "gemini", "installed", "/home/carol/.gemini/settings.json", last="2025-12-31T22:00:00Z",
-        problem="cannot write the store: No space left on device",
+        problem="cannot write the store: No space left on device", cure="scopes import",
     ),
     HookState("opencode", "missing", "/home/carol/.config/opencode/plugins/scopes.js"),
     HookState("git", "installed", "/home/carol/shop/.git/hooks", trailers=True),

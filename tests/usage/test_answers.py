@@ -91,8 +91,21 @@ def test_a_copied_answer_has_its_tokens_elsewhere(repository):
     found = count(repository)
     assert (found.total.answers, [note.text for note in found.notes]) == (
         0,
-        ["1 answer is not counted: copies from sessions that are not here, which have their tokens"],
+        [
+            "1 answer is not counted: copies from sessions that are not here, which have their tokens; copied into: conv-001"
+        ],
     )
+
+
+def test_of_many_conversations_with_copied_answers_the_first_are_named(repository):
+    for number in range(1, 19):
+        where = f"conv-{number:03d}"
+        history(repository, "main: a", conversation=where)
+        say(repository, where, "b", author=AGENT, kind="answer", time="2026-01-05T10:00:00Z", precision="restamped")
+    (note,) = count(repository).notes
+    assert note.text.startswith("18 answers are not counted")
+    assert note.text.endswith("copied into: " + ", ".join(f"conv-{number:03d}" for number in range(1, 17)) + ", ...")
+    assert [each.text for each in count(repository).notes] == [note.text]
 
 
 def test_a_conversation_without_recorded_tokens_is_named_in_a_note(repository):

@@ -44,19 +44,19 @@ def checkout(
     With --to, the branch is written as a session of the agent's own, in the folder where the agent keeps its sessions,
     and the command that opens it there is printed. Prompts, answers, tool calls and their results are in it as the
     agent has its own; what it cannot hold, such as images, becomes text, and reasoning is left out unless --reasoning
-    quotes it. Notes say what that was. Agents: claude-code, codex, gemini, llm, opencode, pi, qwen. The session of llm
-    is added to its database, and the import of OpenCode puts it into that of OpenCode.
+    quotes it. Notes say what was changed or left out. Agents: claude-code, codex, gemini, llm, opencode, pi, qwen. The
+    session of llm is added to its database, and the import of OpenCode puts it into that of OpenCode.
 
     The session is also registered here, with a branch AGENT/N at the end of what was handed over. An import, or scopes
     watch, then puts what the agent adds on that branch, and nothing twice. Its id follows from the last message and the
     agent: the same command finds the session again. A file of the agent that scopes did not write is never replaced,
     nor a session with which the agent has gone on. scopes undo takes the registration back, and deletes the file if it
     is as it was written; a session that stayed is taken up again. If the agent has deleted its file, the session begins
-    anew on the next branch AGENT/N, and a note names the branch that has what the agent had added.
+    anew on the next branch AGENT/N, and a note names the branch with what the agent had added before.
 
     The history begins at the last compaction, unless --full is given. If it has more tokens than three quarters of what
     the agent's usual models take, or than --max-tokens, the newest messages are whole, and a block as scopes history
-    writes it stands for those before.
+    writes it takes the place of the older ones.
 
     An agent that is none of these gets the history in front of its first prompt instead: scopes history CONV
     --for-prompt prints it as a block, for its standard input or to paste. An import of its session leaves the block out

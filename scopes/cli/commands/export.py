@@ -19,7 +19,7 @@ from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save
 from scopes.exporters.export import Exported
 from scopes.exporters.export import export as run_export
-from scopes.loading import load
+from scopes.loading import deferred, load
 from scopes.render.progress import progress
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import redacted_notes
@@ -110,6 +110,7 @@ def export(
     exported = run_export(
         invocation.repository(), where,
         format_name=export_format, all_branches=include_all, source=source, secrets=secrets,
+        find_versions=deferred("scopes.importers.program_versions:find_program_versions"),
     )  # fmt: skip
     return _show(invocation, exported, output, force=force)
 

@@ -32,9 +32,9 @@ def hooks_install(
 
     Adds a hook to the agent's configuration, for all projects. At the end of a turn the agent starts scopes, which
     imports the turn in the background: the agent waits for some hundredths of a second only. A hook never makes the
-    agent fail, also if scopes was uninstalled or has moved; scopes hooks status shows its errors. The turn goes into
-    the store that is selected now by --store or SCOPES_STORE, without them into that of the directory where the agent
-    works, as with scopes import.
+    agent fail, even if scopes was uninstalled or has moved; scopes hooks status shows its errors. The turn goes into
+    the store that --store or SCOPES_STORE selects when the hook is installed; without them, into the store of the
+    directory where the agent works, as with scopes import.
 
     Everything else in the configuration stays. The file from before the first installation is kept next to it with the
     ending .before-scopes; scopes hooks remove removes the hook. If you have changed what scopes added, the file is kept
@@ -51,7 +51,7 @@ def hooks_install(
     The target git installs post-commit and post-rewrite in the repository around the current directory, or in its
     core.hooksPath. They record which session of an agent made a commit, by the environment variables that agents set in
     their shells, and follow amended and rebased commits. Each commit of an agent takes some hundredths of a second
-    longer, also each one of a rebase, and none can fail because of it. A hook that exists is kept with the ending
+    longer, and so does each one of a rebase; none can fail because of it. A hook that exists is kept with the ending
     .before-scopes and still runs. Nothing is written through a link that leads out of the repository, or into a
     core.hooksPath that only the configuration of all your repositories names. See scopes show --commits, scopes log
     --commit and scopes why.
@@ -84,8 +84,9 @@ def hooks_status(
     The problem is the reason why the last turn was not recorded; scopes import records it later, of OpenCode from a
     file that opencode export SESSION wrote. It is shown until a turn is recorded, its file is imported, or the hooks
     are removed. A hook is outdated if a new installation would start another scopes or use another store; then the
-    problem names both. For git it also shows whether commits get trailers. In a pipe the state of the hooks is one of
-    installed, outdated, missing and unreadable.
+    problem names both. It also says if the store that a hook names is gone, such as with a disk that is not mounted.
+    For git it also shows whether commits get trailers. In a pipe the state of the hooks is one of installed, outdated,
+    missing and unreadable. With --json, cure says what to do.
 
     Examples:
       scopes hooks status
@@ -100,7 +101,7 @@ def hooks_remove(
 ) -> int:
     """Remove the hooks of an agent or of git.
 
-    If nothing else in the file has changed since, it is again what it was before, byte for byte.
+    If nothing else in the file has changed since the installation, the file is restored byte for byte.
 
     Examples:
       scopes hooks remove claude-code

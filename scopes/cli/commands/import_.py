@@ -93,7 +93,7 @@ def import_(
         refuse_other_options(alone, *others, list_ + sample + sample_sessions > 1)
     if list_:
         return invocation.show(list_found(invocation))
-    load("scopes.cli.lost_store:require_store_not_lost")(invocation)
+    invocation.require_store_not_lost()
     if sample:
         return invocation.show(import_made_up_conversation(invocation))
     start = None if since is None else parse_date(since, now_nanoseconds())

@@ -29,7 +29,7 @@ def new(
     """Start a conversation.
 
     The conversation has a branch main and no messages, and belongs to the project of the current directory or of
-    --project. The store is created if there is none yet.
+    --project. The store is created if there never was one.
 
     Examples:
       scopes new "Login fails on Safari"

@@ -60,17 +60,17 @@ def resume(
     """Go on with a conversation in its agent.
 
     On a terminal the agent is started, in the directory of the conversation. In a pipe, or with --print, its command is
-    printed as a line for a shell, also as the field command; with --json its words are a list. The agent opens its own
-    session if that still exists and has every message of the branch. Else it begins a new one, and the first prompt is
-    the recorded history, fenced as data: branches, merges and conversations of other agents go on that way. --session
-    own opens its own session also if the branch has more, and is refused if that cannot be; --session new begins a new
-    one in any case. --in chooses another agent: claude-code, codex, gemini, opencode, pi or qwen.
+    printed as one line that a shell can run (the field command); with --json it is a list of words. The agent opens its
+    own session if that still exists and has every message of the branch. Else it begins a new one, and the first prompt
+    is the recorded history, fenced as data: branches, merges and conversations of other agents go on that way.
+    --session own opens the agent's own session even if the branch has more messages, and fails if it cannot be opened;
+    --session new always begins a new one. --in chooses another agent: claude-code, codex, gemini, opencode, pi or qwen.
 
     The history is the first prompt and the last 50 messages, or as many as --max-tokens or --history-messages allow; it
     says how many are left out. Before it, the prompt of a new session has the newest memory entries and the last words
     of up to three other agents, both of the same project: --memory all takes those of all projects, --memory none
-    neither. An import of the new session leaves all that out of the prompt, and scopes show names the conversation that
-    it continues.
+    leaves both out. An import of the new session leaves all that out of the prompt, and scopes show names the
+    conversation that it continues.
 
     Without CONV it is the newest conversation of the project around the current directory. One of another project has
     to be named.

@@ -78,7 +78,7 @@ def usage(
         if any(others):
             raise Invalid("--statusline can be combined with --utc and --prices only", hint="leave the others out")
         return _show_status(invocation, _read_prices(invocation, prices), utc=utc)
-    start, end = parse_window(since, until, now_nanoseconds(), local_days=not utc)
+    start, end = parse_window(since, until, now_nanoseconds(), utc=utc)
     request = load("scopes.usage.usage:UsageRequest")(
         by=tuple(word.strip() for word in (by or "day").split(",")),
         since=start,

@@ -109,7 +109,7 @@ class MessageWriter:
         )
 
     def _facts(self, head: MessageHeader, message: Message) -> Iterator[Html]:
-        """Yield the facts beside the author; those that do not apply are empty."""
+        """Yield what stands after the author of a message, such as kind and model; what it lacks is empty."""
         if message.time is not None:
             text = in_seconds(message.time).replace("T", " ").removesuffix("Z")
             yield self._template.fill("message_time", exact=message.time, text=text)

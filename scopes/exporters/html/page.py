@@ -68,7 +68,7 @@ class Overview:
 
 
 def _read_opening(repository: Repository, view: ConversationView) -> str:
-    """Return the beginning of the first prompt, which may be of no message that is exported, without secrets."""
+    """Return the beginning of the first prompt without secrets; the prompt itself may not be among what is exported."""
     return _beginning(gate_of(repository, "redact").clear_name(view.opening or "", "the first prompt"))
 
 
@@ -87,7 +87,7 @@ def write_page(
     before, after = template.split(
         "page",
         "messages",
-        **page_frame("page.css", "page.js"),
+        **page_frame(overview.title, "page.css", "page.js"),
         home=template.fill("home") if home else EMPTY,
         title=overview.title,
         facts=_facts(template, selection, [name_of_model(row) for row in by_model.rows]),
@@ -103,14 +103,15 @@ def write_page(
     yield utf8(f"{after}\n")
 
 
-def page_frame(style_file: str, script_file: str) -> dict[str, Html]:
-    """Return the style and the script of a page, and the policy that lets nothing else through."""
+def page_frame(title: str, style_file: str, script_file: str) -> dict[str, Html]:
+    """Return the head of a page, whose policy allows nothing but its style and its script, and that script."""
     style, script = read_file(style_file), _COMMENT.sub("", read_file(script_file))
     policy = (
         f"default-src 'none'; style-src {policy_hash(style)}; script-src {policy_hash(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return {"style": Html(style), "script": Html(script), "policy": Html(policy)}
+    head = Template("head.html").fill("head", title=title, style=Html(style), policy=Html(policy))
+    return {"head": head, "script": Html(script)}
 
 
 def _anchor_in(transcript: Transcript, name: BranchName) -> str | None:
@@ -135,7 +136,7 @@ def _facts(template: Template, selection: ExportSelection, models: list[str]) ->
 
 
 def project_of(view: ConversationView) -> str:
-    """Return the name of the directory that a conversation belongs to; a page does not tell where it is."""
+    """Return the name of a conversation's directory without its path, which is not put into pages."""
     return (view.project or view.directory or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
 
 

@@ -1,7 +1,7 @@
 """Export all conversations as a site: a page for each, and an index that is searched by title, agent, project and date.
 
-A new site is written beside its place and renamed when it is complete. In a directory that is there, each page is
-replaced when it is complete, and the index comes last; pages of conversations that are gone stay.
+A new site is written into a temporary directory next to the final one, and renamed when it is complete. In an existing
+directory each page is replaced when it is complete, and the index comes last; pages of deleted conversations stay.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _index(rows: list[_Row]) -> Iterator[bytes]:
     before, after = template.split(
         "index",
         "rows",
-        **page_frame("page.css", "index.js"),
+        **page_frame("Conversations", "page.css", "index.js"),
         facts=join([template.fill("fact", name=name, value=value) for name, value in facts.items()]),
     )
     yield utf8(before)

@@ -1,4 +1,4 @@
-"""Fit a history into the context window of an agent: the newest turns as they are, a block of text for those before."""
+"""Fit a history into the context window of an agent: the newest turns stay, a block of text replaces the older ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fit_turns(
     count: Callable[[str], int],
     write_earlier: Callable[[MessageId, int], str],
 ) -> FittedTurns:
-    """Return the turns if they have at most `max_tokens`; else the newest ones, after a prompt about those before.
+    """Return the turns if they have at most `max_tokens`; else the newest ones, after a prompt for the older ones.
 
     `write_earlier` returns the text about the history up to a message, within a number of tokens. The turns that are
     kept begin with a prompt, if one of them is one, and never with results, whose calls would be missing.

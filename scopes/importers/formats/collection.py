@@ -59,6 +59,9 @@ class FolderCollection(Protocol):
     def recognizes(self, folder: str) -> bool:
         """Return True if a folder with these subfolders is one; False if it does not have them."""
 
+    def explain_incomplete(self, folder: str) -> str | None:
+        """Return what such a folder lacks without which it is not recognized; None if it is another one, or whole."""
+
     @property
     def depth(self) -> int:
         """How many folders are above a file, up to and including the collection."""

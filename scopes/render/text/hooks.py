@@ -67,11 +67,10 @@ def render_hooks_status(result: HooksStatus, view: View) -> None:
             view.aside(f"{row.target}: {row.detail}")
         if view.terminal and row.problem is not None:
             view.aside(f"{row.target}: the last {_UNITS.get(row.target, 'turn was')} not recorded: {row.problem}")
-            if row.cure is not None:
-                write_hint(view, row.cure)
         if row.condition == "outdated":
-            cure = f"to bring it up to date: scopes hooks install {row.target}"
-            view.aside(f"{row.target} is outdated: {row.detail}; {cure}")
+            view.aside(f"{row.target} is outdated: {row.detail}; what to do: {row.cure}")
+        elif view.terminal and row.cure is not None:
+            write_hint(view, row.cure)
 
 
 def _cells(row: HookState, view: View, home: str) -> tuple[str | Span, ...]:

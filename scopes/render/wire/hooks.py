@@ -31,7 +31,7 @@ def format_hooks_changed(result: HooksChanged) -> dict[str, object]:
 def format_hooks_status(result: HooksStatus) -> dict[str, object]:
     """Return a row for each target; without `last` if no turn has ended since, without `problem` if it is recorded.
 
-    Only git has `trailers`.
+    `cure` says what to do about `detail` and `problem`. Only git has `trailers`.
     """
     return {
         "kind": "hooks-status",
@@ -43,6 +43,7 @@ def format_hooks_status(result: HooksStatus) -> dict[str, object]:
                 detail=row.detail or None,
                 last=row.last,
                 problem=row.problem,
+                cure=row.cure,
                 trailers=row.trailers,
             )
             for row in result.hooks

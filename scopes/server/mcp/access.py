@@ -18,6 +18,7 @@ from scopes.api.store import Store, open_store
 from scopes.errors import Ambiguous, Invalid, NotFound, ScopesError
 from scopes.ids import MAX_NAME_BYTES, AgentName
 from scopes.index.location import index_directory
+from scopes.live.lost_store import require_store_not_lost
 from scopes.model.message import Author
 from scopes.result import Note
 from scopes.sanitize import clip, for_prompt
@@ -26,7 +27,7 @@ from scopes.secrets.gates import gate_of
 from scopes.server.mcp.clearing import answering, clear_text
 from scopes.server.mcp.hints import agent_hint, agent_text
 from scopes.server.mcp.positions import current_directory
-from scopes.store.discovery import cache_directory
+from scopes.store.discovery import cache_directory, state_directory
 from scopes.store.init import is_store
 from scopes.store.objects import header_safe
 from scopes.store.projects import find_project
@@ -95,7 +96,7 @@ class StoreAccess:
             self._lock if alone else nullcontext(),
             answering(without_store()),
             readable_errors(refusal),
-            open_store(self.path, create=create, author=author, settings=self._settings) as store,
+            open_store(self._path(create=create), create=create, author=author, settings=self._settings) as store,
             answering(gate_of(store.repository, "redact")),
             readable_errors(refusal),  # inside of the gate: an error may quote what is recorded
         ):
@@ -109,13 +110,20 @@ class StoreAccess:
     def find(
         self, client: Client | None = None, *, refusal: type[MCPServerError] = ToolError
     ) -> Iterator[Store | None]:
-        """Open the store to read it, as `open` does; None if it does not exist: the request has an answer then too."""
+        """Open the store to read it, as `open` does; None if there never was one: that has an answer too."""
         if is_store(self.path) or not _is_absent(self.path):
             with self.open(client, refusal=refusal) as store:
                 yield store
         else:
             with answering(without_store()), readable_errors(refusal):
+                self._path(create=True)
                 yield None
+
+    def _path(self, *, create: bool) -> str:
+        """Return the path of the store; raises Inaccessible if it may be created, but one that was there is gone."""
+        if create:
+            require_store_not_lost(self.path, self.cache, state_directory(os.environ))
+        return self.path
 
 
 def _is_absent(path: str) -> bool:

@@ -99,7 +99,7 @@ def test_the_first_message_makes_the_store(path, agent):
     assert [each["id"] for each in agent.get("conversation_list")["conversations"]] == ["conv-001"]
 
 
-def test_a_store_that_is_deleted_under_the_server_is_made_again_by_a_message(tmp_path):
+def test_a_store_that_had_no_index_and_is_deleted_under_the_server_is_made_again_by_a_message(tmp_path):
     store = make_store(tmp_path / "store")
     history(store, "main: a b c")
     agent = Agent(store.path)
@@ -109,3 +109,15 @@ def test_a_store_that_is_deleted_under_the_server_is_made_again_by_a_message(tmp
     assert "there is no store" in agent.refused("conversation_read", conversation="conv-001")
     assert agent.get("conversation_record", text="again")["conversation"] == "conv-001"
     assert [each["text"] for each in agent.get("conversation_read", conversation="conv-001")["messages"]] == ["again"]
+
+
+@pytest.mark.parametrize("tool", ["conversation_list", "conversation_record"])
+def test_a_store_that_is_gone_is_not_made_anew(path, agent, tool):
+    """Its disk is not mounted: an agent would record below the mount point, and nobody would see it."""
+    arguments = {"text": "hello"} if tool == "conversation_record" else {}
+    agent.get("conversation_record", text="hello")
+    agent.get("conversation_search", query="hello")  # makes the index, by which it is known that there was a store
+    path.rename(path.with_name("away"))
+    error = agent.refused(tool, **arguments)
+    assert (f"the store {path} is gone" in error, "mount its disk" in error) == (True, True)
+    assert not path.exists()

@@ -76,6 +76,9 @@ class OpenCodeFolder:
         """Return True if there are all subfolders."""
         return all(os.path.isdir(os.path.join(folder, name)) for name in self.subfolders)
 
+    def explain_incomplete(self, folder: str) -> str | None:
+        """Return None: nothing but its subfolders tells such a folder from others."""
+
     def walk_conversations(self, folder: str) -> Iterator[Conversation]:
         """Yield the sessions in the order of their ids."""
         projects = sorted(list_entries(os.path.join(folder, "session")), key=lambda entry: entry.name)

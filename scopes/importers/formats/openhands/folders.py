@@ -26,6 +26,7 @@ EVENTS = "events"
 SUB_AGENTS = "subagents"
 MAX_FILE_BYTES = 64 << 20
 _EVENT = re.compile(r"(?:event-)?(\d{1,18})(?:-[0-9A-Za-z-]{1,64})?\.json")
+_FIELD_OF = {"base_state.json": b'"id"', "metadata.json": b'"conversation_id"'}  # and a field of each
 _ABOUT = ("base_state.json", "metadata.json", "TASKS.json")
 
 
@@ -41,6 +42,12 @@ class OpenHandsFolder:
         events = os.path.join(folder, EVENTS)
         return not os.path.islink(events) and any(_EVENT.fullmatch(entry.name) for entry in list_entries(events))
 
+    def explain_incomplete(self, folder: str) -> str | None:
+        """Return that a conversation has no events; None if the folder is none, or has some."""
+        if self.recognizes(folder) or not any(_is_about(folder, name, field) for name, field in _FIELD_OF.items()):
+            return None
+        return f"a conversation of OpenHands without events: there is no file such as {EVENTS}/event-00000-ID.json"
+
     def walk_conversations(self, folder: str) -> Iterator[Conversation]:
         """Yield the conversation, then those that it started."""
         above, name = os.path.split(folder)
@@ -51,6 +58,15 @@ class OpenHandsFolder:
         for entry in sorted(() if os.path.islink(started) else list_entries(started), key=lambda entry: entry.name):
             if entry.is_dir(follow_symlinks=False) and self.recognizes(entry.path):
                 yield _conversation(entry.path, f"{name}/{SUB_AGENTS}/{entry.name}")
+
+
+def _is_about(folder: str, name: str, field: bytes) -> bool:
+    """Return True if a file of a folder is there, no link, and has a field of the one that OpenHands writes."""
+    path = os.path.join(folder, name)
+    try:
+        return not os.path.islink(path) and field in read_regular(path, MAX_FILE_BYTES)
+    except OSError:
+        return False
 
 
 def _conversation(folder: str, place: str) -> Conversation:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scopes.errors import CannotImport
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_session_file, find_sources
 from scopes.importers.expand import find_folder_of
@@ -92,6 +94,24 @@ def test_every_folder_below_a_folder_is_a_source_of_its_own(tmp_path):
 def test_a_folder_named_events_of_another_program_is_none(tmp_path):
     write(tmp_path / "x", "events/today.json", [])
     assert [source.path for source in find_sources(str(tmp_path / "x"))] == [str(tmp_path / "x/events/today.json")]
+
+
+@pytest.mark.parametrize("make", [sdk_folder, old_folder])
+def test_a_conversation_without_events_says_what_is_missing(tmp_path, make):
+    folder = make(tmp_path / "conversations")
+    shutil.rmtree(folder / "events")
+    for named in (folder, tmp_path):
+        with pytest.raises(CannotImport, match="is a conversation of OpenHands without events: there is no file such"):
+            find_sources(str(named))
+    other, skipped = sdk_folder(tmp_path / "others"), []
+    assert [source.path for source in find_sources(str(tmp_path), skipped)] == [str(other)]
+    reasons = [(each.path, each.reason.partition(":")[0], each.error) for each in skipped]
+    assert reasons == [(str(folder), "a conversation of OpenHands without events", None)]
+
+
+def test_a_folder_of_another_program_with_files_of_these_names_is_read_as_before(tmp_path):
+    write(tmp_path / "x", "metadata.json", {"name": "x"})
+    assert [source.path for source in find_sources(str(tmp_path / "x"))] == [str(tmp_path / "x/metadata.json")]
 
 
 def test_events_are_in_the_order_of_their_numbers(tmp_path):
