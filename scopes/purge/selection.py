@@ -112,7 +112,7 @@ def _walk_named(repository: Repository, request: PurgeRequest) -> Iterator[Messa
             continue
         commit = read_commit(repository, oid)
         if is_root(commit):
-            hint = f"purge all of it: scopes purge {conversation.id}"
+            hint = f"purge all of it: scopes purge {conversation.id} --whole"
             raise Invalid(f"{name} is where {conversation.id} begins, and no message", hint=hint)
         yield message_id_of(commit)
 
