@@ -45,7 +45,7 @@ from scopes.tokens.rank_files import rank_file_paths
 if TYPE_CHECKING:
     from scopes.api.counting import count_usage
     from scopes.exporters.atomic_save import ExportSaved
-    from scopes.exporters.atomic_save import save as save_export
+    from scopes.exporters.atomic_save import save_unless_purged as save_export
     from scopes.exporters.export import Exported, ExportFormat
     from scopes.exporters.export import export as export_messages
     from scopes.handover.checkout import CheckedOut, CheckoutRequest, plan_checkout
@@ -72,7 +72,7 @@ else:
     write_session = deferred("scopes.handover.checkout:checkout")
     User = deferred("scopes.handover.resume:User")
     choose_tokenizer = deferred("scopes.tokens.choose:choose_tokenizer")
-    save_export = deferred("scopes.exporters.atomic_save:save")
+    save_export = deferred("scopes.exporters.atomic_save:save_unless_purged")
     export_messages = deferred("scopes.exporters.export:export")
     find_program_versions = deferred("scopes.importers.program_versions:find_program_versions")
     accept_candidate = deferred("scopes.memory.decision_candidates:accept_candidate")
@@ -457,5 +457,6 @@ class Conversation(CollaboratingConversation):
         Raises as `export` does, and:
             Refused: the file exists.
             Inaccessible: it cannot be written.
+            Busy: something was purged each time that it was written.
         """
-        return save_export(self.export(format, branch=branch), os.fspath(path), force=force)
+        return save_export(self.repository, lambda: self.export(format, branch=branch), os.fspath(path), force=force)

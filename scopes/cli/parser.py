@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import shlex
 import typing
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -198,9 +199,10 @@ def _separator_hint(error: TyperException, spelling: str, words: list[str]) -> I
     option = getattr(error, "option_name", None)  # an unknown option, or one with an invalid value
     options = (option,) if isinstance(option, str) else getattr(getattr(error, "param", None), "opts", ())
     letters = {name[1] for name in options if len(name) == 2}
-    for word in words:
+    for number, word in enumerate(words):
         if word[:1] == "-" != word[1:2] and len(word) > 2 and letters & {*word[1:]}:
-            yield f"if {word} is not an option, put it after --: {spelling} -- {word}"
+            before = "".join(f"{shlex.quote(each)} " for each in words[:number])
+            yield f"if {word} is not an option, put it after --: {spelling} {before}-- {shlex.quote(word)}"
             return
 
 

@@ -18,6 +18,7 @@ from scopes.merge.statements import claims_without, stated_claims
 from scopes.model.claims import MESSAGES
 from scopes.model.message import Author, Message
 from scopes.model.path_encoding import leaf
+from scopes.model.tombstone import RETRACTED_TEXT, is_purged
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository, read_commit
@@ -58,10 +59,13 @@ def amend(
 
     Raises:
         NotFound: the message is not on the branch.
-        Refused: the message was retracted.
+        Refused: the message was retracted, or purged.
         Invalid: `data` does not fit the kind of the message.
     """
     handle, old = _find_target(repository, conversation, target, branch)
+    if is_purged(old):
+        hint = f"append another message: scopes append {handle} TEXT"
+        raise Refused(f"message {old.id[:8]} was purged, and nobody who purged it takes an amendment of it", hint=hint)
     message = replace(plain_message(author, text, kind=old.kind), amends=old.id)
     if data is not None:
         if old.payload is None:
@@ -90,7 +94,7 @@ def retract(
         Refused: the message was retracted already.
     """
     handle, old = _find_target(repository, conversation, target, branch)
-    text = reason or f"retracted: {old.text[:60]}"
+    text = reason or f"{RETRACTED_TEXT}{old.text[:60]}"
     return _append(handle, retraction_of(old.id, author, text), old)
 
 

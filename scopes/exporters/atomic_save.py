@@ -15,9 +15,11 @@ from scopes.part_files import lock_part, part_of, remove_parts
 from scopes.result import Result
 from scopes.secret_scan.clearance import Cleared
 from scopes.secrets.gates import redacted_notes
+from scopes.store.prunes import again_after_prunes
 
 if TYPE_CHECKING:
     from scopes.exporters.export import Exported
+    from scopes.store.repository import Repository
 
 
 _STANDARD_OUTPUT: Final = "standard output is written without --output, or with: -"
@@ -56,6 +58,7 @@ def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
             it; or the content may not be exported.
         NotFound, Invalid: the parent directory does not exist, or the path is neither a file nor a directory.
         Inaccessible: the disk is full, or a permission is missing.
+        Busy: something was purged since the export was begun: it may have that.
     """
     into_directory = len(exported.files) > 1 or path.endswith(os.sep) or os.path.isdir(path)
     targets = [os.path.join(path, file.name) for file in exported.files] if into_directory else [path]
@@ -70,7 +73,7 @@ def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
             cleanup.callback(_remove, os.rmdir, directory)
         size = 0
         for target, file in zip(targets, exported.files, strict=True):
-            size += write_file(target, file.pieces, force=force)
+            size += write_file(target, file.pieces, force=force, allowed=exported.unless_purged())
         cleanup.pop_all()
     return ExportSaved(
         conversation=exported.conversation,
@@ -81,6 +84,18 @@ def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
         files=tuple(file.name for file in exported.files) if into_directory else (),
         notes=(*exported.notes, *(() if exported.gate is None else redacted_notes(exported.gate.redacted))),
     )
+
+
+def save_unless_purged(
+    repository: Repository, make: Callable[[], Exported], path: str, *, force: bool = False
+) -> ExportSaved:
+    """Make an export and write it as `save` does; again if something is purged meanwhile, so that no file has that."""
+
+    def write() -> ExportSaved:
+        repository.forget_pruned()
+        return save(make(), path, force=force)
+
+    return again_after_prunes(repository.path, write)
 
 
 def _missing_directories(path: str, targets: Iterable[str]) -> Iterator[str]:

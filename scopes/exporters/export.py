@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
@@ -23,7 +25,9 @@ from scopes.merge.in_progress import resolution_branch_notes
 from scopes.result import RawDocument
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of
+from scopes.store.prunes import Prunes
 from scopes.store.repository import Repository
+from scopes.store.transactions import unless_pruned
 
 Writer: TypeAlias = Callable[[Repository, ExportSelection], Iterator[bytes]]
 
@@ -74,7 +78,8 @@ class ExportedFile:
 class Exported(RawDocument):
     """An exported conversation; `messages` is their number, None for original bytes, which may be several files.
 
-    `gate` counts what it replaces while the content is iterated.
+    `gate` counts what it replaces while the content is iterated. `unless_purged` holds off a purge while a file with
+    the content gets its name, and raises Busy if one has run since the messages were chosen.
     """
 
     conversation: ConversationId
@@ -82,6 +87,7 @@ class Exported(RawDocument):
     messages: int | None
     files: tuple[ExportedFile, ...]
     gate: Gate | None = None
+    unless_purged: Callable[[], AbstractContextManager[None]] = nullcontext
 
     @property
     def pieces(self) -> Iterable[bytes]:
@@ -119,9 +125,10 @@ def export(
         Refused: there are no original bytes, or the format needs a package that is not installed.
         SecretsFound: there are possible secrets, and they are refused.
     """
-    gate = gate_of(repository, secrets)
+    gate, prunes = gate_of(repository, secrets), Prunes(repository.path)
+    unless_purged = partial(unless_pruned, repository, prunes)
     if format_name == ORIGINAL:
-        return _export_original(repository, where, source, gate)
+        return replace(_export_original(repository, where, source, gate), unless_purged=unless_purged)
     if format_name not in _WRITERS and format_name != PARQUET:
         raise Invalid(f"{format_name!a} is not a valid export format", hint=f"formats: {', '.join(FORMATS)}")
     if source is not None:
@@ -142,6 +149,7 @@ def export(
         messages=selection.size,
         files=(file,),
         gate=gate,
+        unless_purged=unless_purged,
         notes=() if all_branches else resolution_branch_notes(repository, revision, where, "export"),
     )
 

@@ -15,6 +15,8 @@ from scopes.model.codec import decode, encode
 from scopes.model.message import TYPED_KINDS, Message, Part, text_parts
 
 PURGED_TEXT: Final = "[purged]"
+RETRACTED_TEXT: Final = "retracted: "
+"""How the notice of a retraction without a reason begins, before the first words of the message."""
 PURGED: Final = "purged"
 """The field of a message, and of a part, that was purged."""
 _KEPT: Final = ("precision", "context_root")  # fields of other versions and formats that say nothing of the content
@@ -42,6 +44,12 @@ def purged_parts(message: Message) -> frozenset[int] | None:
     if is_purged(message):
         return None
     return frozenset(number for number, part in enumerate(message.parts) if part.fields.get(PURGED) is True)
+
+
+def quoted_by_retraction(notice: Message) -> str | None:
+    """Return the message that a notice retracts in the words of that message; None if it has others, or none of it."""
+    quotes = notice.text.startswith(RETRACTED_TEXT) and notice.text != RETRACTED_TEXT + PURGED_TEXT
+    return notice.retracts if quotes else None
 
 
 def is_purged_copy(copy: Message, original: Message) -> bool:

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from scopes.errors import NotFound
 from scopes.history.messages import message_id_of, walk_headers_newest_first
-from scopes.history.purged import Purged, hash_of, purged_of, read_purged
+from scopes.history.purged import NOTHING, Purged, read_purged
 from scopes.history.remote_branches import read_remote_branches
 from scopes.history.revisions import find_root_commit, list_branch_tips, resolve_conversation
 from scopes.ids import ConversationId
+from scopes.purge.amendments import Amendments
 from scopes.purge.offers import ACCEPT, DECLINE, OfferedHere, read_offered, restrict, walk_offered
 from scopes.purge.purge import Places, Progress, PurgedMessage, PurgeDone, PurgePlanned, plan_removal, remove
-from scopes.purge.selection import walk_amendments
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, plural
 from scopes.store.graph import walk_newest_first
@@ -40,7 +40,7 @@ def plan_accept(repository: Repository, choice: OfferChoice | None = None) -> Pu
     Raises:
         NotFound: nothing is.
     """
-    offered, found = _with_amendments(repository, *choose_offered(repository, choice or OfferChoice()))
+    offered, found = _choose_all(repository, choice or OfferChoice())
     if not found:
         raise NotFound("nothing that was purged elsewhere is here", hint=_hint_declined(repository) or FETCH)
     conversations = tuple(each.conversation for each in found if each.head is None)
@@ -74,33 +74,37 @@ def accept_purges(
 ) -> PurgeDone:
     """Remove what was purged elsewhere; raises as `purge`, and NotFound if nothing is offered."""
     refuse_unfinished(repository)
-    offered, _ = _with_amendments(repository, *choose_offered(repository, choice or OfferChoice()))
+    offered, _ = _choose_all(repository, choice or OfferChoice())
     if not offered:
         raise NotFound("nothing was purged elsewhere", hint=_hint_declined(repository) or FETCH)
     return remove(repository, offered, places, on_progress=on_progress)
 
 
-def choose_offered(repository: Repository, choice: OfferChoice) -> tuple[Purged, list[OfferedHere]]:
-    """Return what a choice is about, and what of it is here."""
-    offered = read_offered(repository, choice.name)
-    if choice.conversation is not None:
-        found = list(walk_offered(repository, offered, resolve_conversation(repository, choice.conversation)))
-        return restrict(repository, offered, found), found
-    if choice.name is None:
-        offered = offered.without(read_purged(repository, PURGE_DECLINED))
-    return offered, list(walk_offered(repository, offered))
-
-
-def _with_amendments(
-    repository: Repository, offered: Purged, found: list[OfferedHere]
+def choose_offered(
+    repository: Repository, choice: OfferChoice, amendments: Amendments | None = None
 ) -> tuple[Purged, list[OfferedHere]]:
-    """Add the amendments of messages that were purged whole: who purged them did not know those that are here alone."""
-    whole = {name for name, parts in offered.messages.items() if parts is None}
-    if not whole:
-        return offered, found
-    amendments = purged_of(dict.fromkeys(walk_amendments(repository, lambda name: hash_of(name) in whole)), ())
-    more = amendments.without(offered)
-    return offered.join(more), [*found, *walk_offered(repository, more)]
+    """Return what a choice is about, and what of it is here.
+
+    Who purged a message did not know the amendments of it that are here alone: they are offered with it. Those of what
+    was purged here before are, too, unless the choice is about one remote or machine.
+    """
+    known, own = amendments or Amendments(repository), read_purged(repository)
+    offered = read_offered(repository, choice.name)
+    if choice.name is None and choice.conversation is None:
+        offered = offered.without(read_purged(repository, PURGE_DECLINED))
+    offered = known.add_to(offered, own if choice.name is None else NOTHING).without(own)
+    if choice.conversation is None:
+        return offered, list(walk_offered(repository, offered))
+    found = list(walk_offered(repository, offered, resolve_conversation(repository, choice.conversation)))
+    return restrict(repository, offered, found), found
+
+
+def _choose_all(repository: Repository, choice: OfferChoice) -> tuple[Purged, list[OfferedHere]]:
+    """Return the same with the amendments that other conversations have of what is in the chosen one."""
+    amendments = Amendments(repository)
+    offered, found = choose_offered(repository, choice, amendments)
+    more = amendments.add_to(offered).without(offered).without(read_purged(repository))
+    return (offered.join(more), [*found, *walk_offered(repository, more)]) if more else (offered, found)
 
 
 def _hint_declined(repository: Repository) -> str | None:

@@ -90,7 +90,7 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
         secrets=copy.gate.redacted,
         map_ref=map_ref,
         operation=operation.id,
-        notes=(Note("the original is as it was", f"remove it for good: scopes purge {source.id}"),),
+        notes=(Note("the original is as it was", f"remove it for good: scopes purge {source.id} --whole"),),
     )
 
 

@@ -10,12 +10,14 @@ the lock so long, because it waits for a server or for a disk, compares under it
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 from scopes.errors import Busy, ScopesError
 from scopes.store.error_translation import translated
+
+Done = TypeVar("Done")
 
 FILE: Final = "scopes.prunes"
 
@@ -74,6 +76,22 @@ def without_prunes(store: str) -> Iterator[Prunes]:
         if prunes.have_run():
             raise _busy() from error
         raise
+
+
+def again_after_prunes(store: str, work: Callable[[], Done], tries: int = 3) -> Done:
+    """Return what a piece of work comes to; it is done again if it failed, and objects were deleted meanwhile.
+
+    Raises:
+        ScopesError: that of the work, of the last time.
+    """
+    for _ in range(tries - 1):
+        prunes = Prunes(store)
+        try:
+            return work()
+        except ScopesError:
+            if not prunes.have_run():
+                raise
+    return work()
 
 
 def _busy() -> Busy:

@@ -135,6 +135,15 @@ class Repository:
         graph: CommitGraph | None = load("scopes.store.graph_trust:open_graph")(self, compare=True)
         return graph
 
+    def forget_pruned(self) -> None:
+        """Open the store again if objects were deleted: libgit2 goes on finding those of a pack that is gone.
+
+        An object that is found is not written again.
+        """
+        if self.prunes.have_run():
+            self.prunes = Prunes(self.path)
+            self.close()
+
     def require_writable(self) -> None:
         """Raise an error if the store cannot be written.
 

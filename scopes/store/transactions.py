@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TypeGuard
 
 from scopes.clock import jitter, seconds_of
@@ -42,7 +42,7 @@ def exclusive_write(repository: Repository) -> Iterator[Operation | None]:
     """
     repository.require_writable()
     with repository.lock.exclusive():
-        _forget_pruned(repository)
+        repository.forget_pruned()
         yield finish_pending(repository)
 
 
@@ -57,21 +57,25 @@ def shared_write(repository: Repository) -> Iterator[None]:
     while True:
         with repository.lock.shared():
             if repository.raw_ref(refs.PENDING) is None:
-                _forget_pruned(repository)
+                repository.forget_pruned()
                 yield
                 return
         with exclusive_write(repository):
             pass
 
 
-def _forget_pruned(repository: Repository) -> None:
-    """Open the store again if objects were deleted: libgit2 goes on finding those of a pack that is gone.
+@contextmanager
+def unless_pruned(repository: Repository, prunes: Prunes) -> Iterator[None]:
+    """Hold off a purge while something that was read from the store gets its name; a store that cannot be locked, too.
 
-    An object that is found is not written again.
+    Raises:
+        Busy: a purge has deleted objects since `prunes` was made, or does so now.
     """
-    if repository.prunes.have_run():
-        repository.prunes = Prunes(repository.path)
-        repository.close()
+    with ExitStack() as locks:
+        with suppress(Inaccessible):
+            locks.enter_context(repository.lock.shared())
+        prunes.require_none()
+        yield
 
 
 def append(

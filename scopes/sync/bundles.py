@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -21,11 +20,11 @@ from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.git_program import find_git, git_environment
-from scopes.store.prunes import Prunes
+from scopes.store.prunes import Prunes, again_after_prunes
 from scopes.store.quarantine import Quarantine, open_quarantine
 from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
-from scopes.store.transactions import shared_write
+from scopes.store.transactions import shared_write, unless_pruned
 from scopes.sync.addresses import Address
 from scopes.sync.choose_to_send import choose_to_send
 from scopes.sync.clearance import clear_for_push
@@ -48,7 +47,6 @@ from scopes.sync.unpacked_bundles import unpacked
 BundledStatus: TypeAlias = Literal["included", "refused", "new", "known", "unacceptable"]
 _NOBODY: Final = "-"  # no remote has this name, so nothing is known of it, and all is checked
 _PIECE: Final = 1 << 20
-_TRIES: Final = 3
 _OPTIONS: Final = ("core.bigFileThreshold=16m", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m")
 _SECRETS: Final = Note(
     "what may have a secret is not in the bundle",
@@ -137,14 +135,7 @@ def create_bundle(
     """
     check_target(path, force=force, hint="a bundle is a file: name another one")
     options = _Options(force, "allow" if allow_secrets else "refuse", include_open, with_sources)
-    for _ in range(_TRIES - 1):
-        prunes = Prunes(repository.path)
-        try:
-            return _create(repository, path, selection, connection, options)
-        except ScopesError:
-            if not prunes.have_run():
-                raise
-    return _create(repository, path, selection, connection, options)
+    return again_after_prunes(repository.path, lambda: _create(repository, path, selection, connection, options))
 
 
 class _Options(NamedTuple):
@@ -185,7 +176,7 @@ def _create(
         try:
             with open_quarantine(repository.path, {**manifests, **found, **find_list(repository)}) as quarantine:
                 pieces = _read_pieces(_run_git(quarantine, connection), gate_of(repository, options.mode))
-                size = write_file(path, pieces, force=options.force, allowed=_unless_purged(repository, prunes))
+                size = write_file(path, pieces, force=options.force, allowed=unless_pruned(repository, prunes))
         except ScopesError:
             prunes.require_none()  # git found no object any more
             raise
@@ -193,14 +184,6 @@ def _create(
     refused = [row.conversation for row in rows if row.reason is not None and row.conversation is not None]
     notes = (*((_SECRETS,) if has_secrets else ()), *held, *offers.notes(refused))
     return BundleCreated(path=path, conversations=tuple(rows), size_bytes=size, sources=sources, notes=notes)
-
-
-@contextmanager
-def _unless_purged(repository: Repository, prunes: Prunes) -> Iterator[None]:
-    """Hold off a purge during the block; raise Busy if one has run since the conversations were read."""
-    with shared_write(repository):
-        prunes.require_none()
-        yield
 
 
 def _write_manifest(

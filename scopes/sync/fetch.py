@@ -16,6 +16,7 @@ from scopes.history.titles import heading_of, walk_main
 from scopes.history.transaction import RefTransaction, same_command
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.importers.grown_messages import add_to_list
+from scopes.lazy_patterns import compile_lazily
 from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import refuse_unfinished
@@ -54,6 +55,8 @@ from scopes.sync.unpacked_bundles import unpacked
 _FEW = 50  # conversations whose metadata are written one by one
 _MAX_REF = 200
 _SHORT_OID = 12
+_MAX_KINDS = 4  # of reasons why nothing was acceptable, beside the first
+_ID = compile_lazily(r"\b(?=[a-z]*\d)[0-9a-z]{6,64}\b|\b\d+\b")
 
 
 class ListChanges(NamedTuple):
@@ -351,7 +354,14 @@ def _join_errors(refused: Mapping[str, Corrupt], cure: tuple[ConversationId, str
     names = ", ".join(parse_remote_ref(ref).root[:_SHORT_OID] for ref in others[:5])
     count = f"{len(others)} more {plural(len(others), 'conversation')}"
     text = f"{first.message}; {count} {'is' if len(others) == 1 else 'are'} not acceptable: {names}"
-    return type(first)(text, hint=first.hint)
+    kinds = {_kind_of(refused[ref]): refused[ref].message for ref in reversed(others)}
+    reasons = [message for kind, message in reversed(kinds.items()) if kind != _kind_of(first)]
+    return type(first)("; ".join((text, *reasons[:_MAX_KINDS])), hint=first.hint)
+
+
+def _kind_of(error: Corrupt) -> str:
+    """Return a reason without the ids and numbers in it, by which two of one kind differ."""
+    return _ID.sub("", error.message)
 
 
 def _summary(rows: Iterable[FetchedConversation], remote: Remote, *, has_lists: bool) -> str:

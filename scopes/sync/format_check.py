@@ -7,7 +7,7 @@ no object can be hidden in the store to be used later, and what is in the store 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
@@ -28,6 +28,7 @@ from scopes.model.conversation import decode_root
 from scopes.model.manifest import tips_of
 from scopes.model.message import Message
 from scopes.model.tombstone import purge_message
+from scopes.purge.amendments import origin_of
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -49,6 +50,7 @@ from scopes.sync.exact_commits import check_exact, check_message_commit, read_ex
 from scopes.sync.manifest import StoredManifest, is_manifest, read_manifest
 from scopes.sync.names import RemoteName, name_on_remote
 from scopes.sync.purge_cures import PurgeCures
+from scopes.sync.received_amendments import AmendmentSearch, ReceivedAmendment, ReceivedMessages
 from scopes.sync.remotes import Remote
 
 MAX_PARENTS: Final = 10_000
@@ -75,6 +77,14 @@ class ReceivedConversation(NamedTuple):
         return self.manifests[0]
 
 
+class CheckedConversations(NamedTuple):
+    """What became of each of some conversations, the new objects that they have, and those with amendments."""
+
+    results: list[ReceivedConversation | Corrupt]
+    objects: set[Oid]
+    amending: dict[RemoteName, ReceivedMessages]
+
+
 class WantedConversation(NamedTuple):
     """A ref to check, its value, and the manifest that the remote had before."""
 
@@ -97,6 +107,9 @@ class FormatCheck:
         self.cures = PurgeCures(repository, remote, self._purged)
         self._budget = CheckBudget()
         self._cure = ""  # if something that was purged is in the conversation that is checked
+        self._messages: set[str] = set()  # that are new in the conversation that is checked, if anything was purged
+        self._amendments: list[ReceivedAmendment] = []  # of them
+        self._amending: dict[RemoteName, ReceivedMessages] = {}
 
     def check(self, name: RemoteName, tip: Oid, known: Oid | None) -> ReceivedConversation:
         """Check the conversation of a ref; `known` is the manifest that the remote had before.
@@ -109,6 +122,7 @@ class FormatCheck:
             raise PurgedHere(f"{self._describe(name)} was purged here; {self.cures.find(name, tip)}", hint=self._hint)
         self._cure = self.cures.find(name, tip)
         self._budget.begin()
+        self._messages, self._amendments = set(), []
         try:
             return self._check(name, tip, known)
         except (Corrupt, NotFound) as error:
@@ -118,16 +132,31 @@ class FormatCheck:
                 translated.grown = error.grown
             raise translated from error
 
-    def check_all(self, wanted: Sequence[WantedConversation]) -> tuple[list[ReceivedConversation | Corrupt], set[Oid]]:
-        """Check conversations; return each, or why it is not acceptable, and the new objects that they have."""
+    def check_all(self, wanted: Sequence[WantedConversation]) -> CheckedConversations:
+        """Check conversations; those with amendments are to be given to `refuse_amendments`, all at once."""
         before = set(self._unclaimed)
         checked: list[ReceivedConversation | Corrupt] = []
+        self._amending = {}
         for each in wanted:
             try:
                 checked.append(self.check(*each))
             except Corrupt as error:
                 checked.append(error)
-        return checked, before - self._unclaimed
+        return CheckedConversations(checked, before - self._unclaimed, self._amending)
+
+    def refuse_amendments(
+        self, checked: Sequence[ReceivedConversation], amending: Mapping[RemoteName, ReceivedMessages]
+    ) -> dict[str, PurgedHere]:
+        """Return which conversations have amendments of what was purged here, by their refs."""
+        search = AmendmentSearch(self._repository, self._purged, amending)
+        refused: dict[str, PurgedHere] = {}
+        for name, manifests in checked:
+            message = search.find(name) if name in amending else None
+            if message is not None:
+                cure = self.cures.find(name, manifests[0].oid)
+                problem = f"message {message[:8]} in it is an amendment of one that was purged here; {cure}"
+                refused[name.ref] = PurgedHere(f"{self._describe(name)} is not acceptable: {problem}", hint=self._hint)
+        return refused
 
     @property
     def purged(self) -> Purged:
@@ -169,6 +198,8 @@ class FormatCheck:
         for stored in manifests:
             if stored.meta is not None:
                 self._check_metadata(stored.meta, name.root)
+        if self._amendments:
+            self._amending[name] = ReceivedMessages(frozenset(self._messages), tuple(self._amendments))
         return ReceivedConversation(name, tuple(manifests))
 
     def _check_manifest(self, oid: Oid) -> StoredManifest:
@@ -252,7 +283,15 @@ class FormatCheck:
             raise PurgedHere(f"message {message.id[:8]} in it was purged here; {self._cure}")
         if self._purged.messages and len(message.parts) > 1 and self._compare_forms(commit, message):
             raise PurgedHere(f"message {message.id[:8]} in it is the whole of one that was purged here; {self._cure}")
+        if self._purged.messages:
+            self._note_amendment(message, data)
         check_message_commit(commit, stored, message)
+
+    def _note_amendment(self, message: Message, data: bytes) -> None:
+        self._messages.add(message.id)
+        origin = origin_of(message)
+        if origin is not None:
+            self._amendments.append(ReceivedAmendment(message.id, origin, purge_message(data) != data))
 
     def _compare_forms(self, commit: Commit, message: Message) -> Purged:
         """Return the entry for an imported message of which a shorter form was purged here; else nothing."""

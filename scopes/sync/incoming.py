@@ -178,11 +178,14 @@ class _Search:
             else:
                 wanted[ref] = WantedConversation(name, oid, None if known is None else Oid(known))
         parts = work_in_parts(self._repository, check.check_all, [*wanted.values()], objects=len(received.new))
-        results = [each for part, _ in parts for each in part]
+        results = [each for part in parts for each in part.results]
         refused |= {ref: each for ref, each in zip(wanted, results, strict=True) if isinstance(each, Corrupt)}
         checked = [each for each in results if not isinstance(each, Corrupt)]
-        for _, objects in parts:
-            check.visit(objects)
+        amending = {name: each for part in parts for name, each in part.amending.items()}
+        refused |= check.refuse_amendments(checked, amending)
+        checked = [each for each in checked if each.name.ref not in refused]
+        for part in parts:
+            check.visit(part.objects)
         good = self._check_lists(check, received, lists, refused)
         closed = mark is not None and self._check_mark(check, mark, refused)
         names = [*(each.name for each in checked), *unchanged]

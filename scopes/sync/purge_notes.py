@@ -7,6 +7,7 @@ the user accepts or declines, and everything else is pushed.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
+from functools import cached_property
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -15,6 +16,7 @@ from scopes.history.messages import MessageHeader, header_of
 from scopes.history.purged import NOTHING, Purged, read_purged
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
+from scopes.purge.amendments import Amendments
 from scopes.purge.offers import (
     DECIDE,
     fingerprint,
@@ -75,12 +77,17 @@ def _count_offered(repository: Repository) -> _Offered:
                 return _Offered(messages, conversations, [str(name) for name in names])
     except Corrupt:
         pass
-    found = list(walk_offered(repository, read_undecided(repository)))
+    found = list(walk_offered(repository, _undecided_with_amendments(repository)))
     conversations = sum(each.head is None for each in found)
     offered = _Offered(len(found) - conversations, conversations, sorted({each.conversation for each in found}))
     with exclusive_write(repository):
         write_json(repository.path, FILE, {"v": 1, "state": state, **offered._asdict()})
     return offered
+
+
+def _undecided_with_amendments(repository: Repository) -> Purged:
+    """Return what is undecided, with the amendments that only this store has of it."""
+    return Amendments(repository).add_to(read_undecided(repository)).without(read_purged(repository))
 
 
 class OfferGate:
@@ -95,7 +102,7 @@ class OfferGate:
     def find_refusal(self, outgoing: Outgoing) -> str | None:
         """Return why a conversation may not be sent: it came from elsewhere, and has what was purged there."""
         if self._undecided is None:
-            self._undecided = read_undecided(self._repository)
+            self._undecided = _undecided_with_amendments(self._repository)
         undecided = self._undecided if outgoing.is_new or outgoing.diverged else NOTHING
         name = outgoing.conversation
         if not undecided or not self._has_offered(outgoing, undecided):
@@ -141,12 +148,11 @@ class JoinGate:
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._offered = read_offered(repository) if list_offers(repository) else NOTHING
-        self._undecided = self._offered.without(read_purged(repository, PURGE_DECLINED)) if self._offered else NOTHING
+        self._listed = read_offered(repository) if list_offers(repository) else NOTHING
 
     def find_refusal(self, root: Oid, ours: Oid, theirs: Oid, *, rebasing: bool) -> str | None:
         """Return why a branch stays as it is: it has what is undecided, or a rebase would drop what was declined."""
-        if not self._offered:
+        if not self._listed:
             return None
         if self._undecided.has_conversation(root):
             return HELD
@@ -155,6 +161,19 @@ class JoinGate:
             return HELD
         there = {head.id for head in _walk_new(self._repository, [theirs], [ours])} if rebasing and kept else set()
         return _KEPT if any(head.id in there for head in kept) else None
+
+    @cached_property
+    def _amendments(self) -> Amendments:
+        return Amendments(self._repository)
+
+    @cached_property
+    def _offered(self) -> Purged:
+        return self._amendments.add_to(self._listed)
+
+    @cached_property
+    def _undecided(self) -> Purged:
+        declined = read_purged(self._repository, PURGE_DECLINED)
+        return self._amendments.add_to(self._listed.without(declined)).without(declined)
 
     def _has(self, head: MessageHeader, purged: Purged) -> bool:
         return has_content(self._repository, head, purged)

@@ -132,6 +132,7 @@ def test_a_hint_explains_the_separator_for_words_like_options(run):
         "hint: see: scopes help state",
         "hint: if -failed is not an option, put it after --: scopes conv state -- -failed",
     ]
+    assert run("conv", "state", "a b", "-1 day failed")[2].endswith("scopes conv state 'a b' -- '-1 day failed'\n")
     assert "after --" not in run("conv", "state", "--failed")[2] + run("conv", "state", "-f")[2]
 
 

@@ -33,6 +33,34 @@ def test_a_script_needs_yes_and_then_nothing_is_left(planted, tmp_path):
     assert find_word(WORD, tmp_path) == []
 
 
+@pytest.mark.parametrize("nothing", [(), ("",)], ids=["$(nothing)", "a quoted one"])
+@pytest.mark.every_case("a shell leaves an empty word out, or gives it")
+def test_a_list_of_messages_that_came_out_empty_takes_no_conversation(planted, nothing):
+    before = planted.run("list", "--json")
+    for yes in (("--yes",), ()):
+        planted.run("purge", planted.name, *nothing, *yes, "--json", code=2)
+    assert planted.run("list", "--json") == before
+
+
+def test_a_whole_conversation_goes_when_a_script_says_so(planted, tmp_path):
+    error = planted.run_refused("purge", planted.name, "--yes", code=2)
+    assert error["message"] == f"no message of {planted.name} is named"
+    assert f"scopes purge {planted.name} --whole --yes" in error["hint"]
+    plan = planted.run("purge", planted.name, "--dry-run", "--json")
+    assert plan["conversations"] == [planted.name]
+    assert "--yes" in planted.run_refused("purge", planted.name, "--whole", code=1)["hint"]
+    assert planted.run("purge", planted.name, "--whole", "--yes", "--json")["conversations"] == 1
+    assert find_word(WORD, tmp_path) == []
+
+
+@pytest.mark.parametrize("option", ["--search", "--file", "--source"])
+@pytest.mark.every_case("each looks for what it is given in its own way")
+def test_an_empty_search_finds_no_message(planted, option):
+    before = planted.run("log", planted.name, "--json")
+    planted.run_refused("purge", option, "", "--yes", code=4 if option == "--source" else 2)
+    assert planted.run("log", planted.name, "--json") == before
+
+
 def test_a_dry_run_asks_nothing_and_changes_nothing(planted, tmp_path):
     plan = planted.run("purge", planted.name, planted.message, "--dry-run", "--json")
     assert [row["message"] for row in plan["messages"]] == [planted.message]
@@ -57,6 +85,10 @@ def test_a_dry_run_asks_nothing_and_changes_nothing(planted, tmp_path):
         ("conv-001", "x", "--file", "a.py"),
         ("--file", "a.py", "--search", "b"),
         ("conv-001", "--continue"),
+        ("--whole",),
+        ("--whole", "--file", "a.py"),
+        ("conv-001", "x", "--whole"),
+        ("conv-001", "--whole", "--accept"),
     ],
 )
 def test_one_thing_is_purged_at_a_time(planted, words):

@@ -238,7 +238,7 @@ def test_a_plan_says_how_many_messages_of_a_conversation_are_on_no_remote(reposi
     assert count_unpublished(theirs, plan.conversations) == 1
     assert plan.notes[0].text == "1 message of these conversations is on no remote"
     assert question_of(plan, 1) == (
-        "remove 1 conversation, with 1 message that no remote has, for good? This cannot be undone."
+        f"remove 1 conversation ({NAME}), with 1 message that no remote has, for good? This cannot be undone."
     )
 
 
@@ -248,7 +248,7 @@ def test_a_plan_is_silent_about_conversations_whose_messages_are_all_published(r
     fetch_from(theirs)
     plan = plan_accept(theirs)
     assert [note for note in plan.notes if "on no remote" in note.text] == []
-    assert question_of(plan) == "remove 1 conversation for good? This cannot be undone."
+    assert question_of(plan) == f"remove 1 conversation ({NAME}) for good? This cannot be undone."
 
 
 def test_a_purge_names_the_remotes_in_its_notes_for_scripts_too(repository, drawn, places):

@@ -299,3 +299,16 @@ def test_a_purge_waits_while_a_complete_bundle_gets_its_name(repository, drawn, 
     monkeypatch.setattr(atomic_save, "_rename", rename_slowly)
     assert carry(repository, "new", tmp_path).exit_code == 0
     assert len(refused) == 1
+
+
+def test_a_bundle_of_which_nothing_is_taken_names_each_kind_of_reason_once(repository, drawn, places, tmp_path):
+    for _ in range(2):
+        history(repository, "main: c")
+    carry(repository, "old", tmp_path)
+    purge_word(repository, drawn, places)
+    for name in ("conv-002", "conv-003", "conv-004"):
+        purge(repository, PurgeRequest((name,)), places)
+    message = refusal_of(repository, "old", tmp_path).message
+    assert "3 more conversations are not acceptable" in message
+    assert message.count(f"message {drawn.ids[WORD][:8]} in it was purged here") == 1
+    assert message.count("of the bundle was purged here") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal, TypeAlias
 
 from scopes.cli import usage
@@ -16,7 +17,7 @@ from scopes.cli.arguments import (
 from scopes.cli.commit_options import index_progress
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
-from scopes.exporters.atomic_save import save
+from scopes.exporters.atomic_save import save, save_unless_purged
 from scopes.exporters.export import Exported
 from scopes.exporters.export import export as run_export
 from scopes.loading import deferred, load
@@ -107,12 +108,15 @@ def export(
         _check_trace_options(where, export_format, source, wants_file=wants_file, notes=notes, ref=notes_ref)
         target = (output, force, notes, notes_ref)
         return _export_traces(invocation, where, export_format, target, secrets)
-    exported = run_export(
-        invocation.repository(), where,
+    repository = invocation.repository()
+    make = partial(
+        run_export, repository, where,
         format_name=export_format, all_branches=include_all, source=source, secrets=secrets,
         find_versions=deferred("scopes.importers.program_versions:find_program_versions"),
     )  # fmt: skip
-    return _show(invocation, exported, output, force=force)
+    if output != STANDARD_OUTPUT:
+        return invocation.show(save_unless_purged(repository, make, output, force=force))
+    return _print(invocation, make())
 
 
 def _check_stdout(invocation: Invocation, export_format: str) -> None:
@@ -147,14 +151,17 @@ def _export_site(
     return invocation.show(result)
 
 
-def _show(invocation: Invocation, exported: Exported, output: str, *, force: bool) -> int:
-    """Write an export, and say how many secrets were replaced in it: that is known at its end."""
-    if output != STANDARD_OUTPUT:
-        return invocation.show(save(exported, output, force=force))
+def _print(invocation: Invocation, exported: Exported) -> int:
+    """Print an export, and say how many secrets were replaced in it: that is known at its end.
+
+    Raises:
+        Busy: something was purged meanwhile, which may have been printed.
+    """
     code = invocation.show(exported)
     for note in () if exported.gate is None else redacted_notes(exported.gate.redacted):
         invocation.output().note(note)
-    return code
+    with exported.unless_purged():
+        return code
 
 
 def _check_trace_options(
@@ -190,4 +197,6 @@ def _export_traces(
             name = "scopes.exporters.git_ai:note_git_ai" if is_git_ai else "scopes.exporters.agent_trace:note_traces"
             return invocation.show(load(name)(invocation.repository(), request, notes_ref))
         result = load("scopes.exporters.agent_trace:export_traces")(invocation.repository(), request)
-    return _show(invocation, result, output, force=force)
+    if output != STANDARD_OUTPUT:
+        return invocation.show(save(result, output, force=force))
+    return _print(invocation, result)

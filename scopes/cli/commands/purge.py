@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Final
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
@@ -17,13 +18,16 @@ from scopes.purge.selection import PurgeRequest
 from scopes.render.progress import progress
 from scopes.result import plural
 
+_SHOWN: Final = 5
+
 
 def purge(
     context: usage.Context,
     conversation: Annotated[
-        str | None, usage.Argument(metavar="[CONV]", help="The conversation; without messages all of it")
+        str | None, usage.Argument(metavar="[CONV]", help="The conversation; without messages all of it: see --whole")
     ] = None,
     messages: Annotated[list[str] | None, usage.Argument(metavar="[MESSAGE...]", help="Messages of it")] = None,
+    whole: Annotated[bool, usage.Option("--whole", help="All of CONV; a script must say it, with --yes")] = False,
     file: Annotated[
         str | None, usage.Option("--file", metavar="PATH", help="What messages hold of this file: its path, or the end")
     ] = None,
@@ -65,12 +69,12 @@ def purge(
     themselves. What to do about each is printed. If the content is a key or a password, revoke it first.
 
     What others have purged is offered, and removes nothing by itself: --offers lists it, --accept removes it, --decline
-    keeps it. See OFFERS OF OTHERS in the manual page. In a terminal purge asks; scripts need --yes. The exit code is 7
-    if something is left.
+    keeps it. See OFFERS OF OTHERS in the manual page. In a terminal purge asks; scripts need --yes, and for a whole
+    conversation --whole, too: a list of messages may have come out empty. The exit code is 7 if something is left.
 
     Examples:
       scopes purge conv-001 3f2a91c0 --dry-run
-      scopes purge conv-001
+      scopes purge conv-001 --whole
       scopes purge conv-001 --file .env
       scopes purge --source rollout-2026-05-06.jsonl
       scopes purge --search '"BEGIN PRIVATE KEY"'
@@ -82,21 +86,34 @@ def purge(
     invocation: Invocation = context.obj
     repository, places = invocation.repository(), places_of(invocation)
     if offers or accept or decline or source is not None:
-        if [offers, accept, decline].count(True) != 1 or go_on or messages or (file, query, transcript) != (None,) * 3:
+        others = (go_on, whole, bool(messages), *(each is not None for each in (file, query, transcript)))
+        if [offers, accept, decline].count(True) != 1 or any(others):
             raise Invalid("which offers, and what about them?", hint="use --offers, --accept or --decline alone")
         what = "offers" if offers else "accept" if accept else "decline"
         return _decide(invocation, what, OfferChoice(source, conversation), dry_run=dry_run)
     request = _read_request(conversation, messages or [], file, query, transcript)
     _check_one_thing(request, go_on=go_on)
+    if whole and not request.conversations:
+        raise Invalid("--whole is about all of one conversation", hint="leave it out, or name only the conversation")
     if not go_on:
         plan = plan_purge(repository, request, places)
         if dry_run:
             return invocation.show(plan)
+        if request.conversations and not whole:
+            _check_wanted_whole(invocation, plan.conversations)
         invocation.confirm(question_of(plan))
     with progress(invocation.output(), "purging") as meter:
         if go_on:
             return invocation.show(continue_purge(repository, places, on_progress=lambda _: meter(1)))
         return invocation.show(run_purge(repository, request, places, on_progress=lambda _: meter(1)))
+
+
+def _check_wanted_whole(invocation: Invocation, conversations: Sequence[str]) -> None:
+    """Refuse to remove a whole conversation that nobody is asked about: messages may have been meant, and left out."""
+    if invocation.yes or not invocation.interactive:
+        name = ", ".join(conversations)
+        hint = f"all of it: scopes purge {name} --whole --yes; messages of it: scopes purge {name} MESSAGE... --yes"
+        raise Invalid(f"no message of {name} is named", hint=hint)
 
 
 def _check_one_thing(request: PurgeRequest, *, go_on: bool) -> None:
@@ -135,6 +152,8 @@ def question_of(plan: PurgePlanned, unpublished: int = 0) -> str:
     """Return the question that a user answers before something goes for good; some messages may be nowhere else."""
     counts = ((len(plan.messages), "message"), (len(plan.conversations), "conversation"))
     named = " and ".join(f"{count} {plural(count, noun)}" for count, noun in counts if count) or "what is listed"
+    if plan.conversations:
+        named += f" ({', '.join(plan.conversations[:_SHOWN])}{', ...' if len(plan.conversations) > _SHOWN else ''})"
     own = f", with {unpublished} {plural(unpublished, 'message')} that no remote has," if unpublished else ""
     return f"remove {named}{own} for good? This cannot be undone."
 

@@ -26,7 +26,9 @@ from scopes.part_files import part_of
 from scopes.result import Note, few, plural
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacted_notes
+from scopes.store.prunes import Prunes, again_after_prunes
 from scopes.store.repository import Repository
+from scopes.store.transactions import unless_pruned
 from scopes.usage.prices import configured_prices
 
 INDEX: Final = "index.html"
@@ -60,7 +62,20 @@ def export_site(
         Refused: the directory exists and is not empty, and `force` is not given.
         NotFound, Inaccessible: it cannot be created, or the disk is full.
         SecretsFound: a conversation has possible secrets, and they are refused; nothing is left then.
+        Busy: something was purged each time that the site was made.
     """
+
+    def write() -> SiteSaved:
+        repository.forget_pruned()
+        return _write_site(repository, directory, force=force, secrets=secrets, on_progress=on_progress)
+
+    return again_after_prunes(repository.path, write)
+
+
+def _write_site(
+    repository: Repository, directory: str, *, force: bool, secrets: Mode, on_progress: Callable[[int, int], None]
+) -> SiteSaved:
+    """Write the site; a directory that is there may have pages of before a purge when Busy is raised."""
     is_new = _is_new(directory, force=force)
     work = part_of(directory.rstrip(os.sep)) if is_new else directory
     gate, writer = gate_of(repository, secrets), _SiteWriter(repository, work, force=force)
@@ -75,7 +90,8 @@ def export_site(
         on_progress(len(names), len(names))
         writer.write_index(gate)
         if is_new:
-            _rename(work, directory)
+            with unless_pruned(repository, writer.prunes):
+                _rename(work, directory)
         cleanup.pop_all()
     notes = [Note(few("damaged conversations were left out", writer.damaged), "see: scopes verify")]
     return SiteSaved(
@@ -94,6 +110,7 @@ class _SiteWriter:
         self.rows: list[_Row] = []
         self.damaged: list[ConversationId] = []
         self.size = 0
+        self.prunes = Prunes(repository.path)
         self._repository = repository
         self._directory = directory
         self._force = force
@@ -111,6 +128,7 @@ class _SiteWriter:
             pieces = clear_pieces(self._repository, gate, page, f"the text about {name}")
             self._save(_file_of(name), pieces)
         except (Corrupt, NotFound):
+            self.prunes.require_none()
             self.damaged.append(name)
             return
         view = selection.view
@@ -135,7 +153,7 @@ class _SiteWriter:
     def _save(self, name: str, pieces: Iterable[Cleared]) -> None:
         path = os.path.join(self._directory, name)
         check_target(path, force=self._force)
-        self.size += write_file(path, pieces, force=self._force)
+        self.size += write_file(path, pieces, force=self._force, allowed=unless_pruned(self._repository, self.prunes))
         self._files.append(path)
 
 
