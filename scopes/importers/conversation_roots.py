@@ -9,19 +9,23 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.history.live_sessions import walk_live_sessions
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.revisions import MAIN, conversation_ids
-from scopes.hosts.agents import find_agent_named
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.importers.formats.events import Session
-from scopes.loading import load
+from scopes.loading import deferred, load
 from scopes.model.conversation import ACP, BranchEntry
 from scopes.store.refs import META
 from scopes.store.repository import Repository, read_commit
+
+if TYPE_CHECKING:
+    from scopes.hosts.agents import find_agent_named
+    from scopes.importers.formats.events import Session
+else:
+    find_agent_named = deferred("scopes.hosts.agents:find_agent_named")
 
 _OID_LENGTH = 40
 

@@ -6,12 +6,19 @@ What is found is added to the list of what was purged: it is not fetched either,
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from scopes.history.purged import NOTHING, Purged, purged_of, read_purged, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import MessageId
-from scopes.importers.identity import Content, shorter_ids
+from scopes.loading import deferred
 from scopes.store.refs import PURGED
 from scopes.store.repository import Objects, Repository
+
+if TYPE_CHECKING:
+    from scopes.importers.identity import Content, shorter_ids
+else:
+    shorter_ids = deferred("scopes.importers.identity:shorter_ids")
 
 
 def find_longer_form(purged: Purged, message: Content, parent: MessageId | None, identity: MessageId) -> Purged:

@@ -17,7 +17,7 @@ from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, is_oid, parse_branch_name
 from scopes.merge.records import list_conflicts_at, open_conflicts_at
 from scopes.model.conflicts import Conflict
-from scopes.model.conversation import CONFLICT_RESOLUTION, BranchEntry
+from scopes.model.conversation import CONFLICT_RESOLUTION, WAITING, BranchEntry
 from scopes.model.operation import Operation
 from scopes.result import Note
 from scopes.store import refs
@@ -27,7 +27,6 @@ from scopes.store.repository import Objects, Repository
 
 PURPOSE = CONFLICT_RESOLUTION
 HELD = "branch"
-WAITING = "waiting"  # in the entry of a branch: what is in progress on it
 _BRANCH_FIELDS = "target", "source", "before", "branch", "parent"
 _MAX_STEM_LENGTH = 150
 _MAX_TRIED = 50  # conversations; more would delay an error

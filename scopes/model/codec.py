@@ -6,7 +6,6 @@ Messages from users and programs are checked by `validation`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from json import decoder, encoder
@@ -110,16 +109,18 @@ def decode(data: bytes) -> Message:
     Raises:
         Corrupt: the bytes are not a message.
     """
-    begin = _PLAIN_BEGIN.match(data)
-    plain = None if begin is None else _decode_plain(data, begin)
+    plain = decode_plain(data)
     return decode_document(encoding.load(data)) if plain is None else plain
 
 
-def _decode_plain(data: bytes, begin: re.Match[bytes]) -> Message | None:
+def decode_plain(data: bytes) -> Message | None:
     """Decode a message of one text without other fields, in two thirds of the time; None for another message.
 
-    `begin` is the match of `_PLAIN_BEGIN`.
+    Its document has no key twice and only the levels that such a message has.
     """
+    begin = _PLAIN_BEGIN.match(data)
+    if begin is None:
+        return None
     try:
         line = data.decode()
         text, end = _read_string(line, begin.end())

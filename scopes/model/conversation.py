@@ -16,6 +16,7 @@ FORMAT_VERSION = 1
 ACP = "acp"  # the format of roots that `scopes acp` writes, and its key in the entry of a branch and in a message
 ABANDONED, MERGED = "abandoned", "merged"
 CONFLICT_RESOLUTION = "conflict-resolution"
+WAITING = "waiting"  # in the entry of a branch: what is in progress on it
 _DERIVED = "name:"  # begins the id of a branch that has none of its own
 _ID_DIGITS = 12
 _BRANCH_ID = compile_lazily(rf"{_DERIVED}.{{0,1000}}|[0-9a-f]{{{_ID_DIGITS}}}")

@@ -30,7 +30,7 @@ class Connection:
     terminal: whether git may ask for a password
     on_wait: gets what is waited for, if it takes a while
     credential_cache: where git keeps its answer meanwhile, see `sync.credential_cache`
-    policies: what the user's configuration says about kinds of connections, for all transports
+    settings: what the user's configuration says about kinds of connections and about checks, for all transports
     """
 
     environ: Mapping[str, str]
@@ -39,7 +39,7 @@ class Connection:
     on_progress: Progress | None = None
     on_wait: Callable[[str], None] | None = None
     credential_cache: str | None = None
-    policies: dict[str, str] = field(default_factory=dict, compare=False)
+    settings: dict[str, str] = field(default_factory=dict, compare=False)
 
     def report(self, label: str, done: int, total: int) -> None:
         """Report the progress of what is done here, before or after git."""
@@ -57,7 +57,7 @@ class Connection:
             on_progress=self.on_progress,
             on_wait=self.on_wait,
             credential_cache=self.credential_cache,
-            policies=self.policies,
+            settings=self.settings,
         )
 
 

@@ -35,7 +35,6 @@ _ENVIRONMENT: Final = {
 }
 _ALLOWED: Final = "https:ssh:file"
 _ALLOW_PROTOCOL: Final = "GIT_ALLOW_PROTOCOL"
-_PROTOCOL_SETTINGS: Final = r"^protocol\.(.*\.)?allow$"
 _OPTIONS: Final = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.alternateRefsCommand=true",
     "core.attributesFile=/dev/null", "protocol.version=2", "transfer.fsckObjects=true", "fetch.fsckObjects=true",
@@ -45,6 +44,7 @@ _OPTIONS: Final = (
     "push.default=nothing", "gc.auto=0", "maintenance.auto=false", "core.bigFileThreshold=16m", "fetch.unpackLimit=1",
     "http.followRedirects=false", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m", "pack.threads=4",
     "core.fsync=none",  # what is in the quarantine is synced once it was checked
+    "core.warnAmbiguousRefs=false",  # else git looks for six refs with the name of each object that is pushed
 )  # fmt: skip
 _UNCHECKED: Final = ("-c", "transfer.fsckObjects=false", "-c", "fetch.fsckObjects=false")
 # For the git that serves a directory: it reads the configuration of that directory, and gets none of ours. It reads
@@ -53,8 +53,16 @@ _SERVER_OPTIONS: Final = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.alternateRefsCommand=true",
     "gc.recentObjectsHook=", "gc.auto=0", "receive.autogc=false", "maintenance.auto=false", "receive.procReceiveRefs=",
 )  # fmt: skip
-_CHECK_SETTINGS: Final = r"^(fetch\.)?fsck\."
-_NO_SETTING: Final = 1  # exit code of `git config`
+_SETTINGS: Final = r"^(protocol\.(.*\.)?allow$|(fetch\.)?fsck\.)"  # of connections, and of checks
+_CHECK_SETTINGS: Final = ("fsck.", "fetch.fsck.")
+_ANY: Final = "*"  # at the end of a pattern
+_FETCH_HEAD: Final = "FETCH_HEAD"
+_MAX_FETCH_HEAD: Final = 256 << 20
+_FETCHED: Final = re.compile(
+    r"(?P<oid>[0-9a-f]{40})\t(?:not-for-merge)?\t"
+    r"(?:(?P<kind>branch|tag|remote-tracking branch) )?'(?P<name>[^ ]+)' of .*"
+)
+_FOLDERS: Final = {"branch": "refs/heads/", "tag": "refs/tags/", "remote-tracking branch": "refs/remotes/", None: ""}
 _REF: Final = re.compile(r"refs/[^\s\x00-\x1f\x7f]{1,500}")
 _STATUS: Final = re.compile(r"(?P<flag>[ +*=!-])\t(?P<source>[^\t:]*):(?P<ref>[^\t]+)\t(?P<summary>.*)")
 _REASON: Final = re.compile(r"\[[^\]]*\] \((?P<reason>.*)\)")
@@ -80,6 +88,7 @@ _PURGED: Final = "refs/scopes/v1/purged/*"
 _SOURCES: Final = "refs/scopes/v1/s/*"
 _HEADS: Final = "refs/heads/"
 _OURS: Final = "refs/scopes/v1/"
+_HOSTILE: Final = "it may be hostile"
 _TRACE: Final = "curl-trace"
 _MAX_TRACE: Final = 1 << 20
 
@@ -114,7 +123,7 @@ class GitTransport:
     terminal: whether git may ask for a password on the terminal
     on_wait: gets what is waited for, once if a command takes its time
     credential_cache: see `sync.credential_cache`
-    policies: what the user's configuration says about kinds of connections, once it was read
+    settings: what the user's configuration says about kinds of connections and about checks, once it was read
     """
 
     def __init__(
@@ -128,7 +137,7 @@ class GitTransport:
         on_progress: Progress | None = None,
         on_wait: Callable[[str], None] | None = None,
         credential_cache: str | None = None,
-        policies: dict[str, str] | None = None,
+        settings: dict[str, str] | None = None,
     ) -> None:
         program = find_git()
         if program is None:
@@ -144,7 +153,7 @@ class GitTransport:
         if credential_cache is not None and address.transport in {"http", "https"}:
             self._options.append(f"credential.helper={helper_of(program, credential_cache)}")
         self._environment = transport_environment(environ, address, terminal=terminal)
-        self._policies: dict[str, str] = {} if policies is None else policies
+        self._settings: dict[str, str] = {} if settings is None else settings
         self._has_left_out = False
         self._trace = os.path.join(quarantine.path, _TRACE)
         if address.transport in {"http", "https"}:  # only to name the address of a redirect that is not followed
@@ -166,7 +175,7 @@ class GitTransport:
         for line in done.output.decode("utf-8", "surrogateescape").splitlines():
             oid, _, ref = line.partition("\t")
             if not is_oid(oid) or not _REF.fullmatch(ref):
-                raise Corrupt("the remote sent a list of refs that is damaged", hint="it may be hostile")
+                raise Corrupt("the remote sent a list of refs that is damaged", hint=_HOSTILE)
             found[self._from_remote(ref)] = Oid(oid)
         return found
 
@@ -176,20 +185,26 @@ class GitTransport:
         return sorted(ref.removeprefix(_HEADS) for ref in found if ref.startswith(_HEADS))
 
     def fetch(self, refspecs: Sequence[str]) -> dict[str, Oid]:
-        """Fetch refs into the quarantine, and return those below `refs/new/` with their values.
+        """Fetch what refs of the remote reach into the quarantine; return their values by the names after the colons.
+
+        Git names all of them in one file. A pattern needs refs of its own in the quarantine, each of which is a file
+        of its own, unless the quarantine has it already with that value.
 
         Raises:
             NotFound: the remote lacks one of them.
             Inaccessible: the remote does not answer, refuses, or sent what git does not accept.
+            Corrupt: its list of refs is damaged.
         """
-        words = ["fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"]
+        words = ["fetch", "--no-tags", "--no-auto-maintenance", "--no-recurse-submodules"]
         words += ["--progress"] if self._on_progress is not None else []
         words += ["--stdin", *self._server("upload-pack"), "--", self._address.text]
-        lines = "".join(f"{self._to_remote(each)}\n" for each in refspecs)
+        places = {source: place for source, _, place in (each.partition(":") for each in refspecs)}
+        patterns = {source: f":{place}" for source, place in places.items() if source.endswith(_ANY)}
+        lines = "".join(f"+{self._to_remote(source)}{patterns.get(source, '')}\n" for source in places)
         done = self._run(words, lines.encode("utf-8", "surrogateescape"))
         if done.code != 0:
             raise self._failure("fetch from", done)
-        return self._list_incoming()
+        return self._read_fetched(places)
 
     def list_times(self, refspecs: Sequence[str]) -> dict[str, int]:
         """Fetch only the newest commits of refs, unchecked, and return their times in seconds since 1970.
@@ -236,17 +251,24 @@ class GitTransport:
         if done.code != 0:
             raise self._failure("fetch from", done)
 
-    def _list_incoming(self) -> dict[str, Oid]:
-        done = self._run(["for-each-ref", "--format=%(objectname)%09%(refname)", INCOMING])
-        if done.code != 0:
-            raise self._failure("read what was fetched from", done)
-        lines = (line.partition("\t") for line in done.output.decode("utf-8", "surrogateescape").splitlines())
-        return {ref: Oid(oid) for oid, _, ref in lines}
+    def _read_fetched(self, places: Mapping[str, str]) -> dict[str, Oid]:
+        with open(os.path.join(self._quarantine.path, _FETCH_HEAD), "rb") as file:
+            data = file.read(_MAX_FETCH_HEAD + 1)
+        if len(data) > _MAX_FETCH_HEAD:
+            raise Inaccessible(f"the remote sent more than {_MAX_FETCH_HEAD >> 20} MiB of names", hint=_HOSTILE)
+        return parse_fetched(data, places, self._from_remote)
 
     def changes_checks(self) -> bool:
         """Return True if the user's configuration may let objects pass that git refuses otherwise."""
-        done = self._run(["config", "--name-only", "--get-regexp", _CHECK_SETTINGS])
-        return done.code != _NO_SETTING
+        return any(name.startswith(_CHECK_SETTINGS) for name in self._read_settings())
+
+    def _read_settings(self) -> Mapping[str, str]:
+        """Return what the user's configuration says about kinds of connections and about checks, read once."""
+        if not self._settings:
+            done = self._run(["config", "--null", "--get-regexp", _SETTINGS])
+            lines = (each.partition("\n") for each in done.output.decode("utf-8", "replace").split("\0"))
+            self._settings.update({name: value for name, _, value in lines})  # the last one counts, and "" is there
+        return self._settings
 
     def push(self, updates: Sequence[RefUpdate]) -> list[PushStatus]:
         """Push refs, each only if the remote still has its old value; return what became of each.
@@ -283,11 +305,7 @@ class GitTransport:
     def _leave_out_forbidden(self) -> None:
         """Allow no kind of connection that the user's configuration forbids: the variable of git would override it."""
         self._has_left_out = True
-        if not self._policies:
-            done = self._run(["config", "--null", "--get-regexp", _PROTOCOL_SETTINGS])
-            lines = (each.partition("\n") for each in done.output.decode("utf-8", "replace").split("\0"))
-            self._policies.update({name: policy for name, _, policy in lines})  # the last one counts, and "" is there
-        found, allowed = self._policies, self._environment[_ALLOW_PROTOCOL].split(":")
+        found, allowed = self._read_settings(), self._environment[_ALLOW_PROTOCOL].split(":")
         kept = [each for each in allowed if found.get(f"protocol.{each}.allow", found.get("protocol.allow")) != "never"]
         self._environment[_ALLOW_PROTOCOL] = ":".join(kept)
 
@@ -358,6 +376,28 @@ class GitTransport:
                 return pattern.findall(file.read(_MAX_TRACE))
         except OSError:
             return []
+
+
+def parse_fetched(data: bytes, places: Mapping[str, str], from_remote: Callable[[str], str]) -> dict[str, Oid]:
+    """Read FETCH_HEAD: return the values of refs that git has fetched by their places, given by ref or pattern.
+
+    from_remote: returns the name that a ref of the remote has everywhere else
+
+    Raises:
+        Corrupt: a line is about something else, or two are about one place.
+    """
+    patterns = {source[:-1]: place[:-1] for source, place in places.items() if source.endswith(_ANY)}
+    found: dict[str, Oid] = {}
+    for line in data.decode("utf-8", "surrogateescape").split("\n")[:-1]:
+        fields = _FETCHED.fullmatch(line)
+        name = "" if fields is None else _FOLDERS[fields["kind"]] + fields["name"]
+        ref = from_remote(name)
+        of_patterns = (to + ref.removeprefix(start) for start, to in patterns.items() if ref.startswith(start))
+        place = places.get(ref) or next(of_patterns, "")
+        if fields is None or not _REF.fullmatch(name) or not place or place in found:
+            raise Corrupt("the remote sent a list of refs that is damaged", hint=_HOSTILE)
+        found[place] = Oid(fields["oid"])
+    return found
 
 
 def is_bundle(path: str) -> bool:

@@ -8,18 +8,23 @@ yields. A message of which one side has purged more than the other is none of th
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from scopes.history.messages import header_of, is_root, message_id_of, read_stored_body
 from scopes.history.open_tips import is_open
 from scopes.ids import MessageId, Oid
-from scopes.importers.identity import shorter_ids
+from scopes.loading import deferred
 from scopes.model.codec import decode
 from scopes.model.message import Message
 from scopes.model.tombstone import purged_parts
 from scopes.store.graph import is_ancestor, list_merge_bases
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
+
+if TYPE_CHECKING:
+    from scopes.importers.identity import shorter_ids
+else:
+    shorter_ids = deferred("scopes.importers.identity:shorter_ids")
 
 Side: TypeAlias = Literal["ours", "theirs"]
 

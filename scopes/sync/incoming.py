@@ -147,6 +147,9 @@ class _Search:
         """
         transport = self._connection.open(quarantine, self._remote.address)
         specs = [*refspecs, *self._sources.list_refspecs(refspecs, transport), *self._others]
+        tracked = self._repository.list_refs(f"{REMOTES}{self._remote.name}/")  # sooner done than one by one
+        if EVERYTHING_SPEC in refspecs:
+            quarantine.add_known(dict(self._list_known(tracked)))
         incoming = transport.fetch(specs) if specs else {}
         lists, mark, sources = take_lists(incoming), take_mark(incoming), take_sources(incoming)
         found = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in incoming.items()}
@@ -159,7 +162,6 @@ class _Search:
         unchanged: list[RemoteName] = []
         refused: dict[str, Corrupt] = {}
         several = {root for root, number in Counter(ref.rpartition("/")[2] for ref in found).items() if number > 1}
-        tracked = self._repository.list_refs(f"{REMOTES}{self._remote.name}/")  # sooner done than one by one
         for ref, oid in sorted(found.items()):
             try:
                 name = parse_remote_ref(ref)
@@ -193,6 +195,13 @@ class _Search:
         if not refused:
             check.check_nothing_else()
         return Incoming(checked, unchanged, refused, good, closed, with_sources)
+
+    def _list_known(self, tracked: Mapping[str, str]) -> Iterator[tuple[str, Oid]]:
+        """Yield the refs of a fetch of everything that will not change, unless the remote has something new there."""
+        for ref, value in tracked.items():
+            name = find_own_name(self._repository, Oid(ref.rpartition("/")[2]))
+            if name is not None:
+                yield INCOMING + name.ref.removeprefix(ON_REMOTE), Oid(value)
 
     def _check_mark(self, check: FormatCheck, mark: Oid, refused: dict[str, Corrupt]) -> bool:
         """Return True if the repository is closed; a mark that is bad is not fetched again."""

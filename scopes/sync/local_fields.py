@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scopes.ids import BranchName
-from scopes.merge.in_progress import WAITING, follow_rename
-from scopes.model.conversation import ACP, BranchEntry
+from scopes.loading import deferred
+from scopes.model.conversation import ACP, WAITING, BranchEntry
+
+if TYPE_CHECKING:
+    from scopes.merge.in_progress import follow_rename
+else:
+    follow_rename = deferred("scopes.merge.in_progress:follow_rename")
 
 LocalFields: TypeAlias = Mapping[str, Any]
 _DIRECTORY = "cwd"  # of a session, an absolute path

@@ -45,6 +45,7 @@ from scopes.sync.remotes import Remote
 from scopes.sync.wrong_remotes import note_hooks
 
 TRIES: Final = 5
+_FEW: Final = 10  # refs that are looked for one by one
 _SHORT_OID: Final = 12
 
 
@@ -379,13 +380,16 @@ class MemberPush:
             self._unsent = {name: each for name, each in self._unsent.items() if self._purged.may_return(name.ref)}
         with exclusive_write(self._repository):
             tx = RefTransaction(self._repository)
+            find_ref: Callable[[str], str | None] = self._repository.find_ref
+            if len(updates) > _FEW:  # sooner done than one by one
+                find_ref = self._repository.list_refs(f"{REMOTES}{self._remote.name}/").get
             for update, before in updates.items():
                 ref = tracking_ref(self._remote.name, Oid(update.ref.rpartition("/")[2]))
                 if update.new is not None and not self._repository.has(update.new):
                     gone.add(update.ref)
                     self._older[update.ref] = update.new
                     self._purged.keep(update.ref, update.new)
-                elif self._repository.find_ref(ref) == before:  # else another process has seen it since
+                elif find_ref(ref) == before:  # else another process has seen it since
                     tx.move_ref(ref, before, update.new)
             self._purged.forget(update.ref for update in updates if update.ref not in gone)
             sent = [Oid(update.ref.rpartition("/")[2]) for update in updates]

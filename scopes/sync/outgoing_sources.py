@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scopes.errors import Refused
 from scopes.history.source_sets import SourceInSet, choose_newest, encode_set, walk_set, write_alone
 from scopes.history.sources import CHUNKS, SEGMENTS, SOURCES, read_source_record
 from scopes.ids import Oid
-from scopes.importers.archive import walk_segments, without_paths
+from scopes.loading import deferred
 from scopes.model.codec import MAX_MESSAGE_BYTES
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.gates import gate_of
-from scopes.secrets.scan import SecretRow
 from scopes.store.objects import COMMIT, object_id
 from scopes.store.objects_in_memory import ObjectsInMemory
 from scopes.store.refs import FETCHED_SOURCES
@@ -25,6 +24,14 @@ from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import sources_tracking_ref, tracking_ref
+
+if TYPE_CHECKING:
+    from scopes.importers.archive import walk_segments, without_paths
+    from scopes.secrets.scan import SecretRow
+else:
+    walk_segments = deferred("scopes.importers.archive:walk_segments")
+    without_paths = deferred("scopes.importers.archive:without_paths")
+    SecretRow = deferred("scopes.secrets.scan:SecretRow")
 
 _SHOWN: Final = 60  # characters of the name of a source
 _BETWEEN: Final = b" \t\r\n,"  # records of a file that is one JSON document

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.history.messages import MessageHeader, header_of
@@ -33,7 +33,9 @@ from scopes.store.refs import HEADS, PURGE_DECLINED
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.origin import is_from_here
-from scopes.sync.outgoing import Outgoing
+
+if TYPE_CHECKING:
+    from scopes.sync.outgoing import Outgoing
 
 FILE: Final = "purge-offers.json"  # of the store: how much of the offers is here, and the state for which this is true
 HELD: Final = "it has what was purged elsewhere: scopes purge --accept removes it, scopes purge --decline keeps it"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from scopes.errors import Inaccessible, NotFound
+from scopes.errors import Corrupt, Inaccessible, NotFound
 from scopes.store.quarantine import open_quarantine
 from scopes.sync.addresses import parse_address
-from scopes.sync.git_transport import GitTransport, RefUpdate, transport_environment
+from scopes.sync.git_transport import GitTransport, RefUpdate, parse_fetched, transport_environment
 from tests.support.history import history
 from tests.support.remotes import connection, push_to
 from tests.support.store import git, git_bytes, make_store, write_chain
@@ -82,6 +84,61 @@ def test_what_was_fetched_is_below_a_place_of_its_own(ours, transport, bare):
     fetched = transport.fetch(["refs/scopes/v1/c/*:refs/new/*"])
     assert [*fetched.values()] == [git(bare, "for-each-ref", "--format=%(objectname)").strip()]
     assert all(ref.startswith("refs/new/") for ref in fetched)
+
+
+def test_a_fetch_names_refs_by_their_places_and_a_single_one_needs_no_ref_here(ours, transport, bare):
+    push_to(ours)
+    [ref] = git(bare, "for-each-ref", "--format=%(refname)").split()
+    tip = git(bare, "rev-parse", ref).strip()
+    with open_quarantine(ours.path, {}) as quarantine:
+        opened = connection().open(quarantine, parse_address(bare))
+        assert opened.fetch([f"{ref}:refs/new/one"]) == {"refs/new/one": tip}
+        assert git(quarantine.path, "for-each-ref") == ""
+
+
+def test_a_ref_that_the_quarantine_knows_with_its_value_is_not_written_again(ours, bare):
+    push_to(ours)
+    [ref] = git(bare, "for-each-ref", "--format=%(refname)").split()
+    tip = git(bare, "rev-parse", ref).strip()
+    with open_quarantine(ours.path, {"refs/in/origin/x": tip}) as quarantine:
+        here = ref.replace("refs/scopes/v1/c/", "refs/new/")
+        quarantine.add_known({here: tip, "refs/new/gone": tip})
+        opened = connection().open(quarantine, parse_address(bare))
+        assert opened.fetch(["refs/scopes/v1/c/*:refs/new/*"]) == {here: tip}  # what the remote has, and nothing else
+        assert not os.path.exists(os.path.join(quarantine.path, here))
+        known = git(quarantine.path, "for-each-ref", "--format=%(refname)").split()
+    assert known == ["refs/in/origin/x", *sorted([here, "refs/new/gone"])]
+
+
+def test_two_refs_of_a_remote_never_have_one_place(ours, transport, bare):
+    push_to(ours)
+    tip = git(bare, "for-each-ref", "--format=%(objectname)").strip()
+    for ref in ("refs/scopes/v1/c/purged/x", "refs/scopes/v1/purged/x"):
+        git(bare, "update-ref", ref, tip)
+    with pytest.raises((Corrupt, Inaccessible)):
+        transport.fetch(["refs/scopes/v1/c/*:refs/new/*", "refs/scopes/v1/purged/*:refs/new/purged/*"])
+
+
+_OID = "1" * 40
+_ASKED = {"refs/scopes/v1/c/*": "refs/new/*", "refs/heads/x": "refs/new/x"}
+
+
+def test_what_git_says_about_fetched_refs_is_read():
+    lines = f"{_OID}\t\tbranch 'x' of ../it's of a\n{_OID}\tnot-for-merge\t'refs/scopes/v1/c/a/b' of c\n"
+    assert parse_fetched(lines.encode(), _ASKED, str) == {"refs/new/x": _OID, "refs/new/a/b": _OID}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "", "nothing", f"{_OID}\t\t'refs/scopes/v1/c/a\tb' of x", f"{_OID}\t\t'refs/other' of x",
+        f"{_OID}\t\tbranch 'y' of x", f"{_OID}\t\ttag 'x' of x", f"{_OID[1:]}\t\tbranch 'x' of x",
+        f"{_OID}\t\tbranch 'x' of x\n{_OID}\t\tbranch 'x' of x",
+    ],
+)  # fmt: skip
+def test_a_line_about_a_ref_that_was_not_asked_for_or_twice_is_damage(line):
+    with pytest.raises(Corrupt, match="a list of refs that is damaged"):
+        parse_fetched(f"{line}\n".encode(), _ASKED, str)
 
 
 def test_a_fetch_from_an_empty_remote_is_empty(transport):
