@@ -12,9 +12,9 @@ from scopes.history.purged import Purged, hash_of, purged_of, read_purged
 from scopes.history.remote_branches import read_remote_branches
 from scopes.history.revisions import find_root_commit, list_branch_tips, resolve_conversation
 from scopes.ids import ConversationId
+from scopes.purge.derived import walk_derived
 from scopes.purge.offers import ACCEPT, DECLINE, OfferedHere, read_offered, restrict, walk_offered
 from scopes.purge.purge import Places, Progress, PurgedMessage, PurgeDone, PurgePlanned, plan_removal, remove
-from scopes.purge.selection import walk_amendments
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, plural
 from scopes.store.graph import walk_newest_first
@@ -40,7 +40,7 @@ def plan_accept(repository: Repository, choice: OfferChoice | None = None) -> Pu
     Raises:
         NotFound: nothing is.
     """
-    offered, found = _with_amendments(repository, *choose_offered(repository, choice or OfferChoice()))
+    offered, found = _with_derived(repository, *choose_offered(repository, choice or OfferChoice()))
     if not found:
         raise NotFound("nothing that was purged elsewhere is here", hint=_hint_declined(repository) or FETCH)
     conversations = tuple(each.conversation for each in found if each.head is None)
@@ -74,7 +74,7 @@ def accept_purges(
 ) -> PurgeDone:
     """Remove what was purged elsewhere; raises as `purge`, and NotFound if nothing is offered."""
     refuse_unfinished(repository)
-    offered, _ = _with_amendments(repository, *choose_offered(repository, choice or OfferChoice()))
+    offered, _ = _with_derived(repository, *choose_offered(repository, choice or OfferChoice()))
     if not offered:
         raise NotFound("nothing was purged elsewhere", hint=_hint_declined(repository) or FETCH)
     return remove(repository, offered, places, on_progress=on_progress)
@@ -91,15 +91,15 @@ def choose_offered(repository: Repository, choice: OfferChoice) -> tuple[Purged,
     return offered, list(walk_offered(repository, offered))
 
 
-def _with_amendments(
+def _with_derived(
     repository: Repository, offered: Purged, found: list[OfferedHere]
 ) -> tuple[Purged, list[OfferedHere]]:
-    """Add the amendments of messages that were purged whole: who purged them did not know those that are here alone."""
+    """Add what was made from messages that were purged whole: who purged them did not know what is here alone."""
     whole = {name for name, parts in offered.messages.items() if parts is None}
     if not whole:
         return offered, found
-    amendments = purged_of(dict.fromkeys(walk_amendments(repository, lambda name: hash_of(name) in whole)), ())
-    more = amendments.without(offered)
+    derived = purged_of(dict.fromkeys(walk_derived(repository, lambda name: hash_of(name) in whole)), ())
+    more = derived.without(offered)
     return offered.join(more), [*found, *walk_offered(repository, more)]
 
 

@@ -1,9 +1,9 @@
-"""What a purge is about: messages with all their amendments, the parts that hold a file, hits of a search, or all."""
+"""What a purge is about: messages and what was made of them, the parts that hold a file, hits of a search, or all."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from scopes.errors import Invalid, NotFound
@@ -20,6 +20,7 @@ from scopes.model.codec import decode
 from scopes.model.message import Message
 from scopes.model.tombstone import is_purged
 from scopes.purge.all_commits import walk_all_commits
+from scopes.purge.derived import walk_derived
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_messages
 from scopes.search.search import search
@@ -88,7 +89,7 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
             raise NotFound(f"no message holds the file {request.file!a}", hint="see: scopes files CONV")
     whole = {name for name, parts in messages.items() if parts is None}
     if whole:
-        messages |= dict.fromkeys(walk_amendments(repository, whole.__contains__))
+        messages |= dict.fromkeys(walk_derived(repository, whole.__contains__))
     return Chosen(messages, {})
 
 
@@ -161,16 +162,6 @@ def _walk_hits(repository: Repository, request: PurgeRequest, index_directory: s
         raise NotFound("the search finds no message", hint="try it: scopes search QUERY")
     yield from (hit.head.id for hit in found.hits)
     yield from kept
-
-
-def walk_amendments(repository: Repository, is_wanted: Callable[[str], bool]) -> Iterator[MessageId]:
-    """Yield the amendments of messages, and theirs: a purged message goes in all its versions, undone ones too."""
-    known: set[str] = set()
-    for each in walk_stored_messages(repository):
-        amended = decode(each.data).amends if b'"amends"' in each.data else None
-        if amended is not None and (amended in known or is_wanted(amended)):
-            known.add(each.head.id)
-            yield each.head.id
 
 
 def _walk_holding(
