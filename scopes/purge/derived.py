@@ -7,7 +7,7 @@ message: the proof names it, if it has a line of one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from scopes.errors import Corrupt, NotFound
@@ -15,10 +15,11 @@ from scopes.history.acceptances import ACCEPTS
 from scopes.history.quotes import SHORTEST, walk_texts
 from scopes.ids import MessageId, Oid
 from scopes.merge.divergence import state_of
+from scopes.model import encoding
 from scopes.model.claims import CONFLICTS
 from scopes.model.codec import decode
 from scopes.model.conflicts import Conflict, decode_conflict
-from scopes.model.message import Message
+from scopes.model.message import TYPED_KINDS, Message
 from scopes.model.path_encoding import leaf
 from scopes.purge.stored_messages import StoredMessage, walk_stored_messages
 from scopes.store.repository import Objects, Repository
@@ -32,8 +33,9 @@ def walk_derived(repository: Repository, is_wanted: Callable[[str], bool]) -> It
     """Yield what was made from some messages, and from that: a message goes in all its versions, undone ones too."""
     made_of: dict[str, dict[MessageId, None]] = {}
     waiting: list[MessageId] = []
+    finder = _SourceFinder(repository)
     for each in walk_stored_messages(repository):
-        for source in walk_named_sources(repository, each):
+        for source in finder.walk_sources(each):
             made_of.setdefault(source, {})[each.head.id] = None
             if is_wanted(source):
                 waiting.append(each.head.id)
@@ -46,26 +48,38 @@ def walk_derived(repository: Repository, is_wanted: Callable[[str], bool]) -> It
             waiting += made_of.get(name, ())
 
 
-def walk_named_sources(objects: Objects, stored: StoredMessage) -> Iterator[str]:
-    """Yield the messages from which a message says that it was made."""
-    if not any(mark in stored.data for mark in _MARKS):
-        return
-    message = decode(stored.data)
-    if message.amends is not None:
-        yield message.amends
-    extra = message.extra
-    match extra.get("summarizes"):
-        case {"messages": list(names)}:
-            yield from (name for name in names if isinstance(name, str))
-    match extra.get(ACCEPTS), extra.get("review"):
-        case str(candidate), _:
-            yield candidate.partition(".")[0]
-        case _, {"proposal": str(proposal), "changes": _}:
-            yield proposal
-    for document in _walk_resolutions(message):
-        record = _find_conflict(objects, stored.head.oid, document)
-        if record is not None:
-            yield from _walk_repeated(record, document, message.text)
+class _SourceFinder:
+    """Finds the messages from which messages say that they were made; ask for every message, parents first."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._stated: dict[bytes, dict[str, None]] = {}  # typed messages by the values that they state
+
+    def walk_sources(self, stored: StoredMessage) -> Iterator[str]:
+        """Yield the messages that one was made from."""
+        is_typed = stored.head.kind in TYPED_KINDS
+        if not is_typed and not any(mark in stored.data for mark in _MARKS):
+            return
+        message = decode(stored.data)
+        for value in _walk_all_values(message.payload) if is_typed else ():
+            self._stated.setdefault(encoding.dump(value), {})[message.id] = None
+        if message.amends is not None:
+            yield message.amends
+        match message.extra.get("summarizes"):
+            case {"messages": list(names)}:
+                yield from (name for name in names if isinstance(name, str))
+        match message.extra.get(ACCEPTS), message.extra.get("review"):
+            case str(candidate), _:
+                yield candidate.partition(".")[0]
+            case _, {"proposal": str(proposal), "changes": _}:
+                yield proposal
+        for document in _walk_resolutions(message):
+            record = _find_conflict(self._objects, stored.head.oid, document)
+            if record is not None:
+                yield from _walk_repeated(record, document, message.text)
+            else:  # a merge that nobody was asked about stores no record
+                for value in _walk_values(document):
+                    yield from self._stated.get(encoding.dump(value), ())
 
 
 def _walk_resolutions(message: Message) -> Iterator[dict[str, Any]]:
@@ -101,7 +115,15 @@ def _walk_repeated(record: Conflict, document: dict[str, Any], text: str) -> Ite
             yield position.message
 
 
-def _walk_values(document: dict[str, Any]) -> Iterator[object]:
+def _walk_all_values(payload: Mapping[str, Any] | None) -> Iterator[Any]:
+    """Yield the fields of a payload, and those of the changes of a proposal."""
+    for value in (payload or {}).values():
+        yield value
+        for change in value if isinstance(value, list) else ():
+            yield from change.values() if isinstance(change, dict) else ()
+
+
+def _walk_values(document: dict[str, Any]) -> Iterator[Any]:
     """Yield the values that a resolution chose or rejected, and others of the same conflict before it."""
     rejected, also = document.get("rejected"), document.get("also")
     yield from rejected if isinstance(rejected, list) else ()

@@ -36,6 +36,7 @@ _LISTS: Final = (
     "meta/branches/", "meta/tags/", "meta/clocks/",
 )  # fmt: skip
 _REQUESTS: Final = ("merge-requests/", "meta/merge-requests/")  # which stay, without the texts that quote
+_DISMISSED: Final = ("dismissed-decisions/", "meta/dismissed-decisions/")  # named by the message; with a reason
 _NAMES: Final = frozenset(
     {"id", "source", "target", "source_tip", "merge", "opened", "ended", "state"}
 )  # no texts of it
@@ -148,7 +149,7 @@ class RecordRewriter:
             new = self.substitute(cleared)
             if cleared != data:
                 self._requests.add(self._objects.write(BLOB, new))
-        elif path not in _STAYS and not path.startswith(_LISTS) and self._is_about(data):
+        elif path not in _STAYS and not path.startswith(_LISTS) and self._is_about(path, data):
             return None
         else:
             new = self.substitute(data)
@@ -175,12 +176,15 @@ class RecordRewriter:
                 document[name], quoted = PURGED_TEXT, True
         return encoding.dump(document) if quoted else data
 
-    def _is_about(self, data: bytes) -> bool:
+    def _is_about(self, path: str, data: bytes) -> bool:
         """Return True for a file about a purged message or conversation, or with its text."""
         histories = self._histories
-        names = histories.messages.keys() | histories.gone
-        if names and any(match.decode() in names for match in _MESSAGE.findall(data)):
+        if self._names_purged(data) or (path.startswith(_DISMISSED) and self._names_purged(path.encode())):
             return True
         if histories.uuids and any(match.decode() in histories.uuids for match in _UUID.findall(data)):
             return True
         return histories.quotes.are_in_document(data)
+
+    def _names_purged(self, data: bytes) -> bool:
+        names = self._histories.messages.keys() | self._histories.gone
+        return bool(names) and any(match.decode() in names for match in _MESSAGE.findall(data))
