@@ -42,45 +42,45 @@ def assert_gone(repository, done, count, word=WORD):
 
 
 def test_a_summary_and_the_compactions_made_of_it_go_with_their_source(repository, places, drawn):
-    said = say(repository, drawn.conversation, SECRET)
+    spoken = say(repository, drawn.conversation, SECRET)
     assert WORD in summarize(repository, drawn.conversation, WORDS, ratio=0.6).text
     say(repository, drawn.conversation, "more text on locks of the building")
     assert WORD in summarize(repository, drawn.conversation, WORDS, ratio=0.6, compact=True).text
     say(repository, drawn.conversation, "and more on locks")
     assert WORD in summarize(repository, drawn.conversation, WORDS, ratio=0.6, compact=True).text
-    assert_gone(repository, purge_message(repository, places, said.id), 4)
+    assert_gone(repository, purge_message(repository, places, spoken.id), 4)
 
 
 def test_a_summary_that_was_undone_goes_too_and_one_of_other_messages_stays(repository, places, drawn):
     kept = summarize(repository, drawn.conversation, WORDS)
-    said = say(repository, drawn.conversation, SECRET)
+    spoken = say(repository, drawn.conversation, SECRET)
     assert WORD in summarize(repository, drawn.conversation, WORDS, ratio=0.6).text
     undo(repository)
-    assert_gone(repository, purge_message(repository, places, said.id), 2)
+    assert_gone(repository, purge_message(repository, places, spoken.id), 2)
     assert texts(repository, drawn.conversation) == ["a", kept.text, "[purged]"]
 
 
 def test_a_compaction_of_an_agent_names_no_source_and_is_named_as_a_copy(repository, places, drawn):
-    said = say(repository, drawn.conversation, f"the {WORD} of the door")
+    spoken = say(repository, drawn.conversation, f"the {WORD} of the door")
     other = say(repository, drawn.conversation, f"before: the {WORD} of the door", author="claude", kind="compaction")
-    done = purge_message(repository, places, said.id)
+    done = purge_message(repository, places, spoken.id)
     assert [each.message for each in done.copies] == [other.id]
 
 
 def test_a_decision_that_was_accepted_from_the_message_goes_with_it(repository, places, drawn):
-    said = say(repository, drawn.conversation, f"We decided to use the {WORD} for doors. Lunch was pasta.")
+    spoken = say(repository, drawn.conversation, f"We decided to use the {WORD} for doors. Lunch was pasta.")
     (candidate,) = list_candidates(repository, drawn.conversation).candidates
     accept_candidate(repository, drawn.conversation, candidate.id, author=CAROL)
     assert decided(repository, drawn.conversation) == [candidate.text]
-    assert_gone(repository, purge_message(repository, places, said.id), 2)
+    assert_gone(repository, purge_message(repository, places, spoken.id), 2)
     assert decided(repository, drawn.conversation) == []
 
 
 def test_why_a_candidate_was_dismissed_goes_with_its_message(repository, places, drawn):
-    said = say(repository, drawn.conversation, "We decided to use SQLite for doors.")
+    spoken = say(repository, drawn.conversation, "We decided to use SQLite for doors.")
     (candidate,) = list_candidates(repository, drawn.conversation).candidates
     dismiss_candidate(repository, drawn.conversation, candidate.id, reason=f"no {WORD}", author=CAROL)
-    assert_gone(repository, purge_message(repository, places, said.id), 1)
+    assert_gone(repository, purge_message(repository, places, spoken.id), 1)
 
 
 def disagree(repository, source, strategy="automatic"):
@@ -133,17 +133,17 @@ def test_the_reason_of_a_purged_resolution_goes_and_the_conflict_is_not_open_aga
 
 def test_who_accepts_a_purge_removes_what_was_made_from_the_message_there(repository, places, drawn, tmp_path):
     bare = make_bare(tmp_path / "bare.git")
-    said = say(repository, drawn.conversation, SECRET)
+    spoken = say(repository, drawn.conversation, SECRET)
     add(repository, bare)
     push_to(repository)
     theirs = machine(tmp_path / "theirs.git", bare, author="dave")
     fetch_from(theirs)
     made = summarize(theirs, "conv-001", WORDS, ratio=0.6, compact=True)
     assert WORD in made.text
-    purge_message(repository, places, said.id)
+    purge_message(repository, places, spoken.id)
     push_to(repository, purged=True)
     fetch_from(theirs)
-    assert {each.message for each in plan_accept(theirs).messages} == {said.id, made.id}
+    assert {each.message for each in plan_accept(theirs).messages} == {spoken.id, made.id}
     accept_purges(theirs, Places(str(tmp_path / "theirs-index")))
     assert find_word(WORD, theirs.path) == []
     push_to(theirs, purged=True)

@@ -23,7 +23,7 @@ from tests.support.history import history, say
 
 WORD = "Qz-4711"
 LONG = f"A very long first line that goes on and on with {WORD} in it, and then has more words until the agent cuts it"
-SAID = {
+SPOKEN = {
     "short": f"Zeb9!{WORD}", "tab": f"first\t{WORD} column of the table", "umlaut": f"die Tür: {WORD} für den Norden",
     "slash": f"see a/b/{WORD} now", "long": LONG, "lines": f"do it:\n{WORD}!x\nnow",
 }  # fmt: skip
@@ -35,12 +35,12 @@ COPIES = {
 KEPT = {"event": "other", "gitBranch": "main"}
 
 
-def write(path, said, copies, **how):
+def write(path, spoken, copies, **how):
     """Write a session with a message, and records that are no message."""
     records = session_records("s1", "a secret b")
     for record in records:
         if record.get("id") == "secret":
-            record["say"] = said
+            record["say"] = spoken
     lines = [json.dumps(each) for each in records] + [json.dumps(each, **how) for each in (*copies, KEPT)]
     path.write_text("\n".join(lines) + "\n")
     return Source(str(path), path.stat().st_size)
@@ -54,11 +54,11 @@ def stored(repository):
 @pytest.mark.every_case("each is another way in which agents copy texts")
 @pytest.mark.parametrize("ascii_only", [True, False], ids=["escaped", "as it is"])
 @pytest.mark.parametrize("copy", COPIES)
-@pytest.mark.parametrize("said", SAID)
-def test_a_record_that_quotes_a_purged_message_is_blanked(repository, places, tmp_path, said, copy, ascii_only):
-    text = COPIES[copy](SAID[said])
+@pytest.mark.parametrize("spoken", SPOKEN)
+def test_a_record_that_quotes_a_purged_message_is_blanked(repository, places, tmp_path, spoken, copy, ascii_only):
+    text = COPIES[copy](SPOKEN[spoken])
     copies = [{"event": "prompt", "last": text}, {"event": "queue", "items": [{"content": text}]}]
-    import_demo(repository, write(tmp_path / "s1.jsonl", SAID[said], copies, ensure_ascii=ascii_only))
+    import_demo(repository, write(tmp_path / "s1.jsonl", SPOKEN[spoken], copies, ensure_ascii=ascii_only))
     done = purge(repository, PurgeRequest(query=f'"{WORD}"'), places)
     assert (done.messages, done.left, find_word(WORD, repository.path)) == (1, (), [])
     assert json.dumps(KEPT).encode() in stored(repository)
@@ -66,10 +66,10 @@ def test_a_record_that_quotes_a_purged_message_is_blanked(repository, places, tm
 
 
 def test_the_copies_stay_away_when_the_transcript_grows(repository, places, tmp_path):
-    copies = [{"event": "prompt", "last": SAID["short"]}, {"event": "prompt", "last": SAID["tab"][:18]}]
-    import_demo(repository, write(tmp_path / "s1.jsonl", SAID["short"], copies[:1]))
+    copies = [{"event": "prompt", "last": SPOKEN["short"]}, {"event": "prompt", "last": SPOKEN["tab"][:18]}]
+    import_demo(repository, write(tmp_path / "s1.jsonl", SPOKEN["short"], copies[:1]))
     purge(repository, PurgeRequest(query=f'"{WORD}"'), places)
-    import_demo(repository, write(tmp_path / "s1.jsonl", SAID["short"], [*copies[:1], {"event": "y"}, *copies[:1]]))
+    import_demo(repository, write(tmp_path / "s1.jsonl", SPOKEN["short"], [*copies[:1], {"event": "y"}, *copies[:1]]))
     assert find_word(WORD, repository.path) == []
     assert b'{"event": "y"}' in stored(repository)
 
