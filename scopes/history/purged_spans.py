@@ -41,12 +41,13 @@ def list_purged_spans(
 
 def _walk_quoting(span: Span, data: bytes, quotes: Quotes) -> Iterator[Span]:
     """Yield a span that quotes, or those of its lines that do: what became no message may be several records."""
-    if not quotes.are_in_record(data):
-        return
     found, offset = [], span.offset
     lines = [] if is_json(data) else data.splitlines(keepends=True)
-    for line in lines:
+    for line in lines if len(lines) > 1 else ():
         if quotes.are_in_record(line):
             found.append(Span(offset, len(line)))
         offset += len(line)
-    yield from found or [span]
+    if found:
+        yield from found
+    elif quotes.are_in_record(data):
+        yield span

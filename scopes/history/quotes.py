@@ -125,7 +125,7 @@ class Quotes:
     def are_in_document(self, data: bytes) -> bool:
         """Return True for a file that `are_in_file` finds, and for a JSON document in which a text is a longer one."""
         return self.are_in_file(data) or any(
-            self._is_whole(name, text, _LONGER) for name, text in _walk_named_texts(_parse(data))
+            self._is_whole(name, text, _LONGER) for name, text in _walk_leaves(_parse(data))
         )
 
     def are_in_record(self, data: bytes) -> bool:
@@ -137,7 +137,7 @@ class Quotes:
         document = _parse(data)
         if document is None:  # it is not known what is a text in it
             return any(form in data for text in self._short for form in forms_of(text))
-        return any(self._is_copied(name, text) for name, text in _walk_named_texts(document))
+        return any(self._is_copied(name, text) for name, text in _walk_leaves(document))
 
     def _is_copied(self, name: str, text: str) -> bool:
         if any(line in text for line in self.distinct()) or self._is_whole(name, text, SHORTEST):
@@ -194,7 +194,15 @@ def _flat(text: str) -> str:
     return " ".join(text[: 2 * _LONGEST].split())[:_LONGEST]
 
 
-def _parse(data: bytes) -> object:
+def _walk_leaves(document: object) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a document with their names, and those of documents that are texts in it."""
+    for name, text in _walk_named_texts(document):
+        yield name, text
+        if text.startswith(("{", "[")):
+            yield from _walk_named_texts(_parse(text))
+
+
+def _parse(data: bytes | str) -> object:
     """Return a JSON document; None if the bytes are none."""
     try:
         return json.loads(data)

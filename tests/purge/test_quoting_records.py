@@ -30,7 +30,7 @@ SPOKEN = {
 COPIES = {
     "whole": lambda text: text, "cut with a mark": lambda text: f"{text[:60]}…" if len(text) > 60 else text,
     "cut": lambda text: text[:64], "in a text": lambda text: f"prompt: {text} (queued)",
-    "on one line": lambda text: " ".join(text.split()),
+    "on one line": lambda text: " ".join(text.split()), "in JSON": lambda text: json.dumps({"prompt": text}),
 }  # fmt: skip
 KEPT = {"event": "other", "gitBranch": "main"}
 
