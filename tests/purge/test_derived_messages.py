@@ -19,6 +19,7 @@ from tests.memory.talking import WORDS
 from tests.support.decisions import decide, decided
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
+from tests.support.proposals import MOVES, create
 from tests.support.remotes import add, fetch_from, machine, make_bare, push_to
 
 WORD = "Xylophone-Quarantine-4711"
@@ -81,6 +82,14 @@ def test_why_a_candidate_was_dismissed_goes_with_its_message(repository, places,
     (candidate,) = list_candidates(repository, drawn.conversation).candidates
     dismiss_candidate(repository, drawn.conversation, candidate.id, reason=f"no {WORD}", author=CAROL)
     assert_gone(repository, purge_message(repository, places, spoken.id), 1)
+
+
+def test_the_applied_values_of_a_purged_proposal_go_with_it(repository, places, drawn):
+    made = create(repository, f"status=the {WORD}")
+    MOVES["accept"](repository, made.id)
+    done = purge_message(repository, places, made.id)
+    assert done.messages >= 2
+    assert_gone(repository, done, done.messages)
 
 
 def disagree(repository, source, strategy="automatic"):
