@@ -5,11 +5,11 @@ Some agents write what was said twice: as the message, and as an event or a titl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from scopes.history.blank_records import Span
-from scopes.history.quotes import Quotes
+from scopes.history.quotes import Quotes, is_json
 from scopes.history.sources import read_spans
 
 
@@ -32,8 +32,22 @@ def list_purged_spans(
     """
     known = list(records)
     spans = [each.span for each in known if each.message is not None and has_message(each.message)]
-    if quotes.distinct():
-        others = sorted(each.span for each in known if each.message is None and each.span.length)
-        pieces = read_spans(read(), [(span.offset, span.length) for span in others])
-        spans += [span for span, data in zip(others, pieces, strict=False) if quotes.are_in_file(data)]
+    others = sorted(each.span for each in known if each.message is None and each.span.length)
+    pieces = read_spans(read(), [(span.offset, span.length) for span in others]) if quotes else ()
+    for span, data in zip(others, pieces, strict=False):
+        spans += _walk_quoting(span, data, quotes)
     return sorted(spans)
+
+
+def _walk_quoting(span: Span, data: bytes, quotes: Quotes) -> Iterator[Span]:
+    """Yield a span that quotes, or those of its lines that do: what became no message may be several records."""
+    found, offset = [], span.offset
+    lines = [] if is_json(data) else data.splitlines(keepends=True)
+    for line in lines if len(lines) > 1 else ():
+        if quotes.are_in_record(line):
+            found.append(Span(offset, len(line)))
+        offset += len(line)
+    if found:
+        yield from found
+    elif quotes.are_in_record(data):
+        yield span

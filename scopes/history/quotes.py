@@ -1,12 +1,15 @@
-"""The texts of what is purged: to recognize copies of them in titles, operations, memory entries and files.
+"""The texts of what is purged: to recognize copies of them in titles, operations, memory entries, records and files.
 
-Only what is copied as a whole, or as whole lines, can be recognized. Nothing of it is written anywhere.
+Only what is copied as a whole, as whole lines or from its beginning can be recognized. Nothing of it is written
+anywhere.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from bisect import bisect_left
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -19,6 +22,28 @@ DISTINCT: Final = 16  # characters of a line that no other text has by chance
 MAX_SEARCHED: Final = 64
 _NO_TEXTS: Final = frozenset({"call_id", "name", "media_type", "op"})
 _LONGEST: Final = 4096
+_CUT: Final = ("…", "...", "[truncated]")  # what ends a text that an agent has cut
+_ESCAPE: Final = re.compile(r"\\u[0-9a-f]{4}")
+_PATHS: Final = ("/", "~", "./", "../")
+_NO_CONTENT: Final = frozenset(
+    {
+        "cwd",
+        "entrypoint",
+        "gitBranch",
+        "kind",
+        "level",
+        "model",
+        "op",
+        "operation",
+        "originator",
+        "role",
+        "status",
+        "subtype",
+        "type",
+        "userType",
+        "version",
+    }
+)  # fmt: skip  - of records of agents: what they have is a word of the format, or true of the whole session
 
 
 class Quotes:
@@ -26,6 +51,10 @@ class Quotes:
 
     def __init__(self) -> None:
         self._lines: dict[str, None] = {}
+        self._texts: dict[str, None] = {}  # whole ones, on one line
+
+    def __bool__(self) -> bool:
+        return bool(self._texts)
 
     def add_message(self, message: Message, numbers: Container[int] | None) -> None:
         """Add the texts of a message; with the numbers of parts only theirs."""
@@ -44,9 +73,12 @@ class Quotes:
 
     def add(self, value: object) -> None:
         """Add all texts in a value."""
-        self.__dict__.pop("_sorted", None)
-        self.__dict__.pop("_by_start", None)
+        for name in _COMPUTED:
+            self.__dict__.pop(name, None)
         for text in walk_texts(value):
+            whole = _flat(text)
+            if len(whole) >= SHORTEST:
+                self._texts[whole] = None
             for line in text.split("\n"):
                 stripped = line.strip()
                 if len(stripped) >= SHORTEST:
@@ -88,31 +120,124 @@ class Quotes:
 
     def are_in_file(self, data: bytes) -> bool:
         """Return True if a stored file has one of the distinct lines in it, as text or as JSON writes it."""
-        return any(form in data for line in self.distinct() for form in forms_of(line))
+        return any(form in data for form in self._forms)
 
-    def distinct(self) -> list[str]:
+    def are_in_document(self, data: bytes) -> bool:
+        """Return True for a file that `are_in_file` finds, and for a JSON document in which a text is a longer one."""
+        return self.are_in_file(data) or any(
+            self._is_whole(name, text, _LONGER) for name, text in _walk_leaves(_parse(data))
+        )
+
+    def are_in_record(self, data: bytes) -> bool:
+        """Return True if a record of a transcript has a text of it, a line, or the beginning of one that was cut."""
+        if not self._texts:
+            return False
+        if self.are_in_file(data):
+            return True
+        document = _parse(data)
+        if document is None:  # it is not known what is a text in it
+            return any(form in data for text in self._short for form in forms_of(text))
+        return any(self._is_copied(name, text) for name, text in _walk_leaves(document))
+
+    def _is_copied(self, name: str, text: str) -> bool:
+        if any(line in text for line in self.distinct()) or self._is_whole(name, text, SHORTEST):
+            return True
+        if name in _NO_CONTENT:
+            return False
+        lines = (line.strip() for line in text.split("\n"))
+        if not self._lines.keys().isdisjoint({line[:_LONGEST] for line in lines if len(line) >= _LONGER}):
+            return True
+        flat = _flat(text)
+        return self._is_beginning(flat) or any(each in flat for each in self._short)
+
+    def _is_whole(self, name: str, text: str, shortest: int) -> bool:
+        flat = "" if name in _NO_CONTENT or not self._texts else _flat(text)
+        return len(flat) >= shortest and flat in self._texts
+
+    def _is_beginning(self, flat: str) -> bool:
+        """Return True for a text that is cut: one with a mark of that, or a longer one that is no path."""
+        mark = next((each for each in _CUT if flat.endswith(each)), "")
+        start = flat.removesuffix(mark).rstrip() if mark else flat
+        if len(start) < (_LONGER if mark else DISTINCT) or (not mark and start.startswith(_PATHS) and " " not in start):
+            return False
+        place = bisect_left(self._beginnings, start)
+        return place < len(self._beginnings) and self._beginnings[place].startswith(start)
+
+    def distinct(self) -> Sequence[str]:
         """Return the lines that are long enough to be found by chance nowhere else, the longest first."""
+        return self._distinct
+
+    @cached_property
+    def _distinct(self) -> list[str]:
         lines = [line for line in self._lines if len(line) >= DISTINCT]
         return sorted(lines, key=lambda line: (-len(line), line))[:MAX_SEARCHED]
 
+    @cached_property
+    def _forms(self) -> tuple[bytes, ...]:
+        return tuple(form for line in self._distinct for form in forms_of(line))
+
+    @cached_property
+    def _short(self) -> list[str]:
+        """The whole texts that are shorter than distinct lines."""
+        return sorted(text for text in self._texts if _LONGER <= len(text) < DISTINCT)[:MAX_SEARCHED]
+
+    @cached_property
+    def _beginnings(self) -> list[str]:
+        return sorted({*self._texts, *map(_flat, self._lines)})
+
+
+_COMPUTED: Final = tuple(name for name, value in vars(Quotes).items() if isinstance(value, cached_property))
+
+
+def _flat(text: str) -> str:
+    """Return a text on one line: agents write some copies so."""
+    return " ".join(text[: 2 * _LONGEST].split())[:_LONGEST]
+
+
+def _walk_leaves(document: object) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a document with their names, and those of documents that are texts in it."""
+    for name, text in _walk_named_texts(document):
+        yield name, text
+        if text.startswith(("{", "[")):
+            yield from _walk_named_texts(_parse(text))
+
+
+def _parse(data: bytes | str) -> object:
+    """Return a JSON document; None if the bytes are none."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_json(data: bytes) -> bool:
+    """Return True if bytes are one JSON document."""
+    return _parse(data) is not None
+
 
 def forms_of(line: str) -> Iterator[bytes]:
-    """Yield a line as UTF-8, and as JSON writes it if that differs."""
-    plain = line.encode("utf-8", "surrogatepass")
-    yield plain
-    escaped = line.replace("\\", "\\\\").replace('"', '\\"').encode("utf-8", "surrogatepass")
-    if escaped != plain:
-        yield escaped
+    r"""Yield a line as UTF-8, and as JSON may write it if that differs: with `\t`, `\uXXXX`, `\/`."""
+    plain = json.dumps(line, ensure_ascii=False)[1:-1]
+    escaped = json.dumps(line)[1:-1]
+    upper = _ESCAPE.sub(lambda match: match[0].upper().replace("U", "u", 1), escaped)
+    forms = [plain.encode("utf-8", "backslashreplace"), escaped.encode(), upper.encode()]
+    slashed = [form.replace(b"/", b"\\/") for form in forms]
+    yield from dict.fromkeys((line.encode("utf-8", "surrogatepass"), *forms, *slashed))
 
 
 def walk_texts(value: object) -> Iterator[str]:
     """Yield every text in a JSON value."""
-    waiting = [value]
+    return (text for _, text in _walk_named_texts(value))
+
+
+def _walk_named_texts(value: object) -> Iterator[tuple[str, str]]:
+    """Yield every text in a JSON value with the name of the field that it, or the list with it, is in."""
+    waiting = [("", value)]
     while waiting:
-        found = waiting.pop()
+        name, found = waiting.pop()
         if isinstance(found, str):
-            yield found
+            yield name, found
         elif isinstance(found, Mapping):
-            waiting += found.values()
+            waiting += found.items()
         elif isinstance(found, list | tuple):
-            waiting += found
+            waiting += [(name, each) for each in found]

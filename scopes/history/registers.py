@@ -22,10 +22,11 @@ from scopes.model.conversation import branch_id, decode_branch_entry, is_random_
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store.objects import BLOB, is_hash_of
 from scopes.store.repository import Objects, read_tree
-from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, walk_blobs
+from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree, walk_blobs
 
 CLOCKS = "clocks"
 BRANCHES = "branches/"
+_NOBODY = "0" * 12
 _LINE = compile_lazily(rb"(0|[1-9][0-9]{0,17}) ([0-9a-f]{12})\n")
 
 
@@ -132,6 +133,24 @@ def clocks_of_edit(
             before = _decode_any_clock(data)
             written[file] = encode_clock(Clock(max(before.number + 1, now_milliseconds()), machine()))
     return written
+
+
+def advance_clocks(objects: Objects, tree: Oid, folder: str, changed: Container[Oid]) -> Oid:
+    """Return a tree in which the registers of a folder that have one of some blobs have a clock greater by 1.
+
+    Whoever changes a value in the same way writes the same clock, and the value before does not come back with a join.
+
+    folder: it may be below others, and the clocks are beside it
+    """
+    entry = find_entry(objects, tree, folder.rstrip("/"))
+    above, _, name = folder.rstrip("/").rpartition("/")
+    changes: dict[str, BlobChange] = {}
+    for path, blob in walk_blobs(objects, entry.oid) if entry is not None and entry.is_tree else ():
+        if blob in changed:
+            file = "/".join(filter(None, (above, CLOCKS, name, path)))
+            clock = _decode_any_clock(find_blob(objects, tree, file))
+            changes[file] = encode_clock(Clock(clock.number + 1, clock.machine or _NOBODY))
+    return update_tree(objects, tree, changes) if changes else tree
 
 
 def _decode_any_clock(data: bytes | None) -> Clock:

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from scopes.errors import NotFound
 from scopes.history.messages import message_id_of, walk_headers_newest_first
-from scopes.history.purged import NOTHING, Purged, read_purged
+from scopes.history.purged import NOTHING, Purged, purged_of, read_purged
 from scopes.history.remote_branches import read_remote_branches
 from scopes.history.revisions import find_root_commit, list_branch_tips, resolve_conversation
 from scopes.ids import ConversationId
-from scopes.purge.amendments import Amendments
+from scopes.purge.amendments import Amendments, is_whole
+from scopes.purge.derived import list_derived
 from scopes.purge.offers import ACCEPT, DECLINE, OfferedHere, read_offered, restrict, walk_offered
 from scopes.purge.purge import Places, Progress, PurgedMessage, PurgeDone, PurgePlanned, plan_removal, remove
 from scopes.purge.unfinished import refuse_unfinished
@@ -100,10 +101,12 @@ def choose_offered(
 
 
 def _choose_all(repository: Repository, choice: OfferChoice) -> tuple[Purged, list[OfferedHere]]:
-    """Return the same with the amendments that other conversations have of what is in the chosen one."""
-    amendments = Amendments(repository)
-    offered, found = choose_offered(repository, choice, amendments)
-    more = amendments.add_to(offered).without(offered).without(read_purged(repository))
+    """Return the same with all that was made from it, also in other conversations than the chosen one."""
+    offered, found = choose_offered(repository, choice)
+    if None not in offered.messages.values():
+        return offered, found
+    derived = purged_of(dict.fromkeys(list_derived(repository, is_whole(offered))), ())
+    more = derived.without(offered).without(read_purged(repository))
     return (offered.join(more), [*found, *walk_offered(repository, more)]) if more else (offered, found)
 
 

@@ -74,8 +74,9 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     left += [path for path in files if needles and not path.endswith(_OBJECT_FILES) and _has(_inflated(path), needles)]
     hits = [oid for oid in present if needles and _has(repository.read(oid)[1], needles)]
     sharing = list(dict.fromkeys(_find_messages(repository, hits, lines)))
-    if not sharing:  # otherwise it is there as a part of these
-        left += [f"object {oid}" for oid in hits]
+    shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
+    others = [form for number, forms in enumerate(lines) if number not in shared for form in forms]
+    left += [f"object {oid}" for oid in hits if _has(repository.read(oid)[1], others)]
     return Proof(len(present), len(files), tuple(left), *_divide(sharing, len(lines)))
 
 

@@ -16,11 +16,12 @@ from scopes.history.purged import Parts, Purged
 from scopes.history.quotes import Quotes
 from scopes.ids import Oid
 from scopes.model import encoding
-from scopes.model.claims import FILES, PARTICIPANTS, claims_of
+from scopes.model.claims import CONFLICTS, FILES, PARTICIPANTS, claims_of
 from scopes.model.codec import decode
 from scopes.model.conversation import decode_root
 from scopes.model.message import TYPED_KINDS, Message
 from scopes.model.tombstone import purge_message
+from scopes.purge.rewrite_conflicts import ConflictRewriter, without_resolution
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, is_hash_of, parse_tree
 from scopes.store.repository import Objects, read_commit_stub, read_data
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, read_blob, update_tree
@@ -52,6 +53,7 @@ class HistoryRewriter:
         self._kept: dict[Oid, frozenset[Claim]] = {}
         self._states: dict[tuple[Oid, frozenset[Claim]], Oid] = {}
         self._blobs: dict[Oid, tuple[Oid, Message]] = {}
+        self._conflicts = ConflictRewriter(objects, self._is_purged_whole)
         self.commits: dict[Oid, Oid | None] = {}
         self.messages: dict[str, Parts] = {}
         self.parts = 0
@@ -150,6 +152,10 @@ class HistoryRewriter:
             top = path.partition("/")[0]
             if only_files and top == FILES:
                 self._removed[path, blob] = self._without_hash(blob, message)
+            elif not only_files and top == CONFLICTS:
+                self._removed[path, blob] = self._objects.write(
+                    BLOB, without_resolution(read_blob(self._objects, blob))
+                )
             elif not only_files and path in claims:
                 self._removed[path, blob] = self._objects.write(BLOB, claims[path])
             elif not only_files and top != PARTICIPANTS:
@@ -173,7 +179,7 @@ class HistoryRewriter:
     def _replace_state(self, commit: Commit, entries: dict[str, TreeEntry]) -> None:
         """Put back what was in the state before purged messages."""
         state = entries.get(STATE_DIRECTORY)
-        if state is None or not self._removed:
+        if state is None:
             return
         kept = frozenset().union(*(self._kept.get(parent, _NO_CLAIMS) for parent in commit.parents))
         kept |= self._list_own_claims(commit, entries)
@@ -187,12 +193,15 @@ class HistoryRewriter:
                     if found is not None and found.oid == blob:
                         changes[path] = before
             new = update_tree(self._objects, state.oid, changes) if changes else state.oid
-            self._states[state.oid, kept] = new
+            self._states[state.oid, kept] = self._conflicts.rewrite_state(new)
         tree = self._states[state.oid, kept]
         if tree == EMPTY_TREE:
             del entries[STATE_DIRECTORY]
         else:
             entries[STATE_DIRECTORY] = TreeEntry(STATE_DIRECTORY, tree, is_tree=True)
+
+    def _is_purged_whole(self, message: str) -> bool:
+        return self._purged.has_message(message) and self._purged.parts_of(message) is None
 
     def _list_own_claims(self, commit: Commit, entries: Mapping[str, TreeEntry]) -> frozenset[Claim]:
         """Return what a message that stays claims again, although a purged one has claimed the same."""

@@ -9,7 +9,10 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from scopes.errors import Corrupt
 from scopes.history.edit_commit import edit_commit
+from scopes.history.quotes import walk_texts
+from scopes.history.registers import advance_clocks
 from scopes.history.source_paths import file_of
 from scopes.history.source_sets import SET_FILE, is_set
 from scopes.history.sources import DESCRIPTION_FILE, read_source_record, source_key
@@ -29,9 +32,14 @@ _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 _TITLES: Final = ("title", "meta/title")
 # Files that name messages and stay: what they are about is more than one message.
 _LISTS: Final = (
-    "branches/", "tags/", "clocks/", "merge-requests/", "agents/", "inbox/", "allowed/", "messages/", "conversations/",
-    "covered/", "meta/branches/", "meta/tags/", "meta/clocks/", "meta/merge-requests/",
+    "branches/", "tags/", "clocks/", "agents/", "inbox/", "allowed/", "messages/", "conversations/", "covered/",
+    "meta/branches/", "meta/tags/", "meta/clocks/",
 )  # fmt: skip
+_REQUESTS: Final = ("merge-requests/", "meta/merge-requests/")  # which stay, without the texts that quote
+_DISMISSED: Final = ("dismissed-decisions/", "meta/dismissed-decisions/")  # named by the message; with a reason
+_NAMES: Final = frozenset(
+    {"id", "source", "target", "source_tip", "merge", "opened", "ended", "state"}
+)  # no texts of it
 _STAYS: Final = frozenset({"next", "sequence", "directory", MANIFEST_FILE, SET_FILE, *_TITLES})
 
 
@@ -47,6 +55,7 @@ class RecordRewriter:
         self._has_message = has_message
         self._trees: dict[tuple[str, Oid], Oid | None] = {}
         self._gone_paths: set[str] = set()  # of sources, in the list of where their files were
+        self._requests: set[Oid] = set()  # merge requests that have lost a text
         self.commits = histories.commits
 
     def rewrite(self, commit: Commit, data: bytes) -> None:
@@ -61,6 +70,8 @@ class RecordRewriter:
             tree = purge_source(self._objects, commit.tree, self._has_message, self._histories.quotes, self.substitute)
         else:
             tree = self._rewrite_tree("", commit.tree) or EMPTY_TREE
+            for folder in _REQUESTS if self._requests else ():
+                tree = advance_clocks(self._objects, tree, folder, self._requests)
         if tree == EMPTY_TREE != commit.tree:
             self._objects.write(TREE, b"")
         if (tree, tuple(parents), subject) != (commit.tree, commit.parents, None):
@@ -133,7 +144,12 @@ class RecordRewriter:
             return None
         if path == MANIFEST_FILE:
             new = self.substitute(self._without_title(data))
-        elif path not in _STAYS and not path.startswith(_LISTS) and self._is_about(data):
+        elif path.startswith(_REQUESTS):
+            cleared = self._without_quotes(data)
+            new = self.substitute(cleared)
+            if cleared != data:
+                self._requests.add(self._objects.write(BLOB, new))
+        elif path not in _STAYS and not path.startswith(_LISTS) and self._is_about(path, data):
             return None
         else:
             new = self.substitute(data)
@@ -146,12 +162,29 @@ class RecordRewriter:
                 return encoding.dump(document)
         return data
 
-    def _is_about(self, data: bytes) -> bool:
+    def _without_quotes(self, data: bytes) -> bytes:
+        """Return a merge request in which every text that quotes what was purged says so instead."""
+        try:
+            document = encoding.load(data)
+        except Corrupt:
+            return encoding.dump({}) if self._histories.quotes.are_in_file(data) else data
+        if not isinstance(document, dict):
+            return data
+        are_in, quoted = self._histories.quotes.are_in, False
+        for name, value in document.items():
+            if name not in _NAMES and any(are_in(text) for text in walk_texts(value)):
+                document[name], quoted = PURGED_TEXT, True
+        return encoding.dump(document) if quoted else data
+
+    def _is_about(self, path: str, data: bytes) -> bool:
         """Return True for a file about a purged message or conversation, or with its text."""
         histories = self._histories
-        names = histories.messages.keys() | histories.gone
-        if names and any(match.decode() in names for match in _MESSAGE.findall(data)):
+        if self._names_purged(data) or (path.startswith(_DISMISSED) and self._names_purged(path.encode())):
             return True
         if histories.uuids and any(match.decode() in histories.uuids for match in _UUID.findall(data)):
             return True
-        return histories.quotes.are_in_file(data)
+        return histories.quotes.are_in_document(data)
+
+    def _names_purged(self, data: bytes) -> bool:
+        names = self._histories.messages.keys() | self._histories.gone
+        return bool(names) and any(match.decode() in names for match in _MESSAGE.findall(data))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from scopes.history.blank_records import Span
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
-from scopes.history.quotes import DISTINCT, MAX_SEARCHED, Quotes
+from scopes.history.quotes import DISTINCT, MAX_SEARCHED, Quotes, forms_of
 from scopes.model.message import Author, Message, Part
 
 LINE = "the password of the database is hunter2"
@@ -76,3 +78,37 @@ def test_very_many_lines_and_titles_are_compared_in_a_few_looks():
     assert not quotes.are_in("about: 00042 is the number of that line")
     assert quotes.are_in("19999 is the num…")
     assert not any(quotes.are_in(f"a title with no number, the {n}th of them") for n in range(2_000))
+
+
+@pytest.mark.parametrize(
+    ("record", "found"),
+    [({"last": "hunter2"}, True), ({"last": " hunter2\n"}, True), ({"items": [{"text": "hunter2"}]}, True),
+     ({"last": "hunter2 and more"}, False), ({"last": "hun"}, False), ({"gitBranch": "hunter2"}, False),
+     ({"last": LINE[:17]}, True), ({"last": LINE[:16]}, False), ({"last": f"{LINE[:12]}…"}, True),
+     ({"last": f"{LINE[:12]}..."}, True), ({"last": f"{LINE[:7]}…"}, False), ({"last": LINE[4:]}, False),
+     ({"cwd": LINE[:17]}, False), ({"last": "/srv/shop/secrets/of"}, False), ({"last": "/srv/shop/secrets/of…"}, True),
+     ({"last": "first!\nsecond!!"}, True), ({"last": "x\nsecond!!\ny"}, True), ({"last": "x\nfirst!\ny"}, False)],
+)  # fmt: skip
+def test_a_record_quotes_a_text_as_a_whole_a_line_of_it_or_its_beginning(record, found):
+    quotes = quotes_of("hunter2", f"{LINE}\nlast", "first!\nsecond!!", "/srv/shop/secrets/of/the/door")
+    assert quotes.are_in_record(json.dumps(record).encode()) is found
+
+
+def test_a_record_that_is_no_json_is_searched_for_the_bytes_of_short_texts():
+    assert quotes_of("Zeb9!hunter2").are_in_record(b"{broken: Zeb9!hunter2")
+    assert not quotes_of("Zeb9!hunter2").are_in_record(b"{broken: Zeb9!hunter")
+    assert not Quotes().are_in_record(b"{broken")
+
+
+def test_the_lines_of_a_span_that_quote_go_alone():
+    data = b'{"x": "y"}\n{"last": "hunter2"}\n{"x": "z"}\n'
+    spans = list_purged_spans([RecordSpan(Span(0, len(data)), None)], bool, quotes_of("hunter2"), lambda: [data])
+    assert [data[span.offset : span.offset + span.length] for span in spans] == [b'{"last": "hunter2"}\n']
+
+
+@pytest.mark.parametrize("line", ["a\tb", "a\x08b\x0cc\rd", "Tür", 'Ünï/cödé "x"', "𝄞 \\ \ud800"])
+def test_every_way_in_which_json_writes_a_line_is_a_form_of_it(line):
+    forms = [*forms_of(line)]
+    assert json.dumps(line)[1:-1].encode() in forms
+    assert json.dumps(line, ensure_ascii=False)[1:-1].encode("utf-8", "backslashreplace") in forms
+    assert json.dumps(line)[1:-1].replace("/", "\\/").encode() in forms

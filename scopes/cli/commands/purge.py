@@ -55,9 +55,10 @@ def purge(
 
     This cannot be undone. The content goes from every branch, the trash, the operation log, the memory, facts, titles,
     the imported transcripts in the store, reflogs, packs, the search index and all caches, and then every object and
-    every file is searched for it. A purged message keeps its place, its author and its time, and says [purged]. With
-    its amendments it is the same on every machine that purges it, so histories stay equal. Undo still reaches what came
-    before, without the content. Messages that quote the text are listed, and stay until you purge them, too.
+    every file is searched for it. A purged message keeps its place, its author and its time, and says [purged]. What
+    was made from it goes, too: amendments, summaries, compactions, accepted decisions, resolutions. It is the same on
+    every machine that purges it, so histories stay equal. Undo still reaches what came before, without the content.
+    Messages that quote the text are listed, and stay until you purge them.
 
     --file removes what messages hold of a file: the file itself, calls of tools that name it, and their results.
     --source removes all messages that were imported from a transcript of an agent, given by its path or the end of it,

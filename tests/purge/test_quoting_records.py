@@ -1,0 +1,95 @@
+"""Records of a transcript that are no message lose what they quote, however short, cut or escaped it is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.verify import verify
+from scopes.facts.list import list_proposed
+from scopes.facts.propose import Proposal, propose
+from scopes.history.sources import SOURCES, walk_chunks
+from scopes.ids import Oid
+from scopes.importers.formats.base import Source
+from scopes.memory.add import add as add_entry
+from scopes.memory.store import Memory
+from scopes.purge.purge import purge
+from scopes.purge.selection import PurgeRequest
+from tests.importers.demo_format import session_records
+from tests.importers.stores import import_demo
+from tests.support.every_byte import find_word
+from tests.support.history import history, say
+
+WORD = "Qz-4711"
+LONG = f"A very long first line that goes on and on with {WORD} in it, and then has more words until the agent cuts it"
+SPOKEN = {
+    "short": f"Zeb9!{WORD}", "tab": f"first\t{WORD} column of the table", "umlaut": f"die Tür: {WORD} für den Norden",
+    "slash": f"see a/b/{WORD} now", "long": LONG, "lines": f"do it:\n{WORD}!x\nnow",
+}  # fmt: skip
+COPIES = {
+    "whole": lambda text: text, "cut with a mark": lambda text: f"{text[:60]}…" if len(text) > 60 else text,
+    "cut": lambda text: text[:64], "in a text": lambda text: f"prompt: {text} (queued)",
+    "on one line": lambda text: " ".join(text.split()), "in JSON": lambda text: json.dumps({"prompt": text}),
+}  # fmt: skip
+KEPT = {"event": "other", "gitBranch": "main"}
+
+
+def write(path, spoken, copies, **how):
+    """Write a session with a message, and records that are no message."""
+    records = session_records("s1", "a secret b")
+    for record in records:
+        if record.get("id") == "secret":
+            record["say"] = spoken
+    lines = [json.dumps(each) for each in records] + [json.dumps(each, **how) for each in (*copies, KEPT)]
+    path.write_text("\n".join(lines) + "\n")
+    return Source(str(path), path.stat().st_size)
+
+
+def stored(repository):
+    (source,) = repository.list_refs(SOURCES).values()
+    return b"".join(walk_chunks(repository, Oid(source)))
+
+
+@pytest.mark.every_case("each is another way in which agents copy texts")
+@pytest.mark.parametrize("ascii_only", [True, False], ids=["escaped", "as it is"])
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("spoken", SPOKEN)
+def test_a_record_that_quotes_a_purged_message_is_blanked(repository, places, tmp_path, spoken, copy, ascii_only):
+    text = COPIES[copy](SPOKEN[spoken])
+    copies = [{"event": "prompt", "last": text}, {"event": "queue", "items": [{"content": text}]}]
+    import_demo(repository, write(tmp_path / "s1.jsonl", SPOKEN[spoken], copies, ensure_ascii=ascii_only))
+    done = purge(repository, PurgeRequest(query=f'"{WORD}"'), places)
+    assert (done.messages, done.left, find_word(WORD, repository.path)) == (1, (), [])
+    assert json.dumps(KEPT).encode() in stored(repository)
+    assert verify(repository).exit_code == 0
+
+
+def test_the_copies_stay_away_when_the_transcript_grows(repository, places, tmp_path):
+    copies = [{"event": "prompt", "last": SPOKEN["short"]}, {"event": "prompt", "last": SPOKEN["tab"][:18]}]
+    import_demo(repository, write(tmp_path / "s1.jsonl", SPOKEN["short"], copies[:1]))
+    purge(repository, PurgeRequest(query=f'"{WORD}"'), places)
+    import_demo(repository, write(tmp_path / "s1.jsonl", SPOKEN["short"], [*copies[:1], {"event": "y"}, *copies[:1]]))
+    assert find_word(WORD, repository.path) == []
+    assert b'{"event": "y"}' in stored(repository)
+
+
+def test_a_word_of_the_format_is_no_copy_of_a_message(repository, places, tmp_path):
+    copies = [{"type": "continue", "gitBranch": "continue"}, {"cwd": "/home/ann/projects/shop"}]
+    path = write(tmp_path / "s1.jsonl", "continue", copies)
+    import_demo(repository, path)
+    purge(repository, PurgeRequest(query="continue"), places)
+    assert all(json.dumps(each).encode() in stored(repository) for each in copies)
+
+
+def test_memory_and_facts_lose_a_line_with_a_tab_and_a_short_text(repository, places):
+    made = history(repository, "main: a")
+    texts = (f"the\t{WORD} code of the north door", f"Zeb9!{WORD}")
+    ids = [say(repository, made.conversation, text).id for text in texts]
+    for text in (*texts, f"see {texts[0]} ok", "We keep a list of words."):
+        add_entry(repository, text, agent="carol")
+    propose(repository, made.conversation, Proposal(key="Constraints", content=texts[0], agent="carol"))
+    done = purge(repository, PurgeRequest(conversation=made.conversation, messages=tuple(ids)), places)
+    assert (done.left, find_word(WORD, repository.path)) == ((), [])
+    assert [entry.summary for entry in Memory(repository).entries] == ["We keep a list of words."]
+    assert list_proposed(repository, made.conversation).rows == ()
