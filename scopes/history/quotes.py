@@ -91,6 +91,21 @@ class Quotes:
             return True
         return self._has_line(text, SHORTEST)
 
+    def are_distinct_in(self, text: str) -> bool:
+        """Return True if a text is one of the lines, the beginning of one, or has one in it, and that is no chance.
+
+        A line that is short may be a word that others use, too.
+        """
+        start = one_line(text).strip()
+        mark = next((each for each in _CUT if start.endswith(each)), "")
+        start = start.removesuffix(mark).strip()
+        place = bisect_left(self._sorted, start)
+        if len(start) >= SHORTEST and self._sorted[place : place + 1] == [start]:
+            return True
+        if len(start) >= (_LONGER if mark else DISTINCT) and self._begins_a_line(start):
+            return True
+        return self._has_line(text, DISTINCT)
+
     def are_copied_in(self, text: str) -> bool:
         """Return True if a text that undo may need has one of the longer lines in it."""
         return self._has_line(text, _LONGER)

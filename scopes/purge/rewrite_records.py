@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from scopes.errors import Corrupt
 from scopes.history.edit_commit import edit_commit
-from scopes.history.quotes import walk_texts
+from scopes.history.quotes import Quotes, walk_texts
 from scopes.history.registers import advance_clocks
 from scopes.history.source_paths import file_of
 from scopes.history.source_sets import SET_FILE, is_set
@@ -43,6 +43,16 @@ _NAMES: Final = frozenset(
 _STAYS: Final = frozenset({"next", "sequence", "directory", MANIFEST_FILE, SET_FILE, *_TITLES})
 
 
+def quotes_in_title(quotes: Quotes, title: str, *, is_own: bool) -> bool:
+    """Return True if a title goes, because it quotes what was purged.
+
+    A short text in the title of another conversation may be there by chance.
+
+    is_own: the title is that of a conversation with a purged message
+    """
+    return quotes.are_in(title) if is_own else quotes.are_distinct_in(title)
+
+
 class RecordRewriter:
     """Rewrites commits that are no history, given parents first, after all histories were rewritten.
 
@@ -53,16 +63,19 @@ class RecordRewriter:
         self._objects = objects
         self._histories = histories
         self._has_message = has_message
-        self._trees: dict[tuple[str, Oid], Oid | None] = {}
+        self._trees: dict[tuple[str, Oid, bool], Oid | None] = {}
         self._gone_paths: set[str] = set()  # of sources, in the list of where their files were
         self._requests: set[Oid] = set()  # merge requests that have lost a text
         self.commits = histories.commits
+        self.own: frozenset[Oid] = frozenset()  # metadata and manifests of conversations with purged messages
+        self._is_own = False
 
     def rewrite(self, commit: Commit, data: bytes) -> None:
         """Rewrite one commit, if it has something to change or a parent of it changes."""
         if self._is_gone(commit):
             self.commits[commit.oid] = None
             return
+        self._is_own = commit.oid in self.own
         parents = [new for parent in commit.parents if (new := self.commits.get(parent, parent)) is not None]
         is_quoted = commit.kind is None and self._histories.quotes.are_in(commit.subject)  # that of a manifest is fixed
         subject = PURGED_TEXT if is_quoted else None
@@ -115,8 +128,9 @@ class RecordRewriter:
 
     def _rewrite_tree(self, path: str, tree: Oid) -> Oid | None:
         """Return the tree without what goes; None if nothing is left. A tree is rewritten once for each path."""
-        if (path, tree) in self._trees:
-            return self._trees[path, tree]
+        key = path, tree, self._is_own
+        if key in self._trees:
+            return self._trees[key]
         entries = parse_tree(read_data(self._objects, tree, TREE))
         new: list[TreeEntry] = []
         for entry in entries.values():
@@ -133,14 +147,16 @@ class RecordRewriter:
             result = None
         elif new != [*entries.values()]:
             result = self._objects.write(TREE, format_tree(new))
-        self._trees[path, tree] = result
+        self._trees[key] = result
         return result
 
     def _rewrite_file(self, path: str, blob: Oid) -> Oid | None:
         if path in self._gone_paths:
             return None
         data = read_data(self._objects, blob, BLOB)
-        if path in _TITLES and self._histories.quotes.are_in(data.decode("utf-8", "replace")):
+        if path in _TITLES and quotes_in_title(
+            self._histories.quotes, data.decode("utf-8", "replace"), is_own=self._is_own
+        ):
             return None
         if path == MANIFEST_FILE:
             new = self.substitute(self._without_title(data))
@@ -157,7 +173,7 @@ class RecordRewriter:
 
     def _without_title(self, data: bytes) -> bytes:
         match encoding.load(data):
-            case {"title": str(title), **rest} if self._histories.quotes.are_in(title):
+            case {"title": str(title), **rest} if quotes_in_title(self._histories.quotes, title, is_own=self._is_own):
                 document: dict[str, Any] = {str(name): value for name, value in rest.items()}
                 return encoding.dump(document)
         return data

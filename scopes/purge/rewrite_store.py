@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from scopes.history.purged import Purged
@@ -27,6 +27,7 @@ class RewrittenStore:
     operations: the log
     kept: all commits that are reached afterwards
     conversations: those that go
+    own: those with a purged message
     """
 
     changes: tuple[RefChange, ...]
@@ -34,6 +35,7 @@ class RewrittenStore:
     operations: OperationRewriter
     kept: frozenset[Oid]
     conversations: tuple[ConversationId, ...]
+    own: frozenset[ConversationId]
 
 
 def rewrite_store(
@@ -63,7 +65,9 @@ def rewrite_store(
     for commit, _ in others if histories.roots else ():
         if commit.oid in log:
             operations.note_names(commit)
+    own = _list_own(values, histories.commits)
     if histories.commits:
+        records.own = _list_records(values, own, histories.commits, [each for each, _ in others if each.oid not in log])
         for commit, data in sorted(others, key=lambda other: _rank(other[0], log)):
             (operations if commit.oid in log else records).rewrite(commit, data)
     commits = histories.commits
@@ -74,7 +78,32 @@ def rewrite_store(
         refs.conversation_of(each.ref) for each in changes if each.new is None and each.ref.startswith(refs.HEADS)
     }
     gone = sorted(name for name in removed - left if name is not None)
-    return RewrittenStore(changes, histories, operations, kept, tuple(gone))
+    return RewrittenStore(changes, histories, operations, kept, tuple(gone), own)
+
+
+def _list_own(values: Mapping[str, str], commits: Collection[Oid]) -> frozenset[ConversationId]:
+    """Return the conversations of which a branch is written again."""
+    moved = (refs.conversation_of(ref) for ref, value in values.items() if "/heads/" in ref and Oid(value) in commits)
+    return frozenset(name for name in moved if name is not None)
+
+
+def _list_records(
+    values: Mapping[str, str],
+    own: Collection[ConversationId],
+    commits: Collection[Oid],
+    others: Iterable[Commit],
+) -> frozenset[Oid]:
+    """Return the commits with the metadata of conversations, and the manifests whose branches are written again."""
+    parents = {each.oid: each.parents for each in others}
+    waiting = [Oid(value) for ref, value in values.items() if refs.conversation_of(ref) in own]
+    waiting += [oid for oid, found in parents.items() if any(parent in commits for parent in found)]
+    found: set[Oid] = set()
+    while waiting:
+        oid = waiting.pop()
+        if oid in parents and oid not in found:
+            found.add(oid)
+            waiting += parents[oid]
+    return frozenset(found)
 
 
 def _rank(commit: Commit, log: Collection[Oid]) -> int:

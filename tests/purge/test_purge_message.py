@@ -135,6 +135,32 @@ def test_a_title_and_a_command_line_that_quote_the_message_lose_it(repository, p
     assert read_metadata(repository, drawn.conversation).title is None
 
 
+@pytest.mark.every_case("each is another way to quote")
+@pytest.mark.parametrize(
+    ("message", "title", "stays"),
+    [
+        ("git-sync", "Release plan of git-sync 2.0", True),
+        ("report of the incident", "report", True),
+        ("git-sync", "git-sync", False),
+        ("report of the incident", "report of…", False),
+        ("report of the incident", "report of the in", False),
+        ("report of the incident", "About the report of the incident", False),
+    ],
+)
+def test_the_title_of_another_conversation_goes_only_if_it_is_no_chance(repository, places, message, title, stays):
+    drawn = history(repository, "main: a b")
+    say(repository, drawn.conversation, message)
+    other = history(repository, "main: x").conversation
+    rename_title(repository, other, title)
+    request = PurgeRequest(query=f'"{message}"')
+    planned = plan_purge(repository, request, places)
+    done = purge(repository, request, places)
+    assert read_metadata(repository, other).title == (title if stays else None)
+    words = "has a short text of it, and stays" if stays else "quotes it, and goes"
+    for notes in (planned.notes, done.notes):
+        assert [note.text for note in notes if "title" in note.text] == [f"the title of {other} {words}"]
+
+
 def test_a_memory_entry_about_a_purged_message_goes_and_others_stay(repository, places):
     drawn = history(repository, "main: a b")
     add_entry(repository, "We keep a list of words.", agent="carol")
