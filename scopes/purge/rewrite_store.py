@@ -63,6 +63,7 @@ def rewrite_store(
     for commit, _ in others if histories.roots else ():
         if commit.oid in log:
             operations.note_names(commit)
+    records.names = operations.names
     if histories.commits:
         for commit, data in sorted(others, key=lambda other: _rank(other[0], log)):
             (operations if commit.oid in log else records).rewrite(commit, data)
