@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from scopes.conversation.branch import branch
@@ -11,10 +13,14 @@ from scopes.conversation.show import show
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.messages import message_id_of
 from scopes.history.remote_branches import RemoteState
 from scopes.history.revisions import list_branch_tips, resolve_revision
+from scopes.history.transaction import Transaction
+from scopes.model.conversation import BranchEntry
 from scopes.store.refs import REMOTES
 from scopes.store.remote_file import FILE
+from scopes.store.repository import read_commit
 from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull
 from scopes.sync.remotes import resolve_remote
@@ -206,3 +212,23 @@ def test_a_conversation_that_is_not_chosen_is_not_merged(ours, theirs):
     push_to(ours)
     push_to(theirs, "conv-002")
     assert pull_from(theirs, "conv-002").branches == ()
+
+
+def test_a_received_branch_that_is_named_like_a_message_gets_another_name(ours, bare, tmp_path):
+    push_to(ours)
+    other = machine(tmp_path / "theirs", bare, "dave")
+    fetch_from(other)
+    names = [message_id_of(read_commit(ours, list_branch_tips(ours, "conv-001")["fix"])), "refs/heads/fix"]
+    for name in names:
+        tx = Transaction(other, "conv-001")  # as a changed program does
+        tx.create_branch(name, list_branch_tips(other, "conv-001")["main"])
+        tx.set_branch_entry(name, BranchEntry())
+        tx.commit("branch", "create")
+    push_to(other)
+    fetch_from(ours)
+    received = sorted(list_branch_tips(ours, "conv-001").keys() - {"fix", "main"})
+    assert len(received) == 2
+    assert all(
+        re.fullmatch(f"{name.replace('/', '-')}-[0-9a-f]{{6}}", got)
+        for name, got in zip(sorted(names), received, strict=True)
+    )
