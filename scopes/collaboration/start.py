@@ -18,8 +18,9 @@ from scopes.conversation.append import message_writers
 from scopes.errors import Invalid
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import check_typed_author, plain_message
+from scopes.history.new_names import parse_new_branch_name
 from scopes.history.transaction import Transaction
-from scopes.ids import AgentName, BranchName, ConversationId, MessageId, OperationId, free_name, parse_branch_name
+from scopes.ids import AgentName, BranchName, ConversationId, MessageId, OperationId, free_name
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author, Message, MessageKind
 from scopes.model.validation import check_payload
@@ -89,7 +90,7 @@ def start(repository: Repository, conversation: str, request: Request, *, author
         parent = handle.active_branch.name
         fork = handle.tips[parent]
         wanted = request.branch or free_name(f"{PURPOSE}/{request.type}", handle.tips)
-        name = parse_branch_name(wanted)
+        name = parse_new_branch_name(repository, wanted)
         if name in handle.tips:
             raise Invalid(f"branch {name!a} exists already", hint="give another name: --branch NAME")
         branch = BranchHandle(handle, name)

@@ -10,8 +10,10 @@ from scopes.clock import now
 from scopes.conversation.append import MessageAppended, message_writers, note_similar_topic
 from scopes.conversation.show import BranchRow, show
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
+from scopes.history.ambiguous_names import HEADS_FORM
 from scopes.history.handles import ConversationHandle, StoreHandle
 from scopes.history.messages import message_id_of
+from scopes.history.new_names import parse_new_branch_name
 from scopes.history.revisions import Revision, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import (
@@ -104,9 +106,10 @@ def branch(
         active = handle.active_branch.name
         notes: tuple[Note, ...] = ()
         if start is None:
-            start, notes = _default_start(repository, handle.id, active, handle.tips)
+            from_branch, notes = _default_start(repository, handle.id, active, handle.tips)
+            start = HEADS_FORM + from_branch
         revision = _resolve_start(repository, handle, start)
-        new_name = _choose_name(handle.id, handle.tips, name, given)
+        new_name = _choose_name(repository, handle.id, handle.tips, name, given)
         entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
         at_tip = handle.tips.get(entry.parent or active) == revision.oid
         tip = revision.oid
@@ -196,12 +199,12 @@ def _resolve_start(repository: Repository, handle: ConversationHandle, start: st
 
 
 def _choose_name(
-    conversation: ConversationId, taken: Container[str], name: str | None, entry: BranchEntry
+    repository: Repository, conversation: ConversationId, taken: Container[str], name: str | None, entry: BranchEntry
 ) -> BranchName:
     """Return the given name, or the default one; raise Refused if it is taken."""
     if name is None:
         return default_branch_name(taken, entry.purpose, entry.agent)
-    parsed = parse_branch_name(name)
+    parsed = parse_new_branch_name(repository, name)
     if parsed in taken:
         raise Refused(f"branch {parsed!a} already exists in {conversation}", hint="choose another name")
     return parsed

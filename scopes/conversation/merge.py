@@ -25,11 +25,11 @@ from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import count_messages, header_of, is_root, message_id_of, read_body
 from scopes.history.revisions import (
+    Revision,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
     resolve_conversation,
-    resolve_revision,
     resolve_revision_anywhere,
 )
 from scopes.history.transaction import Transaction
@@ -105,6 +105,7 @@ def merge(
     conversation: str,
     source: str,
     *,
+    source_tip: Oid | None = None,
     target: str | None = None,
     options: MergeOptions | None = None,
     dry_run: bool = False,
@@ -112,7 +113,8 @@ def merge(
 ) -> MergeOutcome:
     """Merge `source` (a branch, or any revision of this or another conversation) into `target` (the active branch).
 
-    If the source is the active branch, the target becomes active. `check` is called under the lock; if it raises,
+    If the source is the active branch, the target becomes active. `source_tip` is the commit of the source, if known;
+    `source` is only its name then, which nothing is looked up by. `check` is called under the lock; if it raises,
     nothing is merged.
 
     Raises:
@@ -126,13 +128,15 @@ def merge(
     unrelated = chosen.allow_unrelated
     if dry_run:
         with bulk_objects(repository, keep=False) as objects:
-            request = _resolve(repository, conversation, source, target)
+            request = _resolve(repository, conversation, source, source_tip, target)
             plan = _plan(repository, objects, request, policy, unrelated=unrelated)
             _require_resolved(objects, request, plan)
             return _preview(objects, request, plan, chosen)
     with exclusive_write(repository):
         check()
-        request = replace(_resolve(repository, conversation, source, target), keep_active=chosen.keep_active)
+        request = replace(
+            _resolve(repository, conversation, source, source_tip, target), keep_active=chosen.keep_active
+        )
         _require_not_in_progress(repository, request)
         plan = _plan(repository, repository, request, policy, unrelated=unrelated)
         _require_resolved(repository, request, plan)
@@ -205,11 +209,15 @@ class _Request:
     keep_active: bool = False
 
 
-def _resolve(repository: Repository, conversation: str, source: str, target: str | None) -> _Request:
+def _resolve(
+    repository: Repository, conversation: str, source: str, source_tip: Oid | None, target: str | None
+) -> _Request:
     """Resolve the names and check both tips."""
     conversation_id, name = resolve_branch(repository, conversation, target)
-    revision = resolve_revision_anywhere(repository, source, conversation_id)
-    tip = resolve_revision(repository, name, conversation_id).oid
+    revision = Revision(conversation_id, None, source_tip or Oid(""))
+    if source_tip is None:
+        revision = resolve_revision_anywhere(repository, source, conversation_id)
+    tip = BranchHandle(ConversationHandle(repository, conversation_id), name).tip
     if (revision.conversation, revision.branch, revision.oid) == (conversation_id, name, tip):
         parent = BranchHandle(ConversationHandle(repository, conversation_id), name).parent
         if target is not None:

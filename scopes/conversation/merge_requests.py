@@ -13,6 +13,7 @@ from scopes.clock import new_id, now
 from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, Merged, MergeOutcome, UpToDate
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused, ScopesError
+from scopes.history.ambiguous_names import HEADS_FORM
 from scopes.history.handles import ConversationHandle, StoreHandle
 from scopes.history.messages import check_author
 from scopes.history.revisions import resolve_conversation
@@ -176,7 +177,9 @@ def show_merge_request(repository: Repository, conversation: str, name: str) -> 
     stopped = _find_stopped(repository, handle.id, request)
     try:
         options = MergeOptions(record_copies=True)
-        outcome = merge(repository, handle.id, request.source, target=request.target, options=options, dry_run=True)
+        outcome = merge(
+            repository, handle.id, HEADS_FORM + request.source, target=request.target, options=options, dry_run=True
+        )
     except ScopesError as error:
         return replace(view, problem=error.message, in_progress=stopped)
     return replace(
@@ -206,7 +209,9 @@ def merge_request(
         _read_mergeable(handle, request.id)
 
     options = replace(options or MergeOptions(), record_copies=True)
-    return merge(repository, handle.id, request.source, target=request.target, options=options, check=check)
+    return merge(
+        repository, handle.id, HEADS_FORM + request.source, target=request.target, options=options, check=check
+    )
 
 
 def close_merge_request(

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from scopes.clock import new_uuid, now
 from scopes.history.conversations import next_conversation_id, refuse_taken
 from scopes.history.messages import write_root_commit
+from scopes.history.new_names import parse_new_conversation_id
 from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
-from scopes.ids import BranchName, ConversationId, OperationId, parse_agent_name, parse_conversation_id
+from scopes.ids import BranchName, ConversationId, OperationId, parse_agent_name
 from scopes.model.conversation import BranchEntry, Root
 from scopes.result import Result
 from scopes.store.repository import Repository
@@ -47,7 +48,7 @@ def new(
     """
     stripped_title = (title or "").strip() or None
     kinds: dict[str, str] = {parse_agent_name(name): "agent" for name in participants}
-    given_id = None if conversation_id is None else parse_conversation_id(conversation_id)
+    given_id = None if conversation_id is None else parse_new_conversation_id(conversation_id)
     repository.require_writable()
     root = Root(uuid=new_uuid(), created=now())
     with exclusive_write(repository):

@@ -43,6 +43,7 @@ def rebase(
     conversation: str,
     *,
     onto: str,
+    onto_tip: Oid | None = None,
     branch: str | None = None,
     from_base: bool = False,
     dry_run: bool = False,
@@ -50,7 +51,8 @@ def rebase(
     """Replay the own messages of a branch (default: the active one) on top of `onto`, a branch or any message.
 
     Its own messages are those after its fork point; with `from_base` all since the merge base with `onto`, as in git. A
-    note has the number of messages that are left out.
+    note has the number of messages that are left out. `onto_tip` is the commit of the new base if it is
+    known; `onto` is only its name then.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation, branch or message.
@@ -59,7 +61,7 @@ def rebase(
     """
 
     def prepare(objects: Objects) -> tuple[ReplayState, ReplayPlan]:
-        state, fork = _resolve(repository, conversation, branch, onto)
+        state, fork = _resolve(repository, conversation, branch, onto, onto_tip)
         rules = read_rules(repository, state.conversation, state.onto)
         fork = None if from_base else fork
         plan = plan_rebase(repository, objects, state.original, fork, state.onto, rules)
@@ -99,13 +101,13 @@ def abort_rebase(repository: Repository, conversation: str, branch: str | None =
 
 
 def _resolve(
-    repository: Repository, conversation: str, branch: str | None, onto: str
+    repository: Repository, conversation: str, branch: str | None, onto: str, onto_tip: Oid | None
 ) -> tuple[ReplayState, Oid | None]:
     """Resolve and check the names; return the state to begin with, and the fork point of the branch."""
     moving = StoreHandle(repository).branch(conversation, branch)
     conversation_id, name, tip = moving.conversation.id, moving.name, moving.tip
     require_free(repository, conversation_id, name)
-    base = moving.conversation.revision(onto)
+    base = moving.conversation.revision(onto) if onto_tip is None else Revision(conversation_id, None, onto_tip)
     require_resolved(repository, conversation_id, tip, f"the branch {name}")
     require_resolved(repository, conversation_id, base.oid, f"the new base {_base_name(base, onto)}")
     state = ReplayState(

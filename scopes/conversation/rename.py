@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from scopes.errors import Refused
 from scopes.history.conversations import refuse_taken
 from scopes.history.handles import StoreHandle
+from scopes.history.new_names import parse_new_branch_name, parse_new_conversation_id
 from scopes.history.transaction import RefTransaction, Transaction
-from scopes.ids import ConversationId, OperationId, parse_branch_name, parse_conversation_id
+from scopes.ids import ConversationId, OperationId
 from scopes.merge.in_progress import follow_rename
 from scopes.merge.requests import rename_in_requests
 from scopes.model.conversation import BranchEntry, branch_id
@@ -48,7 +49,7 @@ def rename_conversation(repository: Repository, conversation: str, new: str) -> 
     Raises:
         Refused: the id is taken.
     """
-    handle, new_id = StoreHandle(repository).conversation(conversation), parse_conversation_id(new)
+    handle, new_id = StoreHandle(repository).conversation(conversation), parse_new_conversation_id(new)
     old_id = handle.id
     with exclusive_write(repository):
         refuse_taken(repository, new_id)
@@ -71,7 +72,7 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
     Raises:
         Refused: the name is taken, or the branch is main.
     """
-    handle, new_name = StoreHandle(repository).conversation(conversation), parse_branch_name(new)
+    handle, new_name = StoreHandle(repository).conversation(conversation), parse_new_branch_name(repository, new)
     with exclusive_write(repository):
         name, tips = handle.branch(branch).name, handle.tips
         if name == "main":

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.ambiguous_names import HEADS_FORM
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, walk_headers_newest_first
 from scopes.history.transaction import Transaction
@@ -63,7 +64,7 @@ def rewind(
         handle = StoreHandle(repository).branch(conversation, branch)
         old = handle.tip
         if count is None:
-            new = handle.conversation.revision(f"{handle.name}~1" if to is None else to).oid
+            new = handle.conversation.revision(f"{HEADS_FORM}{handle.name}~1" if to is None else to).oid
         else:
             new = _find_before(repository, handle.conversation.id, str(handle), old, count)
         if not is_ancestor(repository, new, old):

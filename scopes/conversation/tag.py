@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from scopes.errors import NotFound, Refused
 from scopes.history.handles import ConversationHandle, StoreHandle
 from scopes.history.messages import MessageHeader, header_of
+from scopes.history.new_names import parse_new_tag_name
 from scopes.history.transaction import Transaction
-from scopes.ids import ConversationId, Oid, OperationId, parse_tag_name
+from scopes.ids import ConversationId, Oid, OperationId
 from scopes.result import Result
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
@@ -47,7 +48,7 @@ def tag(repository: Repository, conversation: str, name: str, message: str | Non
     Raises:
         Refused: a tag or a branch of that name exists; tags are not moved.
     """
-    handle, tag_name = StoreHandle(repository).conversation(conversation), parse_tag_name(name)
+    handle, tag_name = StoreHandle(repository).conversation(conversation), parse_new_tag_name(repository, name)
     with exclusive_write(repository):
         if tag_name in handle.tips:
             raise Refused(f"{tag_name!a} is a branch of {handle.id}", hint="choose another name for the tag")

@@ -12,6 +12,7 @@ User text is never passed to the revision parser of libgit2: that has had memory
     k3x9                     a message by a prefix of its id (or of its commit's id)
     v1                       a tag
     conv-001/origin/main     the branch main of the remote origin, as it was last seen
+    conv-001/refs/heads/x    the branch x, whatever else is called so; see `ambiguous_names`
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, Invalid, NotFound
+from scopes.history.ambiguous_names import HEADS_FORM, Meaning, Names, choose_meaning, is_inside, is_whole_id
 from scopes.history.earlier_tips import find_tip_at, step_back
 from scopes.history.latest import list_latest
 from scopes.history.message_ids import walk_candidates
@@ -39,7 +41,6 @@ from scopes.history.name_syntax import (
 )
 from scopes.history.origins import Origin, walk_origins
 from scopes.ids import MAX_NAME_BYTES, BranchName, ConversationId, Oid, is_message_id, is_name
-from scopes.loading import load
 from scopes.model.conversation import CONFLICT_RESOLUTION, Root
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
@@ -47,6 +48,7 @@ from scopes.store.repository import Repository, read_commit
 
 MAIN = BranchName("main")
 _POSITION = re.compile(r"[0-9]{1,9}")
+SHORT_ID_LENGTH = 8
 _LISTED_BRANCHES = 8
 _RESOLUTIONS = f"{CONFLICT_RESOLUTION}/"  # branches that scopes creates; nobody types their names
 
@@ -296,8 +298,6 @@ def resolve_revision_anywhere(repository: Repository, text: str, conversation: C
 def resolve_all_anywhere(repository: Repository, texts: Sequence[str], conversation: ConversationId) -> list[Revision]:
     """Resolve revisions as `resolve_revision_anywhere` does, all complete message ids in one walk over the store."""
     wanted = {text for text in texts if is_message_id(text)}
-    inside = [*list_branch_tips(repository, conversation), *read_metadata(repository, conversation).tags]
-    wanted = {text for text in wanted if not any(name.startswith(text) for name in inside)}
     found: dict[str, Revision] = {}
     if len(wanted) > 1:
         tips = _tips_by_conversation(repository)
@@ -319,6 +319,7 @@ def resolve_with_latest(repository: Repository, text: str) -> Revision:
     find_latest = cache(partial(_resolve_latest, repository, 0))  # it may look at all conversations
     latest = _find_latest_with_branch(repository, text, find_latest)
     if latest is not None:
+        _tell_other_message(repository, text, latest)
         return resolve_revision(repository, text, latest)
     try:
         return resolve_revision(repository, text)
@@ -327,6 +328,16 @@ def resolve_with_latest(repository: Repository, text: str) -> Revision:
             return resolve_revision(repository, text, find_latest())
         except NotFound:
             raise error from None
+
+
+def _tell_other_message(repository: Repository, text: str, latest: ConversationId) -> None:
+    """Tell or refuse the caller if the branch of the latest conversation is named like a message of another one."""
+    name, _ = split_steps(text)
+    tip = list_branch_tips(repository, latest).get(BranchName(name))
+    message = None if name == MAIN or tip is None else _find_message(repository, None, name)
+    if tip is not None and message is not None:
+        meaning = Meaning(f"the branch {latest}/{name}", f"{latest}/{HEADS_FORM}{name}", tip)
+        choose_meaning(repository, name, [meaning, message])
 
 
 def find_copies(repository: Repository, text: str) -> list[Revision]:
@@ -339,7 +350,7 @@ def find_copies(repository: Repository, text: str) -> list[Revision]:
         Ambiguous: it is a prefix of several ids.
     """
     known = conversation_ids(repository)
-    if not could_be_id(text) or any(conversation.startswith(text) for conversation in known):
+    if not could_be_id(text) or (not is_whole_id(text) and any(each.startswith(text) for each in known)):
         return []
     candidates = _list_candidates(repository, text, known)
     if not candidates or find_latest_with_branch(repository, text) is not None:
@@ -375,6 +386,8 @@ def _find_latest_with_branch(
     head = name.partition("/")[0]
     if name.startswith(LATEST) or len(name) > MAX_NAME_BYTES or not is_name(name) or not is_name(head):
         return None
+    if is_whole_id(name):
+        return None
     if repository.find_ref(f"{refs.HEADS}{head}/{MAIN}") is not None:
         return None
     if not any(ref.endswith(f"/{name}") for ref in repository.list_refs(refs.HEADS)):
@@ -389,18 +402,19 @@ def _find_latest_with_branch(
 def _resolve_named(repository: Repository, name: str, conversation: ConversationId | None) -> Revision:
     head, slash, rest = name.partition("/")
     if conversation is not None:
-        in_full = (
-            slash and head and conversation.startswith(head) and not _is_prefix_inside(repository, name, conversation)
-        )
+        in_full = slash and head and conversation.startswith(head)
+        if in_full and is_inside(repository, name, conversation, list_branch_tips(repository, conversation)):
+            in_full = False
         return _resolve_inside(repository, rest if in_full else name, conversation)
     known = conversation_ids(repository) if not slash and could_be_id(name) else None
-    if known is not None and not any(each.startswith(name) for each in known):
+    is_prefix = known is not None and any(each.startswith(name) for each in known)
+    if known is not None and (is_whole_id(name) or not is_prefix):
         try:
             return _resolve_id(repository, name, _list_candidates(repository, name, known))
         except NotFound:
-            found = _find_by_other_name(repository, name, known)
-            if found is not None:
-                return _resolve_inside(repository, "", found)
+            found = None if is_prefix else _find_by_other_name(repository, name, known)
+            if found is not None or is_prefix:
+                return _resolve_inside(repository, "", found or resolve_conversation(repository, name))
             hint = "see: scopes list, scopes log; or create a conversation: scopes new"
             match_prefix(name, known, "conversation or message", hint)  # raises with near names
             raise
@@ -416,36 +430,34 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
 def _resolve_inside(repository: Repository, name: str, conversation: ConversationId) -> Revision:
     """Resolve a name in a conversation: a branch, the conversation itself, a tag, then a prefix of a message id."""
     tips = list_branch_tips(repository, conversation)
-    if name in ("", conversation) and name not in tips:
-        name = read_active_branch(repository, conversation)
-    if name in tips:
-        return Revision(conversation, BranchName(name), tips[BranchName(name)])
-    tag = read_metadata(repository, conversation).tags.get(name)
-    if tag is not None:
-        return Revision(conversation, None, tag)
-    there = _find_on_remote(repository, conversation, name) if "/" in name else None
-    if there is not None:
-        return Revision(conversation, None, there)
-    branches = [branch for branch in tips if branch.startswith(name)]
+    is_active = name in ("", conversation) and name not in tips
+    branch = read_active_branch(repository, conversation) if is_active else BranchName(name)
+    if branch in tips and (is_active or branch == MAIN):
+        return Revision(conversation, branch, tips[branch])
+    find_root = partial(find_root_commit, repository, conversation)
+    find_message = partial(_find_message, repository, conversation)
+    meaning = Names(repository, conversation, tips, find_root, find_message).find(branch)
+    if meaning is not None:
+        return Revision(conversation, meaning.branch, meaning.oid)
     hint = _describe_branches(conversation, tips)
-    if is_short_prefix(name):
+    if is_short_prefix(branch):
         hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {hint}"
-    if could_be_id(name) and not branches:
-        try:
-            return _resolve_id(repository, name, [conversation])
-        except NotFound:
-            match_prefix(name, tips, "branch or message", hint)  # raises with near names
-            raise
     whole = repository.caller.full_branch_names
-    branch = BranchName(match_prefix(name, tips, "branch or message", hint, whole=whole))
+    branch = BranchName(match_prefix(branch, tips, "branch or message", hint, whole=whole))
     return Revision(conversation, branch, tips[branch])
 
 
-def _find_on_remote(repository: Repository, conversation: ConversationId, name: str) -> Oid | None:
-    """Return the tip of a branch of a remote, such as `origin/main`, as it was last seen."""
-    find = load("scopes.history.remote_branches:find_remote_branch")
-    found: Oid | None = find(repository, find_root_commit(repository, conversation), name)
-    return found
+def _find_message(repository: Repository, conversation: ConversationId | None, prefix: str) -> Meaning | None:
+    """Return the message or commit of a prefix, in a conversation or in the first that has it; raises Ambiguous."""
+    if not could_be_id(prefix):
+        return None
+    known = [conversation] if conversation is not None else conversation_ids(repository)
+    try:
+        oid = _resolve_id(repository, prefix, _list_candidates(repository, prefix, known)).oid
+    except NotFound:
+        return None
+    name = header_of(read_commit(repository, oid)).id or oid
+    return Meaning(f"the message {name[:SHORT_ID_LENGTH]}", name, oid)
 
 
 def _describe_branches(conversation: ConversationId, tips: Iterable[BranchName]) -> str:
@@ -454,12 +466,6 @@ def _describe_branches(conversation: ConversationId, tips: Iterable[BranchName])
     if 0 < len(named) <= _LISTED_BRANCHES:
         return f"branches of {conversation}: {', '.join(named)}"
     return f"list them: scopes branch {conversation}"
-
-
-def _is_prefix_inside(repository: Repository, name: str, conversation: ConversationId) -> bool:
-    """Return True if the text is a prefix of a branch or tag, so that it is not `CONV/BRANCH`."""
-    known = [*list_branch_tips(repository, conversation), *read_metadata(repository, conversation).tags]
-    return any(inside.startswith(name) for inside in known)
 
 
 def _resolve_id(repository: Repository, prefix: str, conversations: Sequence[ConversationId]) -> Revision:

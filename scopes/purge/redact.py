@@ -18,9 +18,10 @@ from scopes.history.handles import StoreHandle
 from scopes.history.id_map import IdMap, write_map
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, format_message_commit, header_of, is_root
 from scopes.history.metadata import DIRECTORY, Metadata, read_metadata
+from scopes.history.new_names import parse_new_conversation_id
 from scopes.history.revisions import MAIN, find_root_commit
 from scopes.history.transaction import Transaction
-from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId, parse_conversation_id
+from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.codec import decode, encode
 from scopes.model.conversation import BranchEntry, decode_root, encode_root
 from scopes.model.message import Message
@@ -63,7 +64,7 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
         Refused: it has no secret, or the id of the copy is taken.
         Invalid: the id is not valid, or a message becomes too large.
     """
-    given = None if conversation_id is None else parse_conversation_id(conversation_id)
+    given = None if conversation_id is None else parse_new_conversation_id(conversation_id)
     with exclusive_write(repository):
         source = StoreHandle(repository).conversation(conversation)
         with bulk_objects(repository) as objects:

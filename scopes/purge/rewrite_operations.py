@@ -16,6 +16,7 @@ from scopes.history.quotes import walk_texts
 from scopes.ids import ConversationId, Oid
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange, encode_operation
 from scopes.model.tombstone import PURGED_TEXT
+from scopes.purge.purged_names import are_named
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_records import RecordRewriter
 from scopes.store import refs
@@ -24,7 +25,6 @@ from scopes.store.reflog import OPERATION_PREFIX_LENGTH
 from scopes.store.repository import OPERATION_FILE, Objects, read_operation
 
 _AFTER: Final = re.compile(rb"(?<= after )[0-9a-f]{16}(?![0-9a-f])")
-_WORDS: Final = re.compile(r"[^\w.-]+")  # between the names of conversations in a text
 
 
 class OperationRewriter:
@@ -32,6 +32,7 @@ class OperationRewriter:
 
     Attributes:
         rewritten: How many were.
+        names: Those of the conversations that go; `note_names` finds them.
         summaries: What stands in the reflogs for the operations whose summaries were replaced.
     """
 
@@ -40,7 +41,7 @@ class OperationRewriter:
         self._histories = histories
         self._records = records
         self._commits = histories.commits
-        self._names: set[ConversationId] = set()
+        self.names: set[ConversationId] = set()
         self._prefixes: dict[bytes, bytes] = {}
         self.summaries: dict[str, str] = {}
         self.rewritten = 0
@@ -50,7 +51,7 @@ class OperationRewriter:
         for change in read_operation(self._objects, commit).changes:
             name = refs.conversation_of(change.ref)
             if name is not None and change.ref.startswith(refs.HEADS) and self._is_gone(change):
-                self._names.add(name)
+                self.names.add(name)
 
     def rewrite(self, commit: Commit, data: bytes) -> None:
         """Rewrite one commit, if something in it changes."""
@@ -79,12 +80,12 @@ class OperationRewriter:
 
     def _rewrite(self, operation: Operation) -> Operation:
         gone = {refs.conversation_of(each.ref) for each in operation.changes if self._is_gone(each)} - {None}
-        gone |= {name for each in operation.changes if (name := refs.conversation_of(each.ref)) in self._names}
+        gone |= {name for each in operation.changes if (name := refs.conversation_of(each.ref)) in self.names}
         changes = tuple(each for each in operation.changes if not self._is_gone(each) and not _belongs(each, gone))
         made = {each.new for each in operation.changes}
         quotes = self._histories.quotes
         texts = " ".join((operation.summary, operation.command))
-        is_named = bool(gone) or not self._names.isdisjoint(_WORDS.split(texts))
+        is_named = bool(gone) or are_named(self.names, texts)
         is_quoted = is_named or bool(made & self._histories.purged_commits)
         if is_quoted or quotes.are_in(texts) or quotes.are_in(operation.summary):
             operation = replace(operation, summary=PURGED_TEXT, command=PURGED_TEXT)

@@ -6,7 +6,7 @@ What names a rewritten commit gets the new id of it. Files about purged messages
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from scopes.errors import Corrupt
@@ -20,6 +20,7 @@ from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.manifest import MANIFEST_FILE
 from scopes.model.tombstone import PURGED_TEXT
+from scopes.purge.purged_names import is_inbox_entry_of, subject_without
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_source import is_gone, purge_source
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, parse_tree
@@ -69,6 +70,7 @@ class RecordRewriter:
         self.commits = histories.commits
         self.own: frozenset[Oid] = frozenset()  # metadata and manifests of conversations with purged messages
         self._is_own = False
+        self.names: Collection[str] = frozenset()  # of the conversations that go
 
     def rewrite(self, commit: Commit, data: bytes) -> None:
         """Rewrite one commit, if it has something to change or a parent of it changes."""
@@ -78,7 +80,7 @@ class RecordRewriter:
         self._is_own = commit.oid in self.own
         parents = [new for parent in commit.parents if (new := self.commits.get(parent, parent)) is not None]
         is_quoted = commit.kind is None and self._histories.quotes.are_in(commit.subject)  # that of a manifest is fixed
-        subject = PURGED_TEXT if is_quoted else None
+        subject = PURGED_TEXT if is_quoted else subject_without(self.names, commit)
         if find_blob(self._objects, commit.tree, DESCRIPTION_FILE) is not None:
             tree = purge_source(self._objects, commit.tree, self._has_message, self._histories.quotes, self.substitute)
         else:
@@ -154,6 +156,8 @@ class RecordRewriter:
         if path in self._gone_paths:
             return None
         data = read_data(self._objects, blob, BLOB)
+        if is_inbox_entry_of(path, data, self._histories.uuids, self._histories.gone):
+            return None
         if path in _TITLES and quotes_in_title(
             self._histories.quotes, data.decode("utf-8", "replace"), is_own=self._is_own
         ):

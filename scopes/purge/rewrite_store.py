@@ -66,6 +66,7 @@ def rewrite_store(
         if commit.oid in log:
             operations.note_names(commit)
     own = _list_own(values, histories.commits)
+    records.names = operations.names
     if histories.commits:
         records.own = _list_records(values, own, histories.commits, [each for each, _ in others if each.oid not in log])
         for commit, data in sorted(others, key=lambda other: _rank(other[0], log)):

@@ -33,6 +33,7 @@ from scopes.store.raw_refs import RefFiles, list_ref_names, read_loose_ref, read
 from scopes.store.recent_objects import RecentObjects
 
 if TYPE_CHECKING:
+    from scopes.result import Note
     from scopes.store.chunk_blobs import FirstBlobs
     from scopes.store.commit_chunks import CommitChunks
     from scopes.store.commit_graph import CommitGraph
@@ -42,8 +43,7 @@ if TYPE_CHECKING:
 
 KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
-_OID_LENGTH = 40
-_TRIES = 5  # to write an object
+_OID_LENGTH, _TRIES = 40, 5  # how often to try to write an object
 _FEW_READS = 64  # of packed objects; from here on it pays to open the packs without libgit2
 _PLAIN_REF = re.compile(r"refs/[\w./+-]+")
 _Value = TypeVar("_Value")
@@ -59,6 +59,7 @@ class Caller(NamedTuple):
     find_project: Callable[[], Project | None] = lambda: None
     find_missing: Callable[[str], ConversationId | None] = lambda _name: None  # may get it from a remote
     sign: Callable[[bytes], bytes] = bytes
+    note: Callable[[Note], None] | None = None  # else a name of several meanings is refused
 
 
 class Objects(Protocol):

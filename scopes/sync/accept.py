@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
+from scopes.history.ambiguous_names import is_misleading
 from scopes.history.metadata import TITLE, decode_line, read_metadata
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.history.transaction import RefTransaction
@@ -265,9 +266,9 @@ def _describe(replaced: Replaced) -> ReplacedValue:
 def _free_branch_name(name: BranchName, taken: RefNameConflicts) -> BranchName:
     """Return a name that conflicts with no branch of the conversation: the name itself if possible."""
     flat = name.replace("/", "-")
-    if taken.find(name) is None:
+    if taken.find(name) is None and not is_misleading(name):
         return name
-    used = {flat} if taken.find(flat) is not None else set()
+    used = {flat} if taken.find(flat) is not None or is_misleading(flat) else set()
     candidate = free_name(flat, used)
     while taken.find(candidate) is not None:
         used.add(candidate)

@@ -22,6 +22,7 @@ from scopes.sync.addresses import Address
 from scopes.sync.credential_cache import helper_of
 from scopes.sync.failure_causes import Cause, find_cause
 from scopes.sync.git_process import Finished, Limits, Progress, describe_failure, run_limited, server_lines
+from scopes.sync.special_files import require_no_special_files
 
 INCOMING: Final = "refs/new/"
 _KEPT: Final = frozenset({
@@ -342,6 +343,8 @@ class GitTransport:
         elif not os.path.isdir(self._address.text):
             hint = f"check the path; for a new one: git init --bare {quote(self._address.text)}"
             raise NotFound(f"there is no directory {self._address.text}", hint=hint)
+        else:
+            require_no_special_files(self._address.text)
         options = " ".join(f"-c {option}" for option in _SERVER_OPTIONS)
         return [f"--{name}={quote(self._program)} {options} {name}"]
 

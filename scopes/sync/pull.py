@@ -91,7 +91,7 @@ def merge_fetched(
             merged.append(PulledBranch(each.conversation, each.branch, each.source, "refused", reason=reason))
             continue
         with same_command(repository, *operations):
-            done = (_rebase if rebasing else _merge)(repository, each.conversation, each.branch, each.source)
+            done = (_rebase if rebasing else _merge)(repository, each)
         merged.append(done)
         operations += [] if done.operation is None else [done.operation]
     stopped = next((each for each in merged if each.state == "conflict"), None)
@@ -128,9 +128,10 @@ def _walk_diverged(repository: Repository, remote: Remote, selection: Selection)
                     yield _Diverged(root, conversation, name, tip, f"{member}/{other.name}", other.tip)
 
 
-def _merge(repository: Repository, conversation: ConversationId, branch: BranchName, source: str) -> PulledBranch:
+def _merge(repository: Repository, diverged: _Diverged) -> PulledBranch:
+    _, conversation, branch, _, source, theirs = diverged
     try:
-        outcome = merge(repository, conversation, source, target=branch)
+        outcome = merge(repository, conversation, source, source_tip=theirs, target=branch)
     except (Refused, Conflicted, NotFound) as error:
         return PulledBranch(conversation, branch, source, "refused", reason=error.message)
     conflicts = len(outcome.conflicts) if isinstance(outcome, MergeConflicted) else 0
@@ -138,9 +139,10 @@ def _merge(repository: Repository, conversation: ConversationId, branch: BranchN
     return PulledBranch(conversation, branch, source, state, len(outcome.messages), conflicts, operation=operation)
 
 
-def _rebase(repository: Repository, conversation: ConversationId, branch: BranchName, source: str) -> PulledBranch:
+def _rebase(repository: Repository, diverged: _Diverged) -> PulledBranch:
+    _, conversation, branch, _, source, theirs = diverged
     try:
-        outcome = rebase(repository, conversation, onto=source, branch=branch, from_base=True)
+        outcome = rebase(repository, conversation, onto=source, onto_tip=theirs, branch=branch, from_base=True)
     except (Refused, Conflicted, NotFound) as error:
         return PulledBranch(conversation, branch, source, "refused", reason=error.message)
     operation, count = outcome.operation, len(outcome.messages)

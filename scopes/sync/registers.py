@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt
+from scopes.history.ambiguous_names import is_misleading
 from scopes.history.registers import (
     BRANCHES,
     CLOCKS,
@@ -153,8 +154,9 @@ def _with_local(data: bytes, name: str, local: LocalBranch) -> bytes:
 def choose_names(state: State, names: Mapping[str, BranchName], taken: Iterable[str] = ()) -> dict[str, BranchName]:
     """Return a name for each branch of a state, by register; no two names conflict as refs.
 
-    A branch keeps the name that it has in `names`. Others get their own name, or, if that conflicts with another one,
-    that and the first digits of their id. A branch without an id of its own comes first, then the order is that of ids.
+    A branch keeps the name that it has in `names`. Others get their own name, or, if that conflicts with another one or
+    may be taken for a message, that and the first digits of their id. A branch without an id of its own comes first,
+    then the order is that of ids.
     """
     branches = {register: change for register, change in state.items() if _is_branch(register, change)}
     chosen = {register: names[register] for register in branches if register in names}
@@ -175,7 +177,7 @@ def _rank(register: str) -> tuple[bool, str]:
 
 
 def _free_name(name: BranchName, register: str, conflicts: RefNameConflicts) -> BranchName:
-    if conflicts.find(name) is None:
+    if conflicts.find(name) is None and not is_misleading(name):
         return name
     digits = sha256(register.encode()).hexdigest()
     for length in range(_SHORT_ID, len(digits)):

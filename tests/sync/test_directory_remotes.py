@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from contextlib import suppress
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from scopes.errors import Inaccessible, NotFound
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote
+from scopes.sync.special_files import require_no_special_files
 from scopes.sync.wrong_remotes import note_hooks
 from tests.support.git_servers import write_sentinel
 from tests.support.history import say
@@ -132,3 +134,58 @@ def test_a_directory_with_special_characters_is_no_option_and_no_command(ours, t
     add(ours, path, "odd")
     assert push_to(ours, remote="odd").exit_code == 0
     assert git(path, "for-each-ref")
+
+
+SPECIAL = (
+    "HEAD", "config", "packed-refs", "shallow", "commondir", "info/grafts", "objects/info/alternates", "refs/heads/x",
+    "refs/scopes/v1/c/x", "objects/pack/pack-0.idx", "objects/aa/x", "logs/refs/x",
+)  # fmt: skip
+
+
+def put_pipe(path):
+    """Put a named pipe, for which nobody writes, in place of a file."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_a_named_pipe_in_a_directory_is_named_and_not_waited_for(ours, bare, name):
+    push_to(ours)
+    put_pipe(os.path.join(bare, name))
+    for ask in (push_to, fetch_from, lambda store: add(store, bare, "again", probe=True)):
+        with pytest.raises(Inaccessible, match="is a named pipe") as caught:
+            ask(ours)
+        assert os.path.join(bare, name) in caught.value.message
+
+
+def test_a_named_pipe_or_device_behind_a_link_is_found_too(ours, bare, tmp_path):
+    push_to(ours)
+    put_pipe(str(tmp_path / "elsewhere" / "pipe"))
+    os.symlink(tmp_path / "elsewhere", os.path.join(bare, "refs", "linked"))
+    with pytest.raises(Inaccessible, match="refs/linked/pipe is a named pipe"):
+        fetch_from(ours)
+    os.unlink(os.path.join(bare, "refs", "linked"))
+    os.symlink("/dev/zero", os.path.join(bare, "shallow"))
+    with pytest.raises(Inaccessible, match="shallow is a named pipe or a device"):
+        fetch_from(ours)
+
+
+def test_links_in_a_circle_or_into_nothing_and_sockets_are_no_special_files(bare, monkeypatch):
+    monkeypatch.chdir(bare)  # the path of a socket is short
+    with socket.socket(socket.AF_UNIX) as monitor:
+        monitor.bind("fsmonitor--daemon.ipc")
+    os.symlink(bare, os.path.join(bare, "refs", "circle"))
+    os.symlink("nowhere", os.path.join(bare, "info", "dangling"))
+    require_no_special_files(bare)
+
+
+def test_in_a_working_tree_only_the_repository_is_looked_at(tmp_path):
+    tree = tmp_path / "tree"
+    make_bare(tree / ".git")
+    os.mkfifo(tree / "pipe")
+    require_no_special_files(str(tree))
+    put_pipe(str(tree / ".git" / "packed-refs"))
+    with pytest.raises(Inaccessible, match="packed-refs"):
+        require_no_special_files(str(tree))

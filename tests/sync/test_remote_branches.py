@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
 from scopes.conversation.merge_outcomes import Merged
 from scopes.conversation.show import show
+from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
-from scopes.errors import NotFound
+from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.messages import message_id_of
 from scopes.history.remote_branches import RemoteState
 from scopes.history.revisions import list_branch_tips, resolve_revision
+from scopes.history.transaction import Transaction
+from scopes.model.conversation import BranchEntry
 from scopes.store.refs import REMOTES
 from scopes.store.remote_file import FILE
+from scopes.store.repository import read_commit
 from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull
 from scopes.sync.remotes import resolve_remote
 from tests.support.history import history, say, texts
-from tests.support.remotes import connection, fetch_from, machine, push_to
-from tests.support.store import refs, write_bytes
+from tests.support.remotes import add, connection, fetch_from, machine, push_to
+from tests.support.store import FAST, make_store, open_store, refs, write_bytes
 
 
 @pytest.fixture
@@ -60,11 +68,61 @@ def test_what_no_remote_has_is_not_found(theirs, name):
         resolve_revision(theirs, name, "conv-001")
 
 
-def test_a_local_branch_of_that_name_comes_first(theirs):
-    from scopes.conversation.branch import branch
+@pytest.fixture
+def misled(ours, bare, tmp_path):
+    """A machine to which somebody, who calls the remote otherwise, has sent a branch that is called origin/main."""
+    other = machine(tmp_path / "theirs", bare, "dave")
+    push_to(ours)
+    fetch_from(other)
+    with_other_name = make_store(tmp_path / "mallory")
+    add(with_other_name, bare, "backup")
+    mallory = open_store(with_other_name, FAST, "mallory")
+    fetch_from(mallory, remote="backup")
+    branch(mallory, "conv-001", name="origin/main", start="fix", switch=False)
+    say(mallory, "conv-001/origin/main", "nobody asked for this", author="mallory")
+    push_to(mallory, remote="backup")
+    fetch_from(ours)
+    say(ours, "conv-001/main", "from carol")
+    push_to(ours)
+    say(other, "conv-001/main", "from dave", author="dave")
+    return other
 
-    branch(theirs, "conv-001", name="origin/main", start="fix")
-    assert resolve_revision(theirs, "conv-001/origin/main").branch == "origin/main"
+
+@pytest.mark.parametrize("rebasing", [False, True])
+def test_a_pull_takes_what_the_remote_has_not_a_branch_of_that_name(misled, rebasing):
+    done = pull(misled, resolve_remote(misled, None), Selection(), connection(), rebasing=rebasing)
+    assert [each.source for each in done.branches] == ["origin/main"]
+    assert list_branch_tips(misled, "conv-001").keys() >= {"main", "origin/main"}
+    found = texts(misled, "conv-001/main")
+    assert {"from carol", "from dave"} <= {*found}
+    assert "nobody asked for this" not in found
+
+
+def test_a_local_branch_of_that_name_comes_first_for_a_reader_with_a_note(misled):
+    fetch_from(misled)
+    notes = []
+    misled.caller = misled.caller._replace(note=notes.append)
+    assert resolve_revision(misled, "conv-001/origin/main").branch == "origin/main"
+    assert [note.hint for note in notes] == [
+        "say what you mean: conv-001/refs/heads/origin/main or conv-001/refs/remotes/origin/main"
+    ]
+
+
+def test_a_merge_of_a_name_that_a_local_branch_has_too_is_refused(ours, misled):
+    fetch_from(misled)
+    with pytest.raises(Ambiguous, match="the branch origin/main and the branch main of the remote origin"):
+        merge(misled, "conv-001", "origin/main", target="main")
+    merge(misled, "conv-001", "refs/remotes/origin/main", target="main")
+    assert "nobody asked for this" not in texts(misled, "conv-001/main")
+    assert "from carol" in texts(misled, "conv-001/main")
+
+
+@pytest.mark.parametrize("name", ["origin/main", "origin/new/x", "bundle/x"])
+def test_a_new_branch_or_tag_is_not_named_like_one_of_a_remote(ours, name):
+    fetch_from(ours)
+    for create in (branch, tag):
+        with pytest.raises(Invalid, match=f"are the branches of the remote {name.partition('/')[0]}"):
+            create(ours, "conv-001", name=name)
 
 
 def test_a_damaged_list_of_remotes_hides_their_branches_only(theirs):
@@ -154,3 +212,23 @@ def test_a_conversation_that_is_not_chosen_is_not_merged(ours, theirs):
     push_to(ours)
     push_to(theirs, "conv-002")
     assert pull_from(theirs, "conv-002").branches == ()
+
+
+def test_a_received_branch_that_is_named_like_a_message_gets_another_name(ours, bare, tmp_path):
+    push_to(ours)
+    other = machine(tmp_path / "theirs", bare, "dave")
+    fetch_from(other)
+    names = [message_id_of(read_commit(ours, list_branch_tips(ours, "conv-001")["fix"])), "refs/heads/fix"]
+    for name in names:
+        tx = Transaction(other, "conv-001")  # as a changed program does
+        tx.create_branch(name, list_branch_tips(other, "conv-001")["main"])
+        tx.set_branch_entry(name, BranchEntry())
+        tx.commit("branch", "create")
+    push_to(other)
+    fetch_from(ours)
+    received = sorted(list_branch_tips(ours, "conv-001").keys() - {"fix", "main"})
+    assert len(received) == 2
+    assert all(
+        re.fullmatch(f"{name.replace('/', '-')}-[0-9a-f]{{6}}", got)
+        for name, got in zip(sorted(names), received, strict=True)
+    )

@@ -1,0 +1,57 @@
+"""Named pipes and devices in the directory of a remote: git would wait for one as long as it may run, or read for ever.
+
+Git follows symbolic links, and so does this, up to a number of directories. Where its alternates are is not looked at.
+A socket may be there, that of the monitor of a working tree: it cannot be opened, so nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from typing import Final
+
+from scopes.errors import Inaccessible
+
+_MAX_DIRECTORIES: Final = 20_000  # a link may lead to the whole file system
+
+
+def require_no_special_files(directory: str) -> None:
+    """Refuse a directory that git is to serve if it has a named pipe or a device.
+
+    Raises:
+        Inaccessible: with the path of the first one.
+    """
+    inner = os.path.join(directory, ".git")
+    found = next(_walk_special(inner if os.path.lexists(inner) else directory, set()), None)
+    if found is not None:
+        what = f"{found} is a named pipe or a device: git would wait for it"
+        raise Inaccessible(what, hint="see who put it there, and remove it")
+
+
+def _walk_special(path: str, seen: set[str]) -> Iterator[str]:
+    """Yield named pipes and devices; each directory is looked at once."""
+    if not os.path.isdir(path):
+        yield from (path,) if _is_special(path) else ()
+        return
+    real = os.path.realpath(path)
+    if real in seen or len(seen) >= _MAX_DIRECTORIES:
+        return
+    seen.add(real)
+    try:
+        entries = [*os.scandir(path)]
+    except OSError:
+        return  # git says why it cannot read it
+    for entry in entries:
+        if entry.is_symlink() or entry.is_dir():
+            yield from _walk_special(entry.path, seen)
+        elif not entry.is_file() and _is_special(entry.path):
+            yield entry.path
+
+
+def _is_special(path: str) -> bool:
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:  # a link into nothing
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)

@@ -1,0 +1,180 @@
+"""A whole id means its message, whatever somebody calls a branch or tag; other names of two meanings are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from scopes.conversation.amend import amend, retract
+from scopes.conversation.branch import branch
+from scopes.conversation.cherry_pick import cherry_pick
+from scopes.conversation.new import new
+from scopes.conversation.rename import rename_branch, rename_conversation
+from scopes.conversation.rewind import rewind
+from scopes.conversation.tag import tag
+from scopes.errors import Ambiguous, Invalid
+from scopes.history.revisions import list_branch_tips, resolve_revision, resolve_with_latest
+from scopes.history.transaction import Transaction
+from scopes.model.message import Author
+from scopes.purge.purge import Places, purge
+from scopes.purge.selection import PurgeRequest
+from tests.support.history import history, texts
+from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
+
+
+@pytest.fixture
+def places(tmp_path):
+    """The index and the other caches of a store, and the directory of logs."""
+    return Places(str(tmp_path / "index"), (str(tmp_path / "contexts"),), str(tmp_path / "state"))
+
+
+@pytest.fixture
+def drawn(repository):
+    """A conversation in which the message `a` is the one that another name points away from."""
+    return history(repository, "main: a b c", "fix@a: d")
+
+
+def call(repository, name, kind, oid):
+    """Name a branch or a tag as somebody's changed program may have sent it."""
+    tx = Transaction(repository, "conv-001")
+    if kind == "branch":
+        tx.create_branch(name, oid)
+    else:
+        tx.set_tag(name, oid)
+    tx.commit(kind, f"create {name}")
+
+
+CAROL = Author("carol", "human")
+KINDS = pytest.mark.parametrize("kind", ["branch", "tag"])
+FORMS = pytest.mark.parametrize("form", ["{}", "conv-001/{}", "{}~0"])
+
+
+@KINDS
+@FORMS
+def test_a_whole_id_always_means_its_message(repository, drawn, kind, form):
+    for name, others in ((drawn.ids["a"], drawn.oids["b"]), (drawn.oids["c"], drawn.oids["b"])):
+        call(repository, name, kind, others)
+        meant = drawn.oids["a"] if name == drawn.ids["a"] else name
+        assert resolve_revision(repository, form.format(name), "conv-001").oid == meant
+        assert resolve_revision(repository, form.format(name)).oid == meant
+        assert resolve_with_latest(repository, form.format(name)).oid == meant
+
+
+def test_a_whole_id_is_not_a_branch_that_is_named_after_its_conversation_and_it(repository, drawn):
+    call(repository, f"conv-001/{drawn.ids['a']}", "branch", drawn.oids["b"])
+    assert resolve_revision(repository, f"conv-001/{drawn.ids['a']}", "conv-001").oid == drawn.oids["a"]
+
+
+def test_a_whole_id_is_not_a_longer_branch_or_a_conversation(repository, drawn):
+    call(repository, f"{drawn.ids['a']}-x", "branch", drawn.oids["b"])
+    history(repository, "main: other", conversation=f"{drawn.ids['a']}-y")
+    assert resolve_revision(repository, drawn.ids["a"], "conv-001").oid == drawn.oids["a"]
+    assert resolve_revision(repository, drawn.ids["a"]).oid == drawn.oids["a"]
+
+
+@KINDS
+def test_a_purge_of_a_whole_id_removes_that_message(repository, drawn, places, kind):
+    call(repository, drawn.ids["a"], kind, drawn.oids["b"])
+    purge(repository, PurgeRequest(conversation="conv-001", messages=(drawn.ids["a"],)), places)
+    assert texts(repository, "conv-001/main") == ["[purged]", "b", "c"]
+
+
+def change_something(repository, name, places):
+    """Yield each change as a function that names a message."""
+    conversation = "conv-001"
+    yield lambda: purge(repository, PurgeRequest(conversation=conversation, messages=(name,)), places)
+    yield lambda: amend(repository, conversation, name, "other", author=CAROL, branch="main")
+    yield lambda: retract(repository, conversation, name, "no", author=CAROL, branch="main")
+    yield lambda: rewind(repository, conversation, to=name, branch="main")
+    yield lambda: cherry_pick(repository, conversation, [name], branch="fix")
+    yield lambda: branch(repository, conversation, start=name, name="new")
+    yield lambda: tag(repository, conversation, "v1", name)
+
+
+@KINDS
+def test_what_changes_something_refuses_a_prefix_that_is_a_name_too(repository, drawn, places, kind):
+    name = drawn.ids["a"][:8]
+    call(repository, name, kind, drawn.oids["b"])
+    before = repository.list_refs()
+    changes = list(change_something(repository, name, places))
+    for change in changes:
+        with pytest.raises(Ambiguous, match=f"it is the {kind} {name} and the message {name}") as caught:
+            change()
+        form = {"branch": "heads", "tag": "tags"}[kind]
+        assert caught.value.hint == f"say what you mean: conv-001/refs/{form}/{name} or {drawn.ids['a']}"
+    assert len(changes) == 7
+    assert repository.list_refs() == before
+
+
+@KINDS
+def test_a_reader_gets_a_note_that_a_name_is_ambiguous(repository, drawn, kind):
+    name, notes = drawn.ids["a"][:8], []
+    call(repository, name, kind, drawn.oids["b"])
+    repository.caller = repository.caller._replace(note=notes.append)
+    for where in (None, "conv-001"):
+        notes.clear()
+        text = name if where else f"conv-001/{name}"
+        assert resolve_revision(repository, text, where).oid == drawn.oids["b"]
+        assert [note.text for note in notes] == [
+            f"'{name}' is ambiguous: the {kind} {name} is meant, but it is also the message {name}"
+        ]
+
+
+def test_a_reader_gets_a_note_of_a_branch_that_only_begins_like_the_message(repository, drawn):
+    name, notes = drawn.ids["a"][:8], []
+    call(repository, f"{name}-x", "branch", drawn.oids["b"])
+    repository.caller = repository.caller._replace(note=notes.append)
+    assert resolve_revision(repository, name, "conv-001").branch == f"{name}-x"
+    assert len(notes) == 1
+
+
+def test_a_branch_of_the_latest_conversation_is_ambiguous_with_a_message_of_another_one(repository, drawn):
+    name = drawn.ids["a"][:8]
+    later = history(repository, "main: z")
+    tx = Transaction(repository, later.conversation)
+    tx.create_branch(name, later.oids["z"])
+    tx.commit("branch", "create")
+    with pytest.raises(Ambiguous, match=f"it is the branch {later.conversation}/{name} and the message {name}"):
+        resolve_with_latest(repository, name)
+
+
+def test_the_long_forms_mean_one_thing_each(repository, drawn):
+    name = drawn.ids["a"][:8]
+    call(repository, name, "branch", drawn.oids["b"])
+    call(repository, name, "tag", drawn.oids["c"])
+    for form, meant in (("heads", "b"), ("tags", "c")):
+        for text in (f"refs/{form}/{name}", f"conv-001/refs/{form}/{name}"):
+            assert resolve_revision(repository, text, "conv-001").oid == drawn.oids[meant]
+        assert resolve_revision(repository, f"conv-001/refs/{form}/{name}~1").oid != drawn.oids[meant]
+
+
+def test_two_names_of_one_message_are_not_ambiguous(repository, drawn):
+    call(repository, drawn.ids["a"][:8], "tag", drawn.oids["a"])
+    assert resolve_revision(repository, drawn.ids["a"][:8], "conv-001").oid == drawn.oids["a"]
+
+
+def test_a_name_of_the_form_of_an_id_that_nothing_has_is_refused_for_changes(repository, drawn, places):
+    name = "a" * 26
+    call(repository, name, "branch", drawn.oids["b"])
+    with pytest.raises(Ambiguous, match="has the form of an id that no message has here"):
+        purge(repository, PurgeRequest(conversation="conv-001", messages=(name,)), places)
+    repository.caller = repository.caller._replace(note=lambda note: None)
+    assert resolve_revision(repository, name, "conv-001").branch == name
+
+
+def test_a_branch_is_renamed_whatever_it_is_called(repository, drawn):
+    call(repository, drawn.ids["a"], "branch", drawn.oids["b"])
+    assert rename_branch(repository, "conv-001", drawn.ids["a"], "mine").new == "mine"
+
+
+@pytest.mark.parametrize("name", ["a" * 26, "0123456789abcdef0123456789abcdef01234567", "refs/heads/x"])
+def test_a_new_name_is_not_like_an_id_or_a_long_form(repository, drawn, name):
+    for create in (
+        lambda: branch(repository, "conv-001", name=name),
+        lambda: tag(repository, "conv-001", name),
+        lambda: rename_branch(repository, "conv-001", "fix", name),
+        lambda: rename_conversation(repository, "conv-001", name),
+        lambda: new(repository, conversation_id=name),
+    ):
+        with pytest.raises(Invalid, match="is not a valid"):
+            create()
+    assert sorted(list_branch_tips(repository, "conv-001")) == ["fix", "main"]
