@@ -69,7 +69,7 @@ def test_a_conversation_without_a_session_gets_messages_where_it_is(store):
     assert Agent(store.path).get("conversation_record", conversation="conv-001", text="b")["branch"] == "main"
 
 
-def test_beside_a_session_of_an_open_editor_a_record_goes_to_notes(store, tmp_path):
+def test_a_record_about_a_session_of_an_open_editor_goes_to_notes(store, tmp_path):
     live = LiveSessions(EventLog(str(tmp_path / "state"), agent="stub"))
     writer = SessionWriter(store, identity_of("stub", str(tmp_path)), "agent-1", "r1", None, live=live)
     writer.append(plain_message("carol", "a"))
