@@ -50,7 +50,7 @@ class MessageAppended(Result):
     branch: BranchName
     parent: BranchName | None = None
     start: MessageId | None = None
-    active: bool | None = None
+    active: bool = True
     operation: OperationId | None = None
     remaining_turns: int | None = None
 
