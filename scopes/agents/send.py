@@ -18,6 +18,7 @@ from scopes.errors import Invalid, NoAvailableAgents, NotFound
 from scopes.history.conversations import participants_of, read_uuid
 from scopes.history.handles import BranchHandle
 from scopes.history.revisions import list_branch_tips
+from scopes.history.session_branches import note_followed
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.message import Message
@@ -78,6 +79,7 @@ def send(branch: BranchHandle, message: Message, to: Sequence[str] = (), *, queu
         tx.move_ref(AGENTS, registry.commit, write_registry(registry, changes, summary))
         operation = tx.commit(f"{KIND}-send", summary)
     return Routed(
+        notes=note_followed(branch, oid, "send"),
         message=message.id,
         oid=oid,
         conversation=conversation,

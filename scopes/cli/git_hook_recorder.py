@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 
 from scopes.cli.invocation import Invocation
 from scopes.code_links.git_hooks import NAME
@@ -11,7 +13,7 @@ from scopes.code_links.record_commits import record_pending
 from scopes.code_links.session_turn import record_last_turn
 from scopes.errors import ScopesError
 from scopes.live.event_log import HOOK_LOG, EventLog
-from scopes.live.hook_failures import log_failed_turn
+from scopes.live.hook_failures import list_failed_repositories, log_failed_turn
 from scopes.store.projects import ReflogEnd, Worktree, find_worktree
 
 
@@ -33,10 +35,25 @@ def record_commits(store: str | None, environ: Mapping[str, str]) -> int:
     try:
         operation = record_pending(invocation.repository(create=True), worktree)
     except (ScopesError, OSError) as error:
-        log_failed_turn(log, error, ())
+        log_failed_turn(log, error, (), store=invocation.store_path)
         return 0
     log.write("unchanged" if operation is None else "recorded", store=invocation.store_path)
     return 0
+
+
+def record_waiting_commits(invocation: Invocation) -> None:
+    """Record the commits that hooks of git have left and could not record, such as while the store was away.
+
+    What fails again stays for the next time.
+    """
+    for shared in list_failed_repositories(invocation.state_directory, NAME, invocation.store_path):
+        directory = os.path.dirname(shared)
+        found = (find_worktree(each) for each in (directory, invocation.cwd) if os.path.isdir(each))
+        worktree = next((each for each in found if each is not None and each.shared == shared), None)
+        if worktree is not None:
+            with suppress(ScopesError, OSError):
+                record_pending(invocation.open_again(create=False), worktree)
+                _log_of(invocation, worktree).write("recorded", store=invocation.store_path)
 
 
 def record_commits_of_turn(

@@ -224,10 +224,14 @@ def _find_repeated(
 
 
 def note_imported_files(invocation: Invocation, result: Imported) -> None:
-    """Say in the log of the hooks which files were imported, so that their problems are over; not of a dry run."""
+    """Say in the log of the hooks which files were imported, so that their problems are over; not of a dry run.
+
+    Commits that hooks of git could not record are recorded then, too.
+    """
     if not result.dry_run:
         paths = [source.path for source in result.sources]
         load("scopes.live.hook_failures:log_imported_files")(invocation.state_directory, paths)
+        load("scopes.cli.git_hook_recorder:record_waiting_commits")(invocation)
 
 
 def take_spooled(invocation: Invocation) -> int:

@@ -20,6 +20,7 @@ MAX_OUTPUT: Final = 200_000  # characters of an output that are searched
 MAX_COMMAND: Final = 20_000
 _SECOND: Final = 1_000_000_000  # nanoseconds
 PRINTED_COMMIT: Final = "printed this commit"
+_UNKNOWN_SECONDS: Final = 60.0  # a longer call is not linked: anybody may have committed meanwhile
 MIN_SUBJECT: Final = 8  # characters; `wip` is in too many commands
 _RUNS_COMMIT = compile_lazily(r"\bgit\b[^\n;|&]{0,300}?\bcommit\b|\b(?:gt|jj|sl|hub)\s+(?:commit|create|modify|ci)\b")
 _PRINTED = compile_lazily(
@@ -32,12 +33,14 @@ class CommitCall(NamedTuple):
     """A call that ran `git commit`, from its start to its result, in seconds since 1970.
 
     printed: the beginnings of object ids and the subjects that it printed
+    has_result: False if the session ends with the call, was imported while it ran, or its result is missing
     """
 
     command: str
     began: float
     ended: float
     printed: tuple[tuple[str, str], ...] = ()
+    has_result: bool = True
 
 
 def may_commit(call: Part) -> bool:
@@ -58,6 +61,19 @@ def read_commit_call(call: Part, result: Part, began: str | None, ended: str | N
     output = output_text(result)[:MAX_OUTPUT]
     printed = tuple(dict.fromkeys((found["id"], found["subject"].strip()) for found in _PRINTED.finditer(output)))
     return CommitCall(command[:MAX_COMMAND], first / _SECOND, last / _SECOND, printed)
+
+
+def read_unanswered_call(call: Part, began: str | None, next_message: float | None) -> CommitCall | None:
+    """Return the commit call of a tool call without a result, as `read_commit_call` does.
+
+    It had ended when the next message began; without one, so long after it began as the hooks of a commit may take.
+    """
+    command, first = command_of(call), None if began is None else parse_time(began)
+    if command is None or first is None or not may_commit(call):
+        return None
+    start = first / _SECOND
+    ended = start + _UNKNOWN_SECONDS if next_message is None else max(start, next_message)
+    return CommitCall(command[:MAX_COMMAND], start, ended, has_result=False)
 
 
 def output_text(result: Part) -> str:

@@ -177,8 +177,10 @@ def _made(
         message=call.message,
         turn=index.turn(call.turn).number,
         role="made",
-        level="certain",
-        evidence=(Evidence("call", f"a call {how}", call.call_id),),
+        level="certain" if call.call.has_result else "likely",
+        evidence=(
+            Evidence("call", f"a call {how}{'' if call.call.has_result else ' (it has no result)'}", call.call_id),
+        ),
     )
 
 

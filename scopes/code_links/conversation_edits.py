@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from scopes.clock import parse_time
-from scopes.code_links.commit_calls import CommitCall, may_commit, read_commit_call
+from scopes.code_links.commit_calls import CommitCall, may_commit, read_commit_call, read_unanswered_call
 from scopes.code_links.edits import AddedLines, list_added
 from scopes.code_links.known_texts import KnownTexts
 from scopes.code_links.moved_texts import MARK, list_moves
@@ -128,6 +128,7 @@ class _Reader:
         self._texts = KnownTexts()
         self._done: set[tuple[MessageId, str]] = set()  # copies of a message in several commits repeat its calls
         self._without_end: dict[Oid, list[int]] = {}  # commit calls whose result is in the message of the call
+        self._next: dict[Oid, float | None] = {}  # of messages with calls, when the first one after it began
 
     def read(self, oldest_first: Iterable[Commit]) -> ConversationEdits:
         self._found.turns.append(Turn(0))
@@ -137,6 +138,8 @@ class _Reader:
                 continue
             head = header_of(commit)
             self._visit(head)
+        for call_id, pending in self._pending.items():
+            self._add_unanswered(call_id, pending)
         return self._found
 
     def _visit(self, head: MessageHeader) -> None:
@@ -151,6 +154,8 @@ class _Reader:
         self._found.last = max(self._found.last, float(head.time))
         if head.parents:
             self._end_calls(head.parents[0], float(head.time))
+            if self._next.get(head.parents[0], 0.0) is None:
+                self._next[head.parents[0]] = float(head.time)
         self._read_calls(head, position.turn)
 
     def _next_position(self, head: MessageHeader, before: _Position) -> _Position:
@@ -205,6 +210,7 @@ class _Reader:
         for call_id, part in calls_by_id(message.parts).items():
             if (head.id, call_id) not in self._done and _is_wanted(part):
                 self._pending[call_id] = _Pending(head, turn, message.time, part)
+                self._next[head.oid] = None
         for call_id, result in results_by_id(message.parts).items():
             pending = self._pending.pop(call_id, None)
             if pending is not None:
@@ -223,6 +229,13 @@ class _Reader:
         for added in list_added(part, result, self._texts):
             time = _seconds(answer.time or began, head.time)
             self._found.edits.append(FoundEdit(head.id, head.oid, turn, call_id, tool_name(part), time, added))
+
+    def _add_unanswered(self, call_id: str, pending: _Pending) -> None:
+        """Add a commit call whose result is missing: the agent died in it, or the session was imported meanwhile."""
+        head, turn, began, part = pending
+        call = read_unanswered_call(part, began, self._next.get(head.oid))
+        if call is not None:
+            self._found.commit_calls.append(FoundCommitCall(head.id, head.oid, turn, call_id, call))
 
     def _end_calls(self, oid: Oid, time: float) -> None:
         """End the calls of a message that has their results, too: the time of such a message is when it began.

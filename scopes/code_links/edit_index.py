@@ -221,7 +221,10 @@ class EditIndex:
 
 
 def _read_call(command: str, began: float, ended: float, printed: str) -> CommitCall:
-    return CommitCall(command, began, ended, tuple((start, subject) for start, subject in json.loads(printed)))
+    pairs = json.loads(printed)
+    return CommitCall(
+        command, began, ended, tuple((start, subject) for start, subject in pairs or ()), pairs is not None
+    )
 
 
 @contextmanager
@@ -332,7 +335,7 @@ def _insert(connection: Connection, name: ConversationId, tips: str, found: Conv
         )
     for each in found.commit_calls:
         call = each.call
-        printed = json.dumps(call.printed)
+        printed = json.dumps(call.printed if call.has_result else None)
         place = (number, turns[each.turn], each.message, each.oid, each.call_id)
         connection.execute(
             "INSERT INTO commit_call VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

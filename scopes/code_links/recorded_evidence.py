@@ -39,7 +39,7 @@ def with_evidence(link: CodeLink, facts: Sequence[RecordedFact]) -> CodeLink:
     is_one_turn = all(fact.turn in {None, link.turn} for fact in chosen)
     found: dict[str, Evidence] = {}
     for fact in chosen:
-        text = SHELL if fact.is_shell else _name_turn(None if is_one_turn else fact.turn)
+        text = SHELL if fact.is_shell else _name_turn(fact, None if is_one_turn else fact.turn)
         known = found.get(text)
         if known is None or known.call_id is None:
             found[text] = Evidence("recorded", text, fact.call_id)
@@ -69,8 +69,10 @@ def _without_next_turn(facts: Sequence[RecordedFact]) -> list[RecordedFact]:
     return [fact for fact in facts if fact.is_shell or fact.turn is None or is_of_turn(fact)]
 
 
-def _name_turn(number: int | None) -> str:
-    return f"recorded in {'this turn' if number is None else f'turn {number}'}, in which HEAD moved to it"
+def _name_turn(fact: RecordedFact, number: int | None) -> str:
+    """Return that HEAD moved to a commit in a turn, by name if it is not that of the link, but became it later."""
+    commit = fact.commit[:8] if fact.detour else "it"
+    return f"recorded in {'this turn' if number is None else f'turn {number}'}, in which HEAD moved to {commit}"
 
 
 def _describe_detours(facts: Sequence[RecordedFact]) -> str:

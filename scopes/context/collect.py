@@ -23,6 +23,7 @@ from scopes.history.messages import (
 )
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import Revision, resolve_revision
+from scopes.history.session_branches import successor_notes
 from scopes.history.staleness import walk_compactions
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.loading import deferred
@@ -136,12 +137,12 @@ def resolve_revisions(
 
 
 def active_branch_notes(repository: Repository, revision: Revision, text: str, verb: str) -> tuple[Note, ...]:
-    """Return a note if a reader gets a conflict-resolution branch because it is the active one.
+    """Return a note if the active branch, which a reader gets, has open conflicts or was left by its session.
 
     `text` is the name that was given for the revision; `verb` is the command that reads it.
     """
     if revision.branch is None or not revision.branch.startswith(f"{CONFLICT_RESOLUTION}/"):
-        return ()
+        return successor_notes(repository, revision, text)
     return resolution_branch_notes(repository, revision, text, verb)
 
 

@@ -37,8 +37,9 @@ _newest: dict[Oid, Below] = {}  # of the last commit that was written here, whic
 class MessageAppended(Result):
     """A message that was written to disk.
 
-    `parent` is set if the branch was created with the message: the branch it begins on. It is active then, and
-    `operation` created both. `start` is the message at which it begins, unless that is the tip of `parent`.
+    `parent` is set if the branch was created with the message: the branch it begins on. `active` says whether it was
+    made the active one, and `operation` created both. `start` is the message at which it begins, unless that is the tip
+    of `parent`.
     `remaining_turns` is set if one message was appended and there is a setting `scopes.maxTurns`: how many messages the
     branch may still get.
     """
@@ -49,6 +50,7 @@ class MessageAppended(Result):
     branch: BranchName
     parent: BranchName | None = None
     start: MessageId | None = None
+    active: bool = True
     operation: OperationId | None = None
     remaining_turns: int | None = None
 
@@ -75,6 +77,7 @@ def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None
     repository, conversation_id = branch.repository, branch.conversation.id
     lines = [encode(message)]
     [write] = message_writers(repository, conversation_id, [message], lines=lines)
+    last = next(iter(_newest), None)
     oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
     keep_digests(repository, conversation_id, [oid])
     remaining, limits = check_limits(repository, oid, read_limits(repository.config), idle_before)
@@ -88,6 +91,7 @@ def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None
             *note_similar_topic(repository, conversation_id, oid, message),
             *limits,
             *_note_secrets(repository, lines),
+            *(_note_followed(branch, oid, last) if first is None else ()),
         ),
     )
 
@@ -117,12 +121,23 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
             tx.move_branch(branch.name, old, appended[-1].oid)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
     keep_digests(repository, branch.conversation.id, [each.oid for each in appended])
-    notes = _note_secrets(repository, lines) if appended else ()
+    notes = (*_note_secrets(repository, lines), *_note_followed(branch, appended[0].oid)) if appended else ()
     return [*appended[:-1], replace(appended[-1], notes=(*appended[-1].notes, *notes))] if notes else appended
 
 
 def _note_secrets(repository: Repository, lines: Sequence[bytes]) -> tuple[Note, ...]:
     notes: tuple[Note, ...] = load("scopes.secrets.count:append_note")(repository, lines)
+    return notes
+
+
+def _note_followed(branch: BranchHandle, appended: Oid, last: Oid | None = None) -> tuple[Note, ...]:
+    """Return a note if the first commit that was appended has taken the branch from a session that wrote it.
+
+    last: the commit that this process wrote before, which no session did
+    """
+    if last is not None and read_commit(branch.repository, appended).parents[0] == last:
+        return ()
+    notes: tuple[Note, ...] = load("scopes.history.session_branches:note_followed")(branch, appended)
     return notes
 
 

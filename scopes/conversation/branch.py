@@ -136,9 +136,9 @@ def branch(
 
 
 def append_to_new_branch(
-    repository: Repository, conversation: str, message: Message, *, start: str, name: str
+    repository: Repository, conversation: str, message: Message, *, start: str | None, name: str, switch: bool = True
 ) -> MessageAppended:
-    """Create a branch at `start`, append a message to it, and make it active, as one operation.
+    """Create a branch at `start`, as `branch` does, and append a message to it, as one operation.
 
     Raises:
         Invalid: the name is not valid, or the message is too large.
@@ -146,7 +146,7 @@ def append_to_new_branch(
         NotFound, Ambiguous: the conversation or the message cannot be resolved.
         Busy, Inaccessible: nothing was written.
     """
-    created = branch(repository, conversation, start=start, name=name, message=message)
+    created = branch(repository, conversation, start=start, name=name, message=message, switch=switch)
     return MessageAppended(
         id=message.id,
         oid=created.tip,
@@ -154,6 +154,7 @@ def append_to_new_branch(
         branch=created.name,
         parent=created.parent,
         start=created.start,
+        active=created.active,
         operation=created.operation,
         notes=created.notes + note_similar_topic(repository, created.conversation, created.tip, message),
     )

@@ -27,7 +27,8 @@ from scopes.history.messages import (
 from scopes.history.metadata import read_tags
 from scopes.history.name_syntax import MIN_PREFIX_LENGTH
 from scopes.history.recorded_times import RecordedTimes
-from scopes.history.revisions import list_branch_tips, resolve_revision, resolve_with_latest
+from scopes.history.revisions import Revision, list_branch_tips, resolve_revision, resolve_with_latest
+from scopes.history.session_branches import successor_notes
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.tool_calls import TOOL_RESULTS, ToolResultTracker, find_call_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
@@ -229,10 +230,13 @@ def log(
         entries = _with_prefixes(entries, _find_prefixes(repository, conversation_id))
     if bodies_of is not None and (graph or oldest_first):  # all entries are in memory: not with their bodies
         entries = _with_bodies(entries, bodies_of)
+    notes: tuple[Note, ...] = ()
+    if branch is not None and len(tips) == 1:
+        notes = successor_notes(repository, Revision(conversation_id, branch, tips[0]), where)
     if not criteria.conditional or limit == 0:
-        return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first)
+        return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first, notes=notes)
     first = list(islice(entries, 1))
-    notes = () if first else (_none_found_note(criteria, conversation_id, seen),)
+    notes += () if first else (_none_found_note(criteria, conversation_id, seen),)
     return Log(items=chain(first, entries), conversation=conversation_id, oldest_first=oldest_first, notes=notes)
 
 

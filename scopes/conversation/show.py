@@ -30,7 +30,8 @@ from scopes.history.messages import (
 from scopes.history.metadata import Metadata
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.remote_branches import RemoteState, compare_with_remotes, read_remote_branches
-from scopes.history.revisions import MAIN
+from scopes.history.revisions import MAIN, Revision
+from scopes.history.session_branches import successor_notes
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.sub_agents import SubAgent, find_sub_agent
 from scopes.history.titles import first_prompt, walk_main
@@ -217,7 +218,10 @@ def show(
         tokens=size.tokens,
         tokens_method=size.method,
         in_progress=_list_in_progress(repository, handle.id, metadata),
-        notes=tuple(Note(f"the branch {name} is left out: it is damaged", "see: scopes verify") for name in damaged),
+        notes=(
+            *(Note(f"the branch {name} is left out: it is damaged", "see: scopes verify") for name in damaged),
+            *successor_notes(repository, Revision(handle.id, active, tips[active]), where),
+        ),
     )
 
 

@@ -23,6 +23,7 @@ from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.latest import list_latest
 from scopes.history.messages import read_root_of
 from scopes.history.revisions import find_directory, find_root_commit, walk_directories
+from scopes.history.session_branches import find_successor
 from scopes.hosts.agents import find_program
 from scopes.ids import BranchName, ConversationId
 from scopes.result import Note, Result
@@ -113,9 +114,21 @@ def resume(repository: Repository, request: ResumeRequest, choice: TokenizerChoi
     request = replace(request, prompt=request.prompt.strip("\n"))
     check_request(_history_request(request, request.where or ""))  # wrong also if its own session is opened today
     wanted = None if request.agent is None else read_agent_program(request.agent)
-    branch = StoreHandle(repository).branch(request.where or _find_newest(repository, request.here))
+    named = StoreHandle(repository).branch(request.where or _find_newest(repository, request.here))
+    branch, notes = _follow_session(named, request.where or "")
     with naming(branch):
-        return _plan(branch, request, choice, user, wanted)
+        found = _plan(branch, request, choice, user, wanted)
+    return replace(found, notes=(*notes, *found.notes)) if notes else found
+
+
+def _follow_session(branch: BranchHandle, where: str) -> tuple[BranchHandle, tuple[Note, ...]]:
+    """Return the branch on which the session of the active branch goes on, if that was moved and none is named."""
+    successor = None if "/" in where else find_successor(branch)
+    if successor is None:
+        return branch, ()
+    text = f"{branch} was moved here: its session goes on from {successor}"
+    hint = f"to go on from there all the same: {shlex.join(['scopes', 'resume', str(branch)])}"
+    return branch.conversation.branch(successor), (Note(text, hint),)
 
 
 @contextmanager

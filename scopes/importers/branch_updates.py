@@ -13,6 +13,7 @@ from scopes.clock import seconds_of
 from scopes.history.messages import is_root, message_id_of, read_message_bytes
 from scopes.history.metadata import TITLE, has_given_title, read_metadata, read_title
 from scopes.history.revisions import MAIN
+from scopes.history.session_branches import IMPORT_PREFIXES
 from scopes.history.sources import TRACKING
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
@@ -25,8 +26,6 @@ from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_merge_bases, walk_newest_first
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Objects, Repository, read_commit
-
-_IMPORT_PREFIXES = ("import/", "import-")  # of branches that follow a source in place of one that the user moved
 
 
 @dataclass(slots=True)
@@ -192,13 +191,13 @@ def _find_renamed(
     if tracked is None or tip.name == MAIN or _local_name(updates, tip.name) in updates.tips:
         return None
     entries = read_metadata(repository, updates.conversation).branches
-    found = (name for name, oid in updates.tips.items() if oid == tracked and not name.startswith(_IMPORT_PREFIXES))
+    found = (name for name, oid in updates.tips.items() if oid == tracked and not name.startswith(IMPORT_PREFIXES))
     return next((each for each in found if each in entries and entries[each].fork == tip.entry.fork), None)
 
 
 def _find_follower(updates: BranchUpdates, tracked: str | None) -> BranchName | None:
     """Return the `import/` branch that follows the source since the user moved the original branch."""
-    followers = (name for name, tip in updates.tips.items() if name.startswith(_IMPORT_PREFIXES) and tip == tracked)
+    followers = (name for name, tip in updates.tips.items() if name.startswith(IMPORT_PREFIXES) and tip == tracked)
     return next(followers, None)
 
 

@@ -36,7 +36,7 @@ def _by_reason(skipped: Sequence[Skipped]) -> dict[str, list[str]]:
 
 def note_deleted(target: ImportTarget) -> GroupedNote:
     """Return a note on a conversation that an import leaves deleted."""
-    hint = f"to restore it, {REPEAT_WITH} --again, or: scopes undo"
+    hint = f"to restore it, {REPEAT_WITH} --again, or scopes undo OPERATION, which is in: scopes list --deleted"
     text = f"session {target.document.native_id} was deleted here and stays deleted"
     return GroupedNote(text, "{} sessions were deleted here and stay deleted", hint)
 

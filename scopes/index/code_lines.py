@@ -5,7 +5,7 @@ turn          a prompt and what belongs to it, as commits of the store
 edit          a call that added lines to a file; `hashes` are those of all its lines, 8 bytes each, `shorts` of lines
               that are too short for that, which are in edit_line only if there are few others
 edit_line     an edit by the hash of each of its lines, combined with that of the name of the file
-commit_call   a call that ran `git commit`; `printed` is JSON
+commit_call   a call that ran `git commit`; `printed` is JSON, null without a result
 
 `code_links/edit_index` fills them: this module knows no messages. A line of the file is read by its hash, so that a
 query reads a few rows of a large file. SQLite does not detect flipped bits: the file has checksums (`checksums`).
@@ -39,7 +39,7 @@ from scopes.result import Note
 
 LAYOUT: Final = Layout(
     "code-lines.sqlite",
-    version=7,
+    version=8,
     tables="""
         CREATE TABLE conversation (
             number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, tips TEXT NOT NULL, first REAL NOT NULL,

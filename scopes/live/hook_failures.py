@@ -16,14 +16,17 @@ FAILED = "failed"
 IMPORTED = "imported"  # a file that a hook could not import
 
 
-def log_failed_turn(log: EventLog, error: ScopesError | OSError, paths: Sequence[str]) -> None:
-    """Write why the turn of a session with these files was not recorded."""
+def log_failed_turn(
+    log: EventLog, error: ScopesError | OSError, paths: Sequence[str], store: str | None = None
+) -> None:
+    """Write why the turn of a session with these files was not recorded; of commits in which store they are missing."""
     is_missing = bool(paths) and not os.path.exists(paths[0])
     log.write(
         FAILED,
         error=error.message if isinstance(error, ScopesError) else f"{type(error).__name__}: {error}",
         hint=error.hint if isinstance(error, ScopesError) else None,
         file=paths[0] if paths else None,
+        store=store,
         unusable=True if is_missing or isinstance(error, CannotImport) else None,
     )
 
@@ -37,6 +40,17 @@ def log_imported_files(state_directory: str, paths: Iterable[str]) -> None:
         if os.path.realpath(str(details["file"])) in imported:
             log = EventLog(state_directory, file_name=HOOK_LOG, target=str(details.get("target")))
             log.write(IMPORTED, file=str(details["file"]))
+
+
+def list_failed_repositories(state_directory: str, target: str, store: str) -> list[str]:
+    """Return the repositories whose last commits a hook of git could not record in a store."""
+    events = read_events(state_directory, HOOK_LOG).events
+    last = {event.details.get("repository"): event for event in events if event.details.get("target") == target}
+    return [
+        repository
+        for repository, event in last.items()
+        if isinstance(repository, str) and event.name == FAILED and event.details.get("store") in {None, store}
+    ]
 
 
 def last_events(events: Iterable[Event], target: str, repository: str | None) -> tuple[Event | None, Event | None]:

@@ -46,6 +46,8 @@ _ROWS = {
     "remote-conversations": "conversations",
     "search": "messages_found",
     "hooks-status": "hooks",
+    "mcp-status": "servers",
+    "skills-status": "skills",
     "token-status": "encodings",
     "verification": "findings",
 }

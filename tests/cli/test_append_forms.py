@@ -39,9 +39,26 @@ def test_a_new_branch_is_named_as_part_of_the_conversation_too(talk):
     assert talk.texts("alt")[-2:] == ["one", "instead"]
 
 
+def test_a_branch_for_notes_is_created_only_once(talk):
+    """As the skill tells agents: the first note and the tenth are the same command."""
+    operations = len(talk.run("operations", "list", "--json")["operations"])
+    done = talk.run("append", f"{talk.id}/notes", "--create", "first", "--json")
+    assert (done["branch"], done["parent"]) == ("notes", "main")
+    assert "parent" not in talk.run("append", talk.id, "--branch", "notes", "--create", "second", "--json")
+    assert talk.texts("notes")[-4:] == ["one", "two", "first", "second"]
+    assert talk.branches()["main"]["active"]
+    assert len(talk.run("operations", "list", "--json")["operations"]) == operations + 1
+    assert "it is active now" not in talk.run("append", f"{talk.id}/more", "--create", "x")
+    talk.run_refused("append", f"{talk.id}/mian", "x", code=4)
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [
+        (("--create", "x"), 2),
+        (("--create", "--branch", "alt", "--jsonl", "-"), 2),
+        (("--create", "--from", "main~1", "--branch", "alt", "x"), 2),
+        (("--create", "--branch", "a b", "x"), 2),
         (("--from", "main~1", "x"), 2),
         (("--from", "main~1", "--branch", "alt", "--jsonl", "-"), 2),
         (("--from", "main~1", "--branch", "a b", "x"), 2),

@@ -107,3 +107,15 @@ def test_doctor_warns_of_what_is_outdated_or_unreadable(tmp_path, sealed_world):
 def test_an_unknown_target_is_a_mistake_with_the_names_of_those_that_are_known(noun):
     done = run(noun, "status", "emacs", code=2)
     assert all(name in done.stderr for name in NAMES[noun])
+
+
+@each_noun
+def test_fields_are_those_of_the_rows(noun):
+    """There was one empty row, and with --json no data at all."""
+    word = "server" if noun == "mcp" else "skill"
+    expected = [(row["target"], row["condition"]) for row in rows(noun)]
+    assert len(expected) == len(NAMES[noun])
+    lines = run(noun, "status", "--fields", f"agent,{word}").stdout.splitlines()
+    assert [tuple(line.split("\t")) for line in lines] == expected
+    chosen = rows(noun, "--fields", "target,condition,file")
+    assert [(each["target"], each["condition"]) for each in chosen] == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from scopes.store.operation_log import walk_operations
 from scopes.store.projects import find_worktree
 from scopes.store.refs import COMMITS
 from scopes.store.repository import Caller
+from tests.cli.running import PRODUCT, scopes
 from tests.code_links.hooked import CLAUDE, CODEX, Hooked, write_program
 from tests.support.pipes import named_pipe
 from tests.support.store import assert_sound
@@ -400,6 +402,27 @@ def test_commits_wait_for_a_store_that_is_gone(project, monkeypatch, tmp_path):
     os.rename(away, store)
     record_commits(store, dict(os.environ))
     assert (project.pending(), len(project.records().find(project.head()))) == ([], 1)
+
+
+def test_an_import_records_the_commits_that_waited(project, monkeypatch, tmp_path):
+    """It is the cure that hooks status and doctor name; only the next commit of an agent took them."""
+    monkeypatch.chdir(project.directory)
+    store, away = project.repository.path, tmp_path / "away.git"
+    monkeypatch.setenv("SCOPES_STORE", store)
+    made = project.commit("one", **CODEX)
+    scopes("list", table=PRODUCT)
+    os.rename(store, away)
+    os.mkdir(store, mode=0)  # the mount point
+    assert record_commits(None, os.environ) == 0
+    os.rmdir(store)
+    os.rename(away, store)
+    assert len(project.pending()) == 1
+    monkeypatch.chdir(tmp_path)
+    scopes("import", "--sample-sessions", table=PRODUCT)
+    assert (project.pending(), who(project, made)) == ([], [("codex", "0199-thread", "call_7")])
+    monkeypatch.chdir(project.directory)
+    (row,) = json.loads(scopes("hooks", "status", "git", "--json", table=PRODUCT).stdout)["hooks"]
+    assert "problem" not in row
 
 
 def test_only_a_file_with_a_number_is_taken_away_when_the_recording_begins(project, tmp_path):

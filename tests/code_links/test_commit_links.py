@@ -75,6 +75,30 @@ def test_a_slow_call_whose_result_is_in_its_message_made_the_commit(world, proje
     assert link.evidence[0].text == f"a call {how}"
 
 
+@pytest.mark.parametrize("is_last", [True, False])
+def test_a_call_that_has_no_result_made_the_commit_that_it_names(world, project, is_last):
+    """The agent died in it, or the session was imported while it ran."""
+    project.write("app.py", text(0))
+    session = world.claude().prompt("commit it").bash("git add -A && git commit -qm 'Add some values'", seconds=10)
+    del session.records[-1]
+    session._parent = session.records[-1]["uuid"]
+    if not is_last:
+        session.prompt("go on")
+    (link,) = links_of(world, session)
+    assert (link.role, link.level, link.turn) == ("made", "likely", 1)
+    assert link.evidence[0].text == "a call names this subject (it has no result)"
+
+
+def test_a_call_that_has_no_result_made_no_commit_long_after_it(world, project):
+    session = world.claude().prompt("commit it").bash("git commit -qm 'Add some values'")
+    del session.records[-1]
+    session._parent = session.records[-1]["uuid"]
+    project.clock.skip(seconds=90)
+    project.write("app.py", text(0))
+    project.commit("Add some values")
+    assert links_of(world, session) == ()
+
+
 def test_what_is_committed_after_the_next_message_is_not_of_a_call_before_it(world, project):
     session = world.opencode().prompt("try to commit").bash('git commit -m "Add values"').say("There is nothing yet.")
     project.clock.skip(seconds=30)

@@ -33,7 +33,8 @@ def test_a_commit_that_was_amended_and_rebased_names_each_fact_once():
         fact(AMENDED, "rewritten", turn=2), fact(AMENDED, "rewritten", turn=2, call_id="c2"),
     ]  # fmt: skip
     assert texts(*facts) == [
-        f"{SHELL}, rewritten from aaaaaaaa, bbbbbbbb", f"recorded in turn 1{MOVED}", f"recorded in turn 2{MOVED}",
+        f"{SHELL}, rewritten from aaaaaaaa, bbbbbbbb",
+        "recorded in turn 1, in which HEAD moved to aaaaaaaa", "recorded in turn 2, in which HEAD moved to bbbbbbbb",
     ]  # fmt: skip
     link = worded(*facts)
     assert [each.call_id for each in link.evidence] == [None, "c1", "c2"]

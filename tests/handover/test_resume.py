@@ -138,6 +138,26 @@ def test_the_import_branch_of_a_session_that_went_on_besides_opens_that_session(
     assert "does not end where" in home.resume(name).reason
 
 
+def test_a_session_that_had_to_leave_its_branch_is_opened_where_it_goes_on(home):
+    """A note of an agent is on main; what was said since is elsewhere, and the next agent did not get it."""
+    say(home.repository, "conv-001", "use integers")
+    home.user(None, "go on please")
+    home.log.answer("m2", text("I have read it"), cwd=home.project)
+    home.write()
+    (name,) = [each for each in _branches(home.repository) if "/import/" in each]
+    found = home.resume()
+    assert (found.session, found.session_id, f"conv-001/{found.branch}") == ("own", SESSION, name)
+    assert [(note.text, note.hint) for note in found.notes] == [
+        (
+            f"conv-001/main was moved here: its session goes on from {found.branch}",
+            "to go on from there all the same: scopes resume conv-001/main",
+        )
+    ]
+    assert "I have read it" in home.resume(session="new").command[-1]
+    named = home.resume("conv-001/main")
+    assert (named.branch, "was moved" in str(named.notes)) == ("main", False)
+
+
 def test_a_fork_that_follows_another_session_opens_that_one(home):
     other = "99999999-2222-4333-8444-555555555555"
     log = Log(other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 
 import pytest
 
@@ -13,6 +14,9 @@ from scopes.handover import skills
 from scopes.handover.skills import FOLDERS, install_skill, path_of, remove_skill
 from scopes.hosts.agents import UserDirectories
 from scopes.part_files import part_of
+from tests.cli.running import PRODUCT, scopes
+from tests.importers.demo_format import session_records, write_transcript
+from tests.importers.stores import branch_words, import_demo
 
 
 @pytest.fixture
@@ -353,3 +357,19 @@ def test_what_a_killed_process_left_goes_with_the_next_change(top):
         change("claude-code", top, project=False)
         assert not os.path.exists(left)
     assert not os.path.exists(os.path.dirname(path))
+
+
+def test_a_note_as_the_skill_tells_it_leaves_the_branch_to_the_session(top, tmp_path, repository):
+    """The agent wrote into its own conversation, and the rest of its session was on a hidden branch."""
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    text = install_skill("claude-code", top, project=False, only_show=True).text
+    line = next(each for each in text.splitlines() if each.startswith("    scopes append"))
+    _, *words = shlex.split(line.replace("conv-012", "conv-001"))
+    for _ in range(2):
+        done = scopes("--store", repository.path, *words, table=PRODUCT)
+        assert (done.returncode, done.stderr) == (0, "")
+    import_demo(repository, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b c")))
+    assert (branch_words(repository), branch_words(repository, "notes")) == (
+        "a b c",
+        "a b what was done what was done",
+    )

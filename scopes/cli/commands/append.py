@@ -31,13 +31,15 @@ from scopes.cli.arguments import (
 )
 from scopes.cli.input import STANDARD_INPUT, has_piped_input
 from scopes.cli.invocation import Invocation
-from scopes.conversation.append import append_to
-from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.conversation.append import MessageAppended, append_to
+from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.message_names import complete_message_id
 from scopes.history.messages import is_root
 from scopes.history.revisions import resolve_conversation
+from scopes.ids import BranchName
 from scopes.loading import deferred
+from scopes.model.message import Message
 from scopes.render.view_options import ViewOptions
 from scopes.store.maintenance import pack_when_needed
 from scopes.store.repository import Repository, read_commit
@@ -61,6 +63,12 @@ Branch: TypeAlias = Annotated[
     str | None,
     usage.Option(
         "--branch", "-b", metavar="BRANCH", help="The branch (default: the active one); with --from a new one"
+    ),
+]
+Create: TypeAlias = Annotated[
+    bool,
+    usage.Option(
+        "--create", help="Create the branch that is named, if it is not there; the active branch stays active"
     ),
 ]
 Topic: TypeAlias = Annotated[
@@ -126,6 +134,7 @@ def append(
     author_kind: AuthorKind = None,
     branch: Branch = None,
     start: Start = None,
+    create: Create = False,
     kind: Kind = "plain",
     topic: Topic = None,
     goal: Goal = None,
@@ -153,7 +162,15 @@ def append(
     """Add a message, or many as JSON lines.
 
     --from MESSAGE with --branch NAME creates the branch at that message and makes it active, as `scopes branch` does,
-    and puts the message on it, in one step. A decision is TEXT with --topic, a method TEXT with --goal, a priority its
+    and puts the message on it, in one step. --create begins CONV/BRANCH at the tip of the active branch if it is not
+    there, and makes nothing active.
+
+    A branch that a session of an agent goes on writing is not the place for a message: hooks, watch and import move it
+    only as long as nobody else does. After a message of somebody else the next messages of the session go to a branch
+    import/..., and log, show and resume say so. Notes beside a session belong on a branch of their own:
+    scopes append CONV/notes --create TEXT.
+
+    A decision is TEXT with --topic, a method TEXT with --goal, a priority its
     urgency with --task, an analysis TEXT with --subject; --data gives the whole JSON of any typed message.
 
     When the command returns, the message is on disk. Any number of processes can append to one branch at the same time.
@@ -168,6 +185,7 @@ def append(
     Examples:
       scopes conv append conv-001 --as planner "Start with the login form"
       scopes append conv-001 --from k3x9 --branch try-sqlite "What if we used SQLite?"
+      scopes append conv-001/notes --create --as claude-code "SQLite: one file, no server"
       scopes append conv-001 --kind decision --topic 'batch size' '2000 refs per push'
       git diff | scopes append conv-001 --as reviewer
       scopes append conv-001 --as tester --binary --media-type image/png < screen.png
@@ -177,7 +195,8 @@ def append(
       echo '{"author": "carol", "text": "hello"}' | scopes conv append conv-001 --jsonl -
     """
     invocation: Invocation = context.obj
-    given = _Given(conversation, branch, start, choose_text(text, text_option), author, author_kind)
+    given = _Given(conversation, branch, start, create, choose_text(text, text_option), author, author_kind)
+    _check_new_branch(given, has_lines=lines is not None)
     if lines is not None:
         refuse_with_lines(given.text, author, data, topic, goal, subject, aspect, binary=binary)
         return _append_lines(invocation, given, lines, atomic=atomic, allow_empty=allow_empty)
@@ -192,11 +211,15 @@ def append(
 
 
 class _Given(NamedTuple):
-    """Where the message goes, who wrote it and its text, as they were given; `start` is the message of --from."""
+    """Where the message goes, who wrote it and its text, as they were given; `start` is the message of --from.
+
+    create: begin the branch if it is not there
+    """
 
     conversation: str
     branch: str | None
     start: str | None
+    create: bool
     text: str | None
     author: str | None
     author_kind: str | None
@@ -205,9 +228,21 @@ class _Given(NamedTuple):
     allow_empty: bool = False
 
 
+def _check_new_branch(given: _Given, *, has_lines: bool) -> None:
+    """Raise Invalid if the options for a new branch do not fit together."""
+    _, branch = split_branch(given.conversation, given.branch)
+    if given.start is not None and given.create:
+        raise Invalid("--from and --create exclude each other", hint="--create begins at the tip of the active branch")
+    option = "--from" if given.start is not None else "--create" if given.create else None
+    if option is not None and has_lines:
+        raise Invalid(f"{option} and --jsonl exclude each other", hint="create the branch first: scopes branch --from")
+    if option == "--from" and branch is None:
+        raise Invalid("--from needs --branch NAME", hint="for example: --from main~2 --branch try-sqlite")
+    if option == "--create" and branch is None:
+        raise Invalid("--create needs a branch", hint=f"for example: scopes append {given.conversation}/notes --create")
+
+
 def _append_lines(invocation: Invocation, given: _Given, lines: str, *, atomic: bool, allow_empty: bool) -> int:
-    if given.start is not None:
-        raise Invalid("--from and --jsonl exclude each other", hint="create the branch first: scopes branch --from")
     target = _find_target(invocation, given)
     append_documents = append_all_lines if atomic else append_lines
     results = append_documents(target, walk_documents(invocation, lines), allow_empty=allow_empty)
@@ -218,10 +253,9 @@ def _append_lines(invocation: Invocation, given: _Given, lines: str, *, atomic: 
 
 def _append_message(invocation: Invocation, given: _Given, fields: Fields, form: FormOptions) -> int:
     conversation, branch = split_branch(given.conversation, given.branch)
-    if given.start is not None and branch is None:
-        raise Invalid("--from needs --branch NAME", hint="for example: --from main~2 --branch try-sqlite")
     repository = invocation.repository()
-    target = None if given.start is not None else _find_target(invocation, given)
+    is_new = given.start is not None or (given.create and not _has_branch(repository, conversation, branch or ""))
+    target = None if is_new else _find_target(invocation, given)
     answered = complete_message_id(repository, resolve_conversation(repository, conversation), fields.reply_to)
     content, fields = _read_content(invocation, given, fields._replace(reply_to=answered))
     content, fields = apply_short_form(content, fields, form)
@@ -231,12 +265,28 @@ def _append_message(invocation: Invocation, given: _Given, fields: Fields, form:
     if target is not None:
         result = append_to(target, message)
     else:
-        result = append_to_new_branch(repository, conversation, message, start=given.start or "", name=branch or "")
+        result = _append_to_new(repository, conversation, message, given._replace(branch=branch))
     code = invocation.show(result)
     if given.author is None and is_root(read_commit(repository, read_commit(repository, result.oid).parents[0])):
         invocation.hint_author()
     pack_when_needed(repository)
     return code
+
+
+def _has_branch(repository: Repository, conversation: str, branch: str) -> bool:
+    """Return True if a conversation has a branch of exactly this name."""
+    return BranchName(branch) in StoreHandle(repository).conversation(conversation).tips
+
+
+def _append_to_new(repository: Repository, conversation: str, message: Message, given: _Given) -> MessageAppended:
+    """Append to a new branch; with --create to that of another process which was faster."""
+    start, name = given.start, given.branch or ""
+    try:
+        return append_to_new_branch(repository, conversation, message, start=start, name=name, switch=not given.create)
+    except Refused:
+        if not given.create or not _has_branch(repository, conversation, name):
+            raise
+        return append_to(StoreHandle(repository).branch(conversation, name), message)
 
 
 def _find_target(invocation: Invocation, given: _Given) -> BranchHandle:

@@ -41,6 +41,7 @@ def hooks_install(
     with the ending .before-scopes-change before that is replaced or removed. A file with comments is not changed: use
     --print and add the hook yourself. A hook runs scopes hooks run TARGET, which reads the input that the agent gives
     to its hook. Codex runs a new hook only after you have trusted it. For agents without hooks there is scopes watch.
+    A branch that somebody else has moved is left as it is: see scopes import.
 
     The hooks of Cursor receive prompts, answers, edits and commands. They are kept in the state directory, in a file
     for each conversation, and imported at the end of a turn. These hooks follow the documentation of Cursor and were

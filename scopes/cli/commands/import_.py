@@ -67,7 +67,10 @@ def import_(
     Without a path, imports the histories that agents keep in their standard directories; --list says what is there and
     what is new, without reading more than the beginning of each file. The format of a file is found by its content: see
     FORMATS in the manual page. A record that cannot be read is kept and counted. Nothing is imported twice: of a
-    transcript that has grown since, only the new part is imported. Transcripts are never modified.
+    transcript that has grown since, only the new part is imported. Transcripts are never modified. A branch that
+    somebody has moved since, such as by a message of another agent on it, stays as it is: then the new messages of its
+    session are on a branch import/... of the conversation. log, show and resume say so, and scopes switch CONV
+    import/... makes it the active branch.
 
     The store of a project, which `scopes init` makes in a git repository, takes only the sessions that were recorded in
     that repository or its worktrees; a note counts the others. --all-projects imports them as well, --project those of

@@ -46,6 +46,7 @@ def watch(
 
     With --once the exit code is that of scopes import: 7 if what you name has no transcript, 1 if some of it has none.
     A note about transcripts, such as one on sessions whose parents are missing, is printed at the first start only.
+    A branch that somebody else has moved is left as it is: see scopes import.
 
     The store is that of scopes import: that of the project takes only its sessions, unless --all-projects is given.
     A file that you name is always imported. Only one process can watch for a store. If the extra watch is

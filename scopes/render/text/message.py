@@ -39,7 +39,8 @@ def render_message_appended(result: MessageAppended, view: View) -> None:
     place = Span(f"{result.conversation}/{result.branch}", "branch")
     created: tuple[str | Span, ...] = ()
     if result.parent is not None:
-        created = (", created ", *begins_at(view, result.start, result.parent), "; it is active now")
+        active = "; it is active now" if result.active else ""
+        created = (", created ", *begins_at(view, result.start, result.parent), active)
     write_outcome(view, name, "recorded ", name, " on ", place, *created, appended=not view.options.lines)
 
 

@@ -9,11 +9,14 @@ is not continued: the new one is a session of its own, or a fork if the user has
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from scopes.errors import NotFound, ScopesError
+from scopes.history.handles import StoreHandle
+from scopes.history.session_branches import is_followed
 from scopes.live.event_log import EventLog
 from scopes.result import Note
 from scopes.server.acp import envelope
@@ -217,6 +220,7 @@ class Continuations:
             start.recorded = find_newest(repository, identity)
         else:
             start.recorded = find_named(repository, self._options.conversation, identity)
+            self._note_followed(repository, start.recorded)
         start.is_fork = self._options.fork
         if start.session is None and not start.is_fork:
             self._leave_live_session(repository, start, identity)
@@ -253,6 +257,16 @@ class Continuations:
                 if free is not None:
                     hints.insert(0, f"to go on with {free}, which is not open: {_again(free)}")
                 self._note(Note(f"this is a new session: {other} has {where}", "\n".join(hints)))
+
+    def _note_followed(self, repository: Repository, named: RecordedBranch) -> None:
+        """Tell the user if the branch that was named is that of a session which is imported: it cannot go on there."""
+        branch = StoreHandle(repository).conversation(named.conversation).branch(named.branch)
+        if named.session is None and is_followed(branch, named.tip):
+            where = _name(named)
+            text = f"{where} is the branch of another session: what that says from now on goes to a branch import/..."
+            begin = shlex.join(["scopes", "branch", named.conversation, "NAME", "--from", named.branch])
+            hint = f"to go on beside it: {begin}, and then: {_again(f'{named.conversation}/NAME')}"
+            self._note(Note(text, hint))
 
     def _find_free(self, repository: Repository, identity: Identity) -> str | None:
         """Return the newest branch with a session of an agent and a directory that no proxy has; None without one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, Literal, cast, get_args
 
@@ -19,15 +20,16 @@ from scopes.conversation.branch import branch as create_branch
 from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.merge_outcomes import MergeOutcome
 from scopes.conversation.new import new
-from scopes.errors import Invalid, NotFound, ScopesError
+from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.facts.propose import Proposal, propose
 from scopes.history.conversations import read_uuid
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.message_names import complete_message_id
 from scopes.history.messages import check_typed_author
 from scopes.history.revisions import resolve_branch, resolve_revision
+from scopes.history.session_branches import NOTES, is_written_by_session
 from scopes.history.transaction import Transaction
-from scopes.ids import MessageId
+from scopes.ids import AgentName, MessageId
 from scopes.memory.add import add as add_memory
 from scopes.merge.commits import derived_id
 from scopes.model.codec import encode
@@ -35,7 +37,7 @@ from scopes.model.encoding import without_none
 from scopes.model.message import EXAMPLES, TYPED_KINDS, Author, Message, payload_key
 from scopes.result import Note
 from scopes.server.mcp.access import Client, StoreAccess
-from scopes.server.mcp.answers import result_answer, result_document, written_answer
+from scopes.server.mcp.answers import note_objects, result_answer, result_document, written_answer
 from scopes.server.mcp.budget import DEFAULT_TOKENS, Document, check_budget
 from scopes.server.mcp.inboxes import how_to_register, require_receivers, take_messages
 from scopes.server.mcp.merges import Sides, abort_own, hinted_for_agent
@@ -73,7 +75,7 @@ class WritingTools:
         """Record a message: a prompt, an answer, a finding, or a decision (kind decision, with data).
 
         Record decisions with their reasons, and results that another session will need. Use the continuation_id of the
-        answer as `conversation` from then on.
+        answer as `conversation` from then on. Beside a session that is being recorded it goes to a branch notes.
         """
         with self._access.open(client, create=True, writes=True) as store:
             repository = store.repository
@@ -85,10 +87,11 @@ class WritingTools:
             if handle is None:
                 created = new(repository, title=title, directory=find_directory())
                 handle = StoreHandle(repository).branch(created.id, created.branch)
+            handle, moved = _leave_session(handle, self._access.name_of(client))
             if key is not None:
-                return _record_once(handle, message, key)
+                return _record_once(handle, message, key, moved)
             appended = append_to(handle, message)
-            notes = () if author is None else note_misspelled(repository, author)
+            notes = (*moved, *(() if author is None else note_misspelled(repository, author)))
             document = result_document(replace(appended, notes=(*appended.notes, *notes)))
             return written_answer(document | position(repository, appended.conversation, handle.name, appended.oid))
 
@@ -211,11 +214,12 @@ class WritingTools:
             repository = store.repository
             message = _make_message(text, self._author(repository, client, None), "plain", None, None)
             require_receivers(repository, to)
-            routed = send(_find_branch(repository, conversation), message, to, queue=queue)
+            branch, moved = _leave_session(_find_branch(repository, conversation), self._access.name_of(client))
+            routed = send(branch, message, to, queue=queue)
             where = position(repository, routed.conversation, routed.branch, routed.oid)
         with self._access.open(client, alone=False) as store:
             notes = _deliver(store.repository, routed)
-            return written_answer(result_document(replace(routed, notes=(*routed.notes, *notes))) | where)
+            return written_answer(result_document(replace(routed, notes=(*moved, *routed.notes, *notes))) | where)
 
     def inbox(
         self,
@@ -303,6 +307,19 @@ def _find_branch(repository: Repository, conversation: str) -> BranchHandle:
     return StoreHandle(repository).branch(*resolve_branch(repository, conversation, None))
 
 
+def _leave_session(branch: BranchHandle, agent: AgentName) -> tuple[BranchHandle, tuple[Note, ...]]:
+    """Return the branch for the message of an agent: `notes` in place of one that a session goes on writing."""
+    if not is_written_by_session(branch):
+        return branch, ()
+    if NOTES not in branch.conversation.tips:
+        with suppress(Refused):  # another process was faster
+            create_branch(
+                branch.repository, branch.conversation.id, agent=agent, start=branch.name, name=NOTES, switch=False
+            )
+    text = f"{branch} is the branch of a session that is being recorded: the message is on {NOTES}"
+    return BranchHandle(branch.conversation, NOTES), (Note(text),)
+
+
 def _merge_document(repository: Repository, outcome: MergeOutcome) -> Document:
     """Return the outcome of a merge with the position of the target; conflicts are on `resolution_branch`."""
     document = result_document(outcome)
@@ -312,8 +329,11 @@ def _merge_document(repository: Repository, outcome: MergeOutcome) -> Document:
     return document | where | without_none(resolution_branch=resolution)
 
 
-def _record_once(branch: BranchHandle, message: Message, key: str) -> CallToolResult:
-    """Append a message whose id follows from its author and a key, unless the conversation has it already."""
+def _record_once(branch: BranchHandle, message: Message, key: str, notes: tuple[Note, ...]) -> CallToolResult:
+    """Append a message whose id follows from its author and a key, unless the conversation has it already.
+
+    notes: of the branch to which it is appended
+    """
     repository, conversation = branch.repository, branch.conversation.id
     uuid = read_uuid(repository, conversation)
     message_id = derived_id("mcp", uuid, message.author.name, key)
@@ -328,7 +348,8 @@ def _record_once(branch: BranchHandle, message: Message, key: str) -> CallToolRe
         tx.move_branch(branch.name, tip, oid)
         tx.commit("append", f"append {message_id[:8]} to {branch}")
     where = position(repository, conversation, branch.name, oid)
-    return written_answer({"kind": "message", "id": message_id, "oid": oid, **where})
+    more = {"notes": note_objects(notes)} if notes else {}
+    return written_answer({"kind": "message", "id": message_id, "oid": oid, **more, **where})
 
 
 def _find(branch: BranchHandle, message_id: MessageId) -> Document | None:

@@ -12,8 +12,11 @@ import pytest
 from scopes.live.event_log import EventLog, read_events
 from scopes.server.acp.live_sessions import Holder, LiveSessions
 from scopes.store.session_locks import DIRECTORY
+from tests.importers.demo_format import session_records, write_transcript
+from tests.importers.stores import import_demo
 from tests.server.acp.test_endings import wait_for
 from tests.support.acp_client import prompt_params
+from tests.support.store import make_store
 
 NAMES = ("stub", "agent-1")
 
@@ -64,6 +67,16 @@ def test_a_live_session_that_is_named_is_forked(desk, profile):
     assert "this session goes on on a branch of its own: another scopes acp" in note
     [event] = desk.events("session-live")
     assert (event["where"], event["forked"]) == ("conv-001/main", True)
+
+
+def test_a_conversation_of_another_session_that_is_imported_is_named_before_it_is_taken(desk, tmp_path):
+    """Its next messages are on another branch then, and nobody saw why."""
+    store = make_store(Path(os.environ["SCOPES_STORE"]))
+    import_demo(store, write_transcript(tmp_path / "a.jsonl", *session_records("s1", "a b")))
+    note = note_of(desk, "--conversation", "conv-001")
+    assert "conv-001/main is the branch of another session: what that says from now on goes to a branch" in note
+    assert "scopes branch conv-001 NAME --from main, and then: scopes acp --conversation conv-001/NAME" in note
+    assert "branch of another session" not in note_of(desk, "--conversation", "conv-001")
 
 
 def test_of_two_windows_that_start_again_the_second_one_learns_which_conversation_is_not_open(desk):

@@ -111,10 +111,10 @@ def test_a_store_that_had_no_index_and_is_deleted_under_the_server_is_made_again
     assert [each["text"] for each in agent.get("conversation_read", conversation="conv-001")["messages"]] == ["again"]
 
 
-@pytest.mark.parametrize("tool", ["conversation_list", "conversation_record"])
+@pytest.mark.parametrize("tool", ["conversation_list", "conversation_record", "memory_add"])
 def test_a_store_that_is_gone_is_not_made_anew(path, agent, tool):
     """Its disk is not mounted: an agent would record below the mount point, and nobody would see it."""
-    arguments = {"text": "hello"} if tool == "conversation_record" else {}
+    arguments = {} if tool == "conversation_list" else {"text": "hello"}
     agent.get("conversation_record", text="hello")
     agent.get("conversation_search", query="hello")  # makes the index, by which it is known that there was a store
     path.rename(path.with_name("away"))

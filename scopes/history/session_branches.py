@@ -1,0 +1,121 @@
+"""Branches that sessions of agents go on writing, and what becomes of one that somebody else has moved.
+
+An import moves the branch of a session as long as it is where the last import left it, which a tracking ref says. After
+a message of somebody else on it the new messages of the session go to a branch `import/...`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.messages import is_root, read_root_of
+from scopes.history.revisions import MAIN, Revision, find_root_commit, list_branch_tips
+from scopes.history.sources import TRACKING
+from scopes.ids import BranchName, Oid
+from scopes.model.conversation import ACP
+from scopes.model.path_encoding import encode_component
+from scopes.result import Note
+from scopes.store.graph import is_ancestor
+from scopes.store.repository import Repository, read_commit
+from scopes.store.session_locks import is_session_locked, session_lock_path
+
+IMPORT_PREFIXES = ("import/", "import-")  # of branches that follow a source in place of one that the user moved
+NOTES = BranchName("notes")  # where agents write beside a session
+
+
+def is_followed(branch: BranchHandle, tip: Oid) -> bool:
+    """Return True if the next import of a session goes on from `tip`, the tip of a branch."""
+    tracked = branch.repository.list_refs(TRACKING)
+    if branch.name.startswith(IMPORT_PREFIXES):
+        return tip in tracked.values()
+    return tip in _tracked_as(branch.name, tracked)
+
+
+def is_written_by_session(branch: BranchHandle) -> bool:
+    """Return True if a session goes on writing a branch: an import follows it, or `scopes acp` records it now."""
+    match branch.entry.extra.get(ACP):
+        case {"agent": str(agent), "session": str(session)}:
+            if is_session_locked(session_lock_path(branch.repository.path, (agent, session))):
+                return True
+    return is_followed(branch, branch.tip)
+
+
+def note_followed(branch: BranchHandle, appended: Oid, verb: str = "append") -> tuple[Note, ...]:
+    """Return a note if the commit that was appended to a branch has taken it from the session that wrote it.
+
+    Of a conversation that was not imported nothing is looked up: appends are fast. `verb` is the command.
+    """
+    repository = branch.repository
+    parent = read_commit(repository, read_commit(repository, appended).parents[0])
+    if is_root(parent) or not _is_imported(branch, parent.oid) or not is_followed(branch, parent.oid):
+        return ()
+    text = (
+        f"{branch} was the branch of a session, whose next messages go to a branch {IMPORT_PREFIXES[0]}... from now on"
+    )
+    where = shlex.quote(f"{branch.conversation.id}/{NOTES}")
+    command = f"scopes append {where} --create ..."
+    if verb != "append":
+        command = f"scopes branch {branch.conversation.id} {NOTES} --no-switch, scopes {verb} {where} ..."
+    return (Note(text, f"to leave it to the session: scopes undo, and then: {command}"),)
+
+
+def find_successor(branch: BranchHandle) -> BranchName | None:
+    """Return the branch that has the new messages of a session since somebody else moved its branch.
+
+    None if the branch was not moved, or has these messages too, such as after a merge.
+    """
+    repository, tips = branch.repository, list_branch_tips(branch.repository, branch.conversation.id)
+    others = {name: tip for name, tip in tips.items() if name.startswith(IMPORT_PREFIXES) and name != branch.name}
+    if not others or branch.name not in tips:
+        return None
+    tracked = repository.list_refs(TRACKING)
+    own = branch.name
+    if own.startswith(IMPORT_PREFIXES):
+        if tips[own] in tracked.values():
+            return None
+        own = branch.entry.parent or MAIN
+    followed = _tracked_as(own, tracked)
+    found = [
+        name for name, tip in others.items() if tip in followed and not is_ancestor(repository, tip, tips[branch.name])
+    ]
+    return max(found, key=lambda name: read_commit(repository, tips[name]).time, default=None)
+
+
+def successor_notes(repository: Repository, revision: Revision, text: str) -> tuple[Note, ...]:
+    """Return a note if the branch that a reader gets was moved, and its session goes on elsewhere.
+
+    text: the name that was given for the revision; if it names more than a conversation there is no note
+    """
+    if revision.branch is None or "/" in text or "~" in text or "@{" in text:
+        return ()
+    branch = StoreHandle(repository).conversation(revision.conversation).branch(revision.branch)
+    successor = find_successor(branch)
+    if successor is None:
+        return ()
+    what = f"{branch} was moved here: the new messages of its session are on {successor}"
+    switch = shlex.join(["scopes", "switch", branch.conversation.id, successor])
+    return (Note(what, f"to go on there: {switch}"),)
+
+
+def _tracked_as(name: BranchName, tracked: Mapping[str, str]) -> set[str]:
+    """Return where the last imports left the branches of sources that have a name here."""
+    return {oid for ref, oid in tracked.items() if _flat(_name_of(ref)) == _flat(encode_component(name))}
+
+
+def _is_imported(branch: BranchHandle, tip: Oid) -> bool:
+    root = find_root_commit(branch.repository, branch.conversation.id)
+    return (
+        root is not None
+        and read_root_of(branch.repository, read_commit(branch.repository, root), tip).format is not None
+    )
+
+
+def _name_of(ref: str) -> str:
+    return ref.rpartition("/")[2]
+
+
+def _flat(name: str) -> str:
+    """Return a name as a branch has it whose own name was taken, see `importers.branch_updates`."""
+    return name.replace("/", "-").replace("%2F", "-")
