@@ -47,7 +47,9 @@ def push(
     operation log, facts, memory, registered agents and branches of conflicts. The first commit of an imported session
     names the directory in which the session began, so this leaves, too; conversations that began here name none. If
     somebody else has pushed meanwhile, scopes fetches that first. A branch is left as it is if the remote has messages
-    on it that are not here; the exit code is 1: pull, or give --force. What somebody has deleted there is named.
+    on it that are not here; the exit code is 1: pull, or give --force. What somebody has deleted there is named; with
+    messages that only you have it is refused, too. CONV/BRANCH --force is about that branch alone. --force names what
+    it leaves out there, and refuses to leave out messages that were not seen here yet: the same push again does.
 
     The last message of an imported session may still grow: it is held back until the session was still for an hour,
     or sent with --include-open. See OPEN MESSAGES in the manual page.
