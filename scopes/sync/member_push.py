@@ -11,6 +11,7 @@ from scopes.history.open_tips import OpenTips
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.merge.in_progress import list_in_progress
 from scopes.purge.being_sent import begin_to_send, end_to_send
 from scopes.purge.gone_there import forget_gone
 from scopes.result import Note, plural
@@ -173,7 +174,9 @@ class MemberPush:
         yield from self._lost
         yield from (self._replaced[row.root] for row in rows if row.root in self._replaced and row.status == "updated")
         yield from note_deleted_branches(self.deleted_branches, self._remote.name, option)
-        yield from note_diverged(rows, self._remote, option)
+        diverged = (row.conversation for row in rows if row.diverged)
+        merging = {each: found[0].kind for each in diverged if (found := list_in_progress(self._repository, each))}
+        yield from note_diverged(rows, self._remote, option, merging)
         yield from note_fetched(self.fetched, self._remote)
 
     def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:

@@ -129,13 +129,23 @@ def note_behind(rows: Sequence[PushedConversation], remote: Remote, option: str)
     return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
 
 
-def note_diverged(rows: Sequence[PushedConversation], remote: Remote, option: str) -> tuple[Note, ...]:
-    """Return a note about branches that have other messages on the remote."""
+def note_diverged(
+    rows: Sequence[PushedConversation], remote: Remote, option: str, merging: Mapping[ConversationId, str]
+) -> tuple[Note, ...]:
+    """Return a note about branches that have other messages on the remote.
+
+    merging: "merge" or "rebase", by the conversations in which one is in progress
+    """
     diverged = [f"{row.conversation}/{name}" for row in rows for name in row.diverged]
     if not diverged:
         return ()
     number = len(diverged)
     text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} other messages"
+    if merging:
+        name, kind = next(iter(merging.items()))
+        see = f"a {kind} of {name} is in progress: scopes conflicts list {name}"
+        again = f"scopes {kind} {name} --continue (or --abort)"
+        return (Note(f"{text}: {', '.join(diverged[:5])}", f"{see}; then: {again}, and push again"),)
     return (
         Note(
             f"{text}: {', '.join(diverged[:5])}",

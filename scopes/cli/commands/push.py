@@ -6,7 +6,7 @@ from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.arguments import AllowSecrets, Since
-from scopes.cli.connection import choose, connect
+from scopes.cli.connection import choose, connect, refuse_remotes
 from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import Everything, IncludeOpen, OfProject, OfYear, ToRemote, ToSend, WithSources
@@ -84,6 +84,7 @@ def push(
     if delete:
         others = any((everything, project, since, year, force, purged, include_open, with_sources, allow_secrets))
         return _delete(invocation, conversations or [], remote, others=others, dry_run=dry_run)
+    refuse_remotes(invocation, conversations or (), "push")
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
     if purged and not selection.is_empty:
         raise Invalid("--purged cannot be combined with a choice of conversations", hint="leave out one of them")
