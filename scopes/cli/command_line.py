@@ -147,7 +147,17 @@ def expand_words(table: Table, words: list[str]) -> tuple[list[str], CommandLine
     if line.unknown is not None and line.path == ("config",):
         words = _with_config_command(words, line)
         line = split_words(table, words)
+    if line.path == ("remote",) and line.command is None and not line.wants_help:
+        words = _with_remote_list(words, line)
+        line = split_words(table, words)
     return words, line
+
+
+def _with_remote_list(words: list[str], line: CommandLine) -> list[str]:
+    """Return the words of `remote` and `remote -v` with `list`, as in git."""
+    if line.missing_value is not None or line.rest or line.unknown not in {None, "-v"}:
+        return words
+    return [*(words if line.unknown is None else words[:-1]), "list"]
 
 
 def _with_config_command(words: list[str], line: CommandLine) -> list[str]:

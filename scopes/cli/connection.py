@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from scopes.cli.arguments import choose_project
 from scopes.cli.invocation import Invocation
+from scopes.errors import NotFound
+from scopes.history.revisions import conversation_ids
 from scopes.render.progress import Meter, progress, shows_progress
+from scopes.store.remote_file import read_addresses
 from scopes.sync.connection import Connection
 from scopes.sync.credential_cache import keep_credentials
 from scopes.sync.local_conversations import Selection, make_selection
@@ -95,8 +98,9 @@ def is_asking(stdin: TextIO) -> bool:
         return False
 
 
-def choose_wanted(invocation: Invocation, wanted: WantedFrom) -> Selection:
-    """Return which conversations a fetch or pull is about."""
+def choose_wanted(invocation: Invocation, wanted: WantedFrom, command: str) -> Selection:
+    """Return which conversations a fetch or pull is about; raises as `refuse_remotes`, too."""
+    refuse_remotes(invocation, wanted.conversations or (), command)
     return choose(
         invocation,
         wanted.conversations,
@@ -105,6 +109,24 @@ def choose_wanted(invocation: Invocation, wanted: WantedFrom) -> Selection:
         since=wanted.since,
         year=wanted.year,
     )
+
+
+def refuse_remotes(invocation: Invocation, names: Sequence[str], command: str) -> None:
+    """Raise NotFound if the first name is that of a remote, as git expects it, and of no conversation.
+
+    Raises:
+        NotFound: with the option that names a remote.
+    """
+    first = next(iter(names), None)
+    if first is None or "/" in first:
+        return
+    repository = invocation.repository()
+    here = conversation_ids(repository)
+    if any(each.startswith(first) for each in here) or first not in read_addresses(repository.path):
+        return
+    others = [name for name in names[1:] if name.partition("/")[0] in here]
+    words = " ".join(("scopes", command, *others, "--remote", first))
+    raise NotFound(f"{first} is a remote, and no conversation", hint=f"name it with an option: {words}")
 
 
 def choose(

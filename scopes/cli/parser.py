@@ -39,6 +39,15 @@ _GIT_OPTIONS = {
     ("log", "--file"): "messages that touched a file: scopes log CONV -- PATH",
     ("switch", "-b"): "create a branch: scopes branch CONV NAME",
     ("switch", "-c"): "create a branch: scopes branch CONV NAME",
+    ("push", "-f"): "it has no short form: scopes push CONV --force",
+    ("push", "-u"): "the remote of commands that name none: scopes config set scopes.defaultRemote NAME",
+    ("push", "--tags"): "tags are sent with their conversations: scopes push CONV",
+    (
+        "fetch",
+        "--dry-run",
+    ): "undo takes a fetch back; only get the list of conversations: scopes fetch --manifests",
+    ("fetch", "-p"): "branches that are deleted there are not known here any more after a fetch: scopes fetch",
+    ("fetch", "--prune"): "branches that are deleted there are not known here any more after a fetch: scopes fetch",
     ("rewind", "--hard"): "a branch is always moved with its messages: scopes rewind CONV",
 }  # options of git: the command that does it here
 

@@ -250,7 +250,8 @@ def _require_not_in_progress(repository: Repository, request: _Request) -> None:
         if (in_progress.kind, in_progress.source, in_progress.target) == (KIND, request.source, request.target):
             raise Refused(
                 f"a merge of {request.source} into {request.target} is in progress on {in_progress.branch}",
-                hint=f"continue or abort it: scopes merge {request.conversation} --continue (or --abort)",
+                hint=f"see what is open: scopes conflicts list {request.conversation}; "
+                f"continue or abort it: scopes merge {request.conversation} --continue (or --abort)",
             )
 
 

@@ -20,7 +20,7 @@ from scopes.secrets.scan_cache import ScannedConversation, read_scans
 from scopes.store.repository import Repository
 
 _GENERAL: Final = {
-    "assigned-secret": "a value of 20 characters or more, with letters and digits, behind a name such as password=",
+    "assigned-secret": "20 characters or more, 10 of them different, letters and digits, behind a name like password=",
     "auth-header": "what stands behind Bearer, Basic or token in a header",
     "curl-password": "the password behind -u or --user of a curl command",
     "docker-auth": "the name and the password in base64 of a file of Docker, behind auth",

@@ -17,12 +17,11 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection
-from scopes.sync.family import list_members
 from scopes.sync.fetch import Fetched, fetch
 from scopes.sync.fetch_here import choose_manifests
 from scopes.sync.fetch_manifests import ManifestsFetched, fetch_manifests
 from scopes.sync.local_conversations import Selection
-from scopes.sync.remotes import Remote, list_remotes, save_remote
+from scopes.sync.remotes import Remote, delete_remote, list_remotes, save_remote
 from scopes.sync.wrong_remotes import explain_empty, refuse_store
 
 _MAX_LEFT: Final = 20
@@ -53,14 +52,17 @@ def clone(
     open_store: Callable[[], Repository],
     name: str,
 ) -> Cloned:
-    """Make a store at `path`, add the address as a remote, and fetch; if that fails, a new store is removed again.
+    """Make a store at `path`, add the address as a remote, and fetch.
+
+    If that fails, a new store is removed again, and from one that was there the remote.
 
     A store that an interrupted clone of the same address left is completed.
 
     open_store: opens the store once it is there
 
     Raises:
-        Refused: there is a store with conversations or with other remotes; or the address is that of a store.
+        Refused: there is a store with conversations, or with another remote of that name; or the address is that of a
+            store.
         NotFound: the address is that of a repository with code, and without conversations.
         As `fetch`.
     """
@@ -110,7 +112,7 @@ def clone_manifests(
 def _new_store(
     path: str, address: Address, open_store: Callable[[], Repository], name: str
 ) -> Iterator[tuple[Repository, Remote]]:
-    """Make a store that knows the remote; if the block fails, a new store is removed again."""
+    """Make a store that knows the remote; if the block fails, a new store, or the new remote, is removed again."""
     refuse_store(address)
     is_created = create_store(path)
     remote = Remote(name, address)
@@ -119,17 +121,34 @@ def _new_store(
             unless_done.callback(shutil.rmtree, path, ignore_errors=True)
         repository = open_store()
         with exclusive_write(repository):
-            _prepare(repository, remote)
+            is_added = _prepare(repository, remote)
+        if is_added and not is_created:
+            unless_done.callback(_take_back, repository, remote)
         yield repository, remote
         unless_done.pop_all()
 
 
-def _prepare(repository: Repository, remote: Remote) -> None:
-    """Add the remote to a store that has nothing yet."""
-    known = list_remotes(repository)
-    others = set(known) - set(list_members(repository, remote))
-    if repository.list_ref_names(refs.HEADS, refs.META) or others:
-        hint = f"add the remote to it: scopes remote add {remote.name} {remote.address.text}, then: scopes fetch"
-        raise Refused(f"the store {repository.path} is not empty", hint=hint)
-    if not known:
+def _take_back(repository: Repository, remote: Remote) -> None:
+    """Remove a remote again from which nothing came."""
+    with exclusive_write(repository):
+        if not repository.list_ref_names(refs.HEADS, refs.META):
+            delete_remote(repository, remote.name)
+
+
+def _prepare(repository: Repository, remote: Remote) -> bool:
+    """Add the remote to a store that has no conversation yet; return False if it has the remote already."""
+    name, address = remote.name, remote.address.text
+    known = next((each for each in list_remotes(repository) if each.name == name), None)
+    is_known = known is not None and known.address == remote.address
+    if repository.list_ref_names(refs.HEADS, refs.META):
+        add = f"scopes remote add {name if known is None else 'NAME'} {address}"
+        option = "" if known is None else " --remote NAME"
+        hint = f"add the remote to it: {add}, then: scopes fetch{option}"
+        hint = f"get what is new: scopes fetch --remote {name}" if is_known else hint
+        raise Refused(f"the store {repository.path} has conversations already", hint=hint)
+    if known is not None and not is_known:
+        hint = f"move it: scopes remote set-url {name} {address}, then: scopes fetch --remote {name}"
+        raise Refused(f"the store {repository.path} has another remote {name}: {known.address.text}", hint=hint)
+    if known is None:
         save_remote(repository, remote)
+    return known is None

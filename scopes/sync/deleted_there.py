@@ -96,5 +96,5 @@ def note_deleted_branches(names: Iterable[str], remote: str, option: str) -> tup
         return ()
     number = len(deleted)
     text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted from {remote}"
-    again = f"send it again: scopes push {deleted[0].partition('/')[0]} --force{option}"
+    again = f"send it again: scopes push {deleted[0]} --force{option}"
     return (Note(f"{text}: {', '.join(deleted[:5])}", again),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, SecretsFound, TooNew
@@ -10,6 +11,7 @@ from scopes.history.open_tips import OpenTips
 from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
+from scopes.merge.in_progress import list_in_progress
 from scopes.purge.being_sent import begin_to_send, end_to_send
 from scopes.purge.gone_there import forget_gone
 from scopes.result import Note, plural
@@ -35,11 +37,20 @@ from scopes.sync.learn_before import learn_lists
 from scopes.sync.local_conversations import read_all_tips
 from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost, forget_lost
 from scopes.sync.names import RemoteName, tracking_ref
-from scopes.sync.outgoing import Outgoing, plan_push
+from scopes.sync.outgoing import Outgoing, count_unseen, plan_push
 from scopes.sync.purge_notes import HELD, OfferGate
 from scopes.sync.purged_push import NEWER_ON_REMOTE, PURGED_MEANWHILE, PurgedOnRemote
 from scopes.sync.push_batches import send
-from scopes.sync.pushed import PushedConversation, PushedStatus, note_behind, note_diverged, note_fetched
+from scopes.sync.pushed import (
+    PushedConversation,
+    PushedStatus,
+    ReplacedBranch,
+    explain_unseen,
+    explain_unsent,
+    note_behind,
+    note_diverged,
+    note_fetched,
+)
 from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote
 from scopes.sync.wrong_remotes import note_hooks
@@ -61,6 +72,7 @@ class PushRun(NamedTuple):
 
     family: the name of the remote; option: ` --remote NAME` for hints; is_named: whether conversations were named
     purged: whether all is replaced of which the remote has what was purged here
+    branches: which branches of a conversation are forced, of those of which some were named
     """
 
     repository: Repository
@@ -73,11 +85,12 @@ class PushRun(NamedTuple):
     is_named: bool
     offers: OfferGate
     purged: bool = False
+    branches: Mapping[ConversationId, Collection[BranchName]] = MappingProxyType({})
 
     @property
     def may_replace(self) -> bool:
         """Return True if the user has chosen to replace what is not taken from the remote, whatever it is."""
-        return self.force and (self.is_named or self.purged)
+        return self.force and ((self.is_named and not self.branches) or self.purged)
 
 
 class MemberPush:
@@ -106,6 +119,7 @@ class MemberPush:
         self._ahead: dict[ConversationId, tuple[str, ...]] = {}  # what was changed here in the future
         self._corrected: list[Note] = []
         self._replaced: dict[Oid, Note] = {}  # what is not taken and gives way, by the root
+        self._seen: dict[RemoteName, list[Oid]] = {}  # the tips of the remote that were known before the push
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
         """Push, and after each round push again what the remote had moved meanwhile."""
@@ -161,7 +175,9 @@ class MemberPush:
         yield from self._lost
         yield from (self._replaced[row.root] for row in rows if row.root in self._replaced and row.status == "updated")
         yield from note_deleted_branches(self.deleted_branches, self._remote.name, option)
-        yield from note_diverged(rows, self._remote, option)
+        diverged = (row.conversation for row in rows if row.diverged)
+        merging = {each: found[0].kind for each in diverged if (found := list_in_progress(self._repository, each))}
+        yield from note_diverged(rows, self._remote, option, merging)
         yield from note_fetched(self.fetched, self._remote)
 
     def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:
@@ -310,7 +326,7 @@ class MemberPush:
             self._remote.name,
             conversation,
             objects,
-            force=self._force,
+            force=self._of.branches.get(conversation, self._force) if self._force else False,
             local=local,
             open_tips=self._open_tips,
             find_ref=self._find_ref,
@@ -318,6 +334,7 @@ class MemberPush:
         self._ahead |= {conversation: outgoing.ahead} if outgoing.ahead else {}
         self.deleted_branches |= dict.fromkeys(f"{conversation}/{name}" for name in outgoing.deleted)
         refusal = self._purged.find_refusal(outgoing)
+        refusal = refusal or self._find_unseen(outgoing, local)
         if refusal is not None:
             self._note(outgoing, "refused", refusal)
             return None
@@ -335,17 +352,38 @@ class MemberPush:
             self._note(outgoing, "refused", error.message)
             return None
 
+    def _find_unseen(self, outgoing: Outgoing, local: Mapping[BranchName, Oid]) -> str | None:
+        """Return why a forced push may not go on: it would leave out messages that nobody has seen here.
+
+        What a push itself has fetched was not seen: what the remote had when the push began was.
+        """
+        there = {} if outgoing.previous is None else outgoing.previous.manifest.branches
+        seen = self._seen.setdefault(outgoing.name, [each.tip for each in there.values()])
+        if not outgoing.left_out or all(each.tip in seen for each in outgoing.left_out):
+            return None
+        counts = ((each, count_unseen(self._repository, each, [*seen, *local.values()])) for each in outgoing.left_out)
+        unseen = {each.branch: number for each, number in counts if number}
+        if not unseen:
+            return None
+        return explain_unseen(outgoing.conversation, unseen, self._remote.name)
+
     def _note(self, outgoing: Outgoing, status: PushedStatus, reason: str | None = None) -> None:
+        is_sent = status in {"new", "updated"}
+        if outgoing.unsent and reason is None:
+            reason = explain_unsent(outgoing.conversation, outgoing.unsent, self._of.option)
+            status = "refused" if status == "unchanged" else status
         self._rows[outgoing.conversation] = PushedConversation(
             outgoing.conversation,
             outgoing.name.root,
             status,
             len(outgoing.manifest.branches),
-            outgoing.new_messages if status in {"new", "updated"} else 0,
+            outgoing.new_messages if is_sent else 0,
             outgoing.diverged,
             reason,
             outgoing.held_back,
             outgoing.behind,
+            tuple(outgoing.unsent),
+            tuple(ReplacedBranch(each.branch, each.messages) for each in outgoing.left_out) if is_sent else (),
         )
 
     def _write_update(self, planned: _Planned, objects: Objects) -> RefUpdate:

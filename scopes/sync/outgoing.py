@@ -6,7 +6,8 @@ the caller forces it; one that does not exist here stays, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from scopes.clock import format_seconds
@@ -35,6 +36,18 @@ from scopes.sync.registers import State, branch_names, read_state
 from scopes.sync.removed_names import choose_removed
 
 
+class LeftOut(NamedTuple):
+    """A branch of the remote that a forced push moves away from messages.
+
+    messages: how many; tip: what the remote had; instead: what it gets
+    """
+
+    branch: BranchName
+    messages: int
+    tip: Oid
+    instead: Oid
+
+
 class Outgoing(NamedTuple):
     """What a push would make of a conversation on a remote.
 
@@ -47,6 +60,8 @@ class Outgoing(NamedTuple):
     new: the commits that the remote does not have, children before parents
     deleted: branches that the remote had, and that somebody has deleted there
     ahead: registers that this machine has changed at a time that has not come yet
+    unsent: how many messages of each deleted branch no remote has had, of those with such messages
+    left_out: branches whose messages on the remote a forced push leaves out
     """
 
     conversation: ConversationId
@@ -62,6 +77,8 @@ class Outgoing(NamedTuple):
     new: Sequence[Commit] = ()
     deleted: tuple[BranchName, ...] = ()
     ahead: tuple[str, ...] = ()
+    unsent: Mapping[BranchName, int] = MappingProxyType({})
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def is_new(self) -> bool:
@@ -97,7 +114,7 @@ def plan_push(
     conversation: ConversationId,
     objects: Objects,
     *,
-    force: bool = False,
+    force: bool | Collection[BranchName] = False,
     local: Mapping[BranchName, Oid] | None = None,
     open_tips: OpenTips | None = None,
     find_ref: Callable[[str], str | None] | None = None,
@@ -107,7 +124,7 @@ def plan_push(
 
     remote: None if the other side has nothing
     local: the tips of the branches here, if they are known
-    force: also move branches of the remote that have other messages
+    force: also move branches of the remote that have other messages, all or some
     open_tips: which last messages may leave
     find_ref: finds the other refs, if they were read already
     all_removed: also say that tags and branches were removed whose names may have a secret, and that no remote has
@@ -130,10 +147,13 @@ def plan_push(
         else _shared_metadata(repository, objects, name.root, Oid(metadata), all_removed=all_removed)
     )
     local = list_branch_tips(repository, conversation) if local is None else local
-    deleted: tuple[BranchName, ...] = ()
-    if previous is not None and not force:
-        local, deleted = _leave_deleted(repository, entries, local, previous)
-    chosen = _choose_tips(repository, entries, local, there, open_tips or OpenTips(repository), force=force)
+    forced = (local if force else ()) if isinstance(force, bool) else force
+    open_tips = open_tips or OpenTips(repository)
+    deleted: dict[BranchName, Oid] = {}
+    if previous is not None and not local.keys() <= set(forced):
+        deleted = _find_deleted(repository, entries, local, previous, forced)
+    kept = {name: tip for name, tip in local.items() if name not in deleted}
+    chosen = _choose_tips(repository, entries, kept, there, open_tips, forced=forced)
     tips = chosen.tips
     names = {} if meta is None else branch_names(read_state(objects, meta))
     if len(tips) > MAX_BRANCHES:
@@ -159,7 +179,7 @@ def plan_push(
     messages = sum(not is_root(commit) for commit in new)
     return Outgoing(
         conversation, name, previous, manifest, meta, time, messages, chosen.diverged, chosen.held_back, chosen.behind,
-        new, deleted, ahead,
+        new, tuple(deleted), ahead, _count_unsent(repository, local, there, deleted, open_tips), chosen.left_out,
     )  # fmt: skip
 
 
@@ -178,28 +198,58 @@ def _shared_metadata(
     return None if tree == EMPTY_TREE else tree, ahead
 
 
-def _leave_deleted(
+def _find_deleted(
     repository: Repository,
     entries: Mapping[BranchName, BranchEntry],
     local: Mapping[BranchName, Oid],
     previous: StoredManifest,
-) -> tuple[dict[BranchName, Oid], tuple[BranchName, ...]]:
-    """Return the local branches without those that only an earlier manifest of the remote has, and the names of these.
+    forced: Container[BranchName],
+) -> dict[BranchName, Oid]:
+    """Return the local branches that only an earlier manifest of the remote has, with their last tips there.
 
     A push leaves no branch of the remote out, so somebody has deleted such a branch there.
     """
-    keys = {name: branch_id(name, entries.get(name)) for name in local}
+    keys = {name: branch_id(name, entries.get(name)) for name in local if name not in forced}
     missing = {key for key in keys.values() if key not in previous.manifest.branches}
-    found: set[str] = set()
+    found: dict[str, Oid] = {}
     stored = previous
-    while missing - found and stored.previous is not None:
+    while missing - found.keys() and stored.previous is not None:
         try:
             stored = read_manifest(repository, stored.previous)
         except (Corrupt, NotFound):  # `verify` names it
             break
-        found |= missing & stored.manifest.branches.keys()
-    kept = {name: tip for name, tip in local.items() if keys[name] not in found}
-    return kept, tuple(name for name in local if name not in kept)
+        there = stored.manifest.branches
+        found |= {key: there[key].tip for key in missing - found.keys() if key in there}
+    return {name: found[keys[name]] for name in keys if keys[name] in found}
+
+
+def _count_unsent(
+    repository: Repository,
+    local: Mapping[BranchName, Oid],
+    there: Mapping[str, ManifestBranch],
+    deleted: Mapping[BranchName, Oid],
+    open_tips: OpenTips,
+) -> dict[BranchName, int]:
+    """Return how many messages deleted branches have here that the remote has never had, if there are some."""
+    found: dict[BranchName, int] = {}
+    for name, before in deleted.items():
+        known = [oid for oid in (before, *(branch.tip for branch in there.values())) if repository.has(oid)]
+        tip = open_tips.shared_tip(local[name])
+        number = 0 if tip == before else _count_between(repository, tip, known)
+        found |= {name: number} if number else {}
+    return found
+
+
+def _count_between(repository: Repository, tip: Oid, known: Iterable[Oid]) -> int:
+    """Return how many messages a tip reaches and known commits do not."""
+    hidden = {commit.oid for commit in walk_newest_first(repository, known)}
+    return sum(not is_root(commit) for commit in walk_newest_first(repository, [tip], hidden=hidden))
+
+
+def count_unseen(repository: Repository, left_out: LeftOut, seen: Iterable[Oid]) -> int:
+    """Return how many of the messages that a push would leave out on the remote none of some commits reaches."""
+    known = [oid for oid in (left_out.instead, *seen) if repository.has(oid)]
+    return _count_between(repository, left_out.tip, known)
 
 
 def _read_root(
@@ -227,12 +277,16 @@ def note_held(held_back: Iterable[tuple[ConversationId | None, int]], hint: str)
 
 
 class _Chosen(NamedTuple):
-    """Name and tip of every branch by id, the local branches that differ from the remote's, and what is held back."""
+    """Name and tip of every branch by id, the local branches that differ from the remote's, and what is held back.
+
+    left_out: branches whose messages on the remote are not in the tip that was chosen, because it was forced
+    """
 
     tips: dict[str, tuple[BranchName, Oid]]
     diverged: tuple[BranchName, ...]
     held_back: int
     behind: tuple[BranchName, ...]
+    left_out: tuple[LeftOut, ...]
 
 
 def _choose_tips(
@@ -242,11 +296,12 @@ def _choose_tips(
     there: Mapping[str, ManifestBranch],
     open_tips: OpenTips,
     *,
-    force: bool,
+    forced: Container[BranchName],
 ) -> _Chosen:
     chosen = {key: (branch.name, branch.tip) for key, branch in there.items()}
     diverged: list[BranchName] = []
     behind: list[BranchName] = []
+    left_out: list[LeftOut] = []
     held: set[Oid] = set()
     for name, tip in local.items():
         entry = entries.get(name)
@@ -255,8 +310,12 @@ def _choose_tips(
         key, shared = branch_id(name, entry), open_tips.shared_tip(tip)
         before = None if key not in there else there[key].tip
         held |= _list_held(repository, tip, {shared, before})
-        if before is None or force or is_ancestor(repository, before, shared):
+        if before is None or is_ancestor(repository, before, shared):
             chosen[key] = (name, shared)
+        elif name in forced:
+            chosen[key] = (name, shared)
+            if find_grown(repository, shared, before) != "ours":
+                left_out.append(LeftOut(name, _count_between(repository, before, [shared]), before, shared))
         elif is_ancestor(repository, tip, before):
             behind += [name] if tip != before else []
         elif not is_ancestor(repository, shared, before):
@@ -265,7 +324,7 @@ def _choose_tips(
                 chosen[key] = (name, shared)
             elif longer is None:
                 diverged.append(name)
-    return _Chosen(chosen, tuple(diverged), len(held), tuple(behind))
+    return _Chosen(chosen, tuple(diverged), len(held), tuple(behind), tuple(left_out))
 
 
 def _list_held(repository: Repository, tip: Oid, ends: Container[Oid | None]) -> set[Oid]:

@@ -133,7 +133,7 @@ def _merge(repository: Repository, diverged: _Diverged) -> PulledBranch:
     try:
         outcome = merge(repository, conversation, source, source_tip=theirs, target=branch)
     except (Refused, Conflicted, NotFound) as error:
-        return PulledBranch(conversation, branch, source, "refused", reason=error.message)
+        return PulledBranch(conversation, branch, source, "refused", reason=_explain(error))
     conflicts = len(outcome.conflicts) if isinstance(outcome, MergeConflicted) else 0
     state, operation = _state_of(outcome), outcome.operation
     return PulledBranch(conversation, branch, source, state, len(outcome.messages), conflicts, operation=operation)
@@ -144,13 +144,18 @@ def _rebase(repository: Repository, diverged: _Diverged) -> PulledBranch:
     try:
         outcome = rebase(repository, conversation, onto=source, onto_tip=theirs, branch=branch, from_base=True)
     except (Refused, Conflicted, NotFound) as error:
-        return PulledBranch(conversation, branch, source, "refused", reason=error.message)
+        return PulledBranch(conversation, branch, source, "refused", reason=_explain(error))
     operation, count = outcome.operation, len(outcome.messages)
     if isinstance(outcome, ReplayConflicted):
         conflicts = sum(each.status == "open" for each in outcome.conflicts)
         return PulledBranch(conversation, branch, source, "conflict", count, conflicts, operation=operation)
     state: PullState = "up-to-date" if isinstance(outcome, ReplayUpToDate) else "rebased"
     return PulledBranch(conversation, branch, source, state, count, operation=operation)
+
+
+def _explain(error: Refused | Conflicted | NotFound) -> str:
+    """Return why a branch stays as it is, with the cure."""
+    return "; ".join(filter(None, (error.message, error.hint)))
 
 
 def _state_of(outcome: MergeOutcome) -> PullState:

@@ -107,11 +107,13 @@ class OfferGate:
             self._undecided = _undecided_with_amendments(self._repository)
         undecided = self._undecided if outgoing.is_new or outgoing.diverged else NOTHING
         name = outgoing.conversation
-        if not undecided or not self._has_offered(outgoing, undecided):
+        if not undecided:
             return None
         if is_from_here(self._repository, name):
-            if outgoing.is_new:
+            if outgoing.is_new and self._has_offered(outgoing, undecided, of_remote_too=False):
                 self._sent[name] = None
+            return None
+        if not self._has_offered(outgoing, undecided, of_remote_too=True):
             return None
         self.hold(name)
         return HELD
@@ -133,10 +135,15 @@ class OfferGate:
         """Read the lists again: a fetch may have brought new ones."""
         self._undecided = None
 
-    def _has_offered(self, outgoing: Outgoing, undecided: Purged) -> bool:
+    def _has_offered(self, outgoing: Outgoing, undecided: Purged, *, of_remote_too: bool) -> bool:
+        """Return True if something of a conversation is undecided.
+
+        What the remote has already counts, too, where `of_remote_too`: whoever has purged it can push nothing once
+        somebody has written above it there.
+        """
         if undecided.has_conversation(outgoing.name.root):
             return True
-        there = {} if outgoing.previous is None else outgoing.previous.manifest.branches
+        there = {} if outgoing.previous is None or of_remote_too else outgoing.previous.manifest.branches
         tips = list_branch_tips(self._repository, outgoing.conversation).values()
         new = _walk_new(self._repository, tips, [known.tip for known in there.values()])
         return any(has_content(self._repository, head, undecided) for head in new)

@@ -19,6 +19,7 @@ from scopes.sync.choose_to_send import choose_to_send
 from scopes.sync.connection import Connection
 from scopes.sync.deleted_there import leave_deleted
 from scopes.sync.family import list_members
+from scopes.sync.forced_branches import take_branches
 from scopes.sync.local_conversations import Selection, list_shared, name_of_conversation
 from scopes.sync.lost_on_remote import note_lost
 from scopes.sync.member_push import MemberPush, PushRun
@@ -53,13 +54,15 @@ def push(
 
     The last message of an imported session that may still grow is held back, unless `include_open`. With `force`
     branches of the remote are moved to where they are here, even if that leaves out messages; the history of the
-    manifest keeps them. A conversation that may have a secret is refused, unless secrets are allowed. What the remote
-    still has of what was purged here is replaced with the conversation; with `purged` all of that is, and conversations
-    that were purged are deleted there. With `force`, what is named, or with `purged` all of that, replaces what is not
-    taken from the remote, such as a foreign commit, or messages of somebody else above what was purged. With
-    `with_sources` original files follow their conversations; where one may have a secret they are refused, and the
-    conversation is sent all the same. A repository that is full is closed, and new ones go to the next. A dry run asks
-    nobody and writes nothing: it compares with what the remote had when it was last seen.
+    manifest keeps them. Of a conversation of which branches are named (CONV/BRANCH) only these are forced. Messages
+    that nobody has seen here are never left out: the conversation is refused. One that may have a secret is refused,
+    unless secrets are allowed. What the remote still has of what was purged here is replaced with the conversation;
+    with `purged` all of that is, and conversations that were purged are deleted there. With `force`, what is named, or
+    with `purged` all of that, replaces what is not taken from the remote, such as a foreign commit, or messages of
+    somebody else above what was purged. With `with_sources` original files follow their conversations; where one may
+    have a secret they are refused, and the conversation is sent all the same. A repository that is full is closed, and
+    new ones go to the next. A dry run asks nobody and writes nothing: it compares with what the remote had when it was
+    last seen.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
@@ -68,6 +71,7 @@ def push(
         Corrupt: what it sent after it had moved is not acceptable.
     """
     refuse_unfinished(repository)
+    selection, branches = take_branches(repository, selection, force=force)
     members = list_members(repository, remote)
     asked = None if dry_run else connection
     chosen = list_purged(repository, members, asked) if purged else _choose(repository, members, selection)
@@ -75,7 +79,7 @@ def push(
     run = PushRun(
         repository, connection, "allow" if allow_secrets else "refuse", force, include_open,
         members[0].name, remote_option(repository, remote.name), bool(selection.names), OfferGate(repository),
-        purged,
+        purged, branches,
     )  # fmt: skip
     placement = Placement(repository, members, connection)
     rows: dict[ConversationId, PushedConversation] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -18,6 +18,13 @@ _CHANGED: Final = frozenset({"created", "moved", "grown"})
 PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused"]
 
 
+class ReplacedBranch(NamedTuple):
+    """A branch of the remote that a forced push has moved away from `messages` of it."""
+
+    branch: BranchName
+    messages: int
+
+
 class PushedConversation(NamedTuple):
     """What became of a conversation.
 
@@ -26,6 +33,8 @@ class PushedConversation(NamedTuple):
     diverged: branches that were left as they are on the remote, because it has messages that are not in them here
     behind: branches that have newer messages on the remote, such as after a rewind
     held_back: how many messages were not sent, because their session may still grow
+    unsent: branches with messages of their own that were not sent, because somebody has deleted the branch there
+    replaced: branches of which the remote had messages that are not in them any more, because the push was forced
     """
 
     conversation: ConversationId
@@ -37,6 +46,8 @@ class PushedConversation(NamedTuple):
     reason: str | None = None
     held_back: int = 0
     behind: tuple[BranchName, ...] = ()
+    unsent: tuple[BranchName, ...] = ()
+    replaced: tuple[ReplacedBranch, ...] = ()
 
     @property
     def is_shown(self) -> bool:
@@ -62,8 +73,29 @@ class Pushed(Result):
     @property
     def exit_code(self) -> int:
         """1 if something was not taken by the remote."""
-        refused = (each.status == "refused" for each in self.sources)
-        return 1 if any(each.status == "refused" or each.diverged for each in self.conversations) or any(refused) else 0
+        refused = any(each.status == "refused" for each in self.sources)
+        left = any(each.status == "refused" or each.diverged or each.unsent for each in self.conversations)
+        return 1 if left or refused else 0
+
+
+def explain_unsent(conversation: ConversationId, unsent: Mapping[BranchName, int], option: str) -> str:
+    """Return why the messages of some branches were not sent, and what sends them."""
+    number = sum(unsent.values())
+    verb = "is" if number == 1 else "are"
+    text = (
+        f"somebody has deleted {', '.join(unsent)} on the remote: {number} {plural(number, 'message')} {verb} not sent"
+    )
+    names = " ".join(f"{conversation}/{name}" for name in unsent)
+    return f"{text}; to have {'it' if len(unsent) == 1 else 'them'} there again: scopes push {names} --force{option}"
+
+
+def explain_unseen(conversation: ConversationId, unseen: Mapping[BranchName, int], remote: str) -> str:
+    """Return why branches were not forced: somebody has pushed messages to them that were never seen here."""
+    counts = ", ".join(f"{number} on {name}" for name, number in unseen.items())
+    number = sum(unseen.values())
+    text = f"{remote} has {number} {plural(number, 'message')} that {'was' if number == 1 else 'were'} not seen here"
+    see = f"scopes log {conversation}/{remote}/{next(iter(unseen))}"
+    return f"{text} before this push ({counts}): see: {see}; to leave them out all the same, the same push again"
 
 
 def note_held_back(rows: Sequence[PushedConversation], option: str) -> tuple[Note, ...]:
@@ -97,13 +129,23 @@ def note_behind(rows: Sequence[PushedConversation], remote: Remote, option: str)
     return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
 
 
-def note_diverged(rows: Sequence[PushedConversation], remote: Remote, option: str) -> tuple[Note, ...]:
-    """Return a note about branches that have other messages on the remote."""
+def note_diverged(
+    rows: Sequence[PushedConversation], remote: Remote, option: str, merging: Mapping[ConversationId, str]
+) -> tuple[Note, ...]:
+    """Return a note about branches that have other messages on the remote.
+
+    merging: "merge" or "rebase", by the conversations in which one is in progress
+    """
     diverged = [f"{row.conversation}/{name}" for row in rows for name in row.diverged]
     if not diverged:
         return ()
     number = len(diverged)
     text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} other messages"
+    if merging:
+        name, kind = next(iter(merging.items()))
+        see = f"a {kind} of {name} is in progress: scopes conflicts list {name}"
+        again = f"scopes {kind} {name} --continue (or --abort)"
+        return (Note(f"{text}: {', '.join(diverged[:5])}", f"{see}; then: {again}, and push again"),)
     return (
         Note(
             f"{text}: {', '.join(diverged[:5])}",

@@ -358,3 +358,29 @@ def test_a_list_of_a_remote_has_fields_and_templates_as_a_list_has(run, shared):
     run("log", root[:12], store="b")
     (row,) = json.loads(run(*lines, "--json", "--fields", "root,id", store="b").stdout)["conversations"]
     assert row == {"root": root, "id": "conv-001"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        (("push", "origin"), 4, "scopes push --remote origin"),
+        (("push", "origin", "conv-001"), 4, "scopes push conv-001 --remote origin"),
+        (("fetch", "origin"), 4, "scopes fetch --remote origin"),
+        (("pull", "origin", "main"), 4, "scopes pull --remote origin"),
+        (("push", "-f"), 2, "scopes push CONV --force"),
+        (("fetch", "--dry-run"), 2, "scopes fetch --manifests"),
+        (("fetch", "--prune"), 2, "scopes fetch"),
+    ],
+)
+@pytest.mark.every_case("each is a habit of its own")
+def test_what_git_expects_is_an_error_with_the_words_that_do_it_here(run, shared, words, code, hint):
+    assert run(*words, code=code).stderr.rstrip().endswith(f": {hint}")
+
+
+@pytest.mark.parametrize("words", [(), ("-v",)])
+def test_remote_alone_lists_the_remotes(run, shared, words):
+    assert run("remote", *words).stdout == run("remote", "list").stdout == f"origin\t1\t{shared}\n"
+
+
+def test_help_of_remote_is_the_overview(run):
+    assert "Change the address of a remote" in run("remote", "--help").stdout

@@ -92,10 +92,22 @@ def test_only_the_conversation_that_is_named_is_held_back(drawn, theirs, bare):
     assert "1 conversation (conv-001) has what was purged elsewhere, and was held back" in pushed.notes[-1].text
 
 
-def test_what_is_named_and_is_on_the_remote_already_holds_nothing_back(drawn, theirs, offered):
+def test_what_is_named_is_held_back_also_where_the_remote_has_it_still(drawn, theirs, offered):
     fetch_from(theirs)
     say(theirs, "conv-001/main", "news")
+    pushed = push_to(theirs)
+    assert (statuses(pushed), pushed.exit_code) == ({"conv-001": "refused"}, 1)
+    assert "purge --accept" in pushed.conversations[0].reason
+    assert "1 conversation (conv-001) has what was purged elsewhere, and was held back" in pushed.notes[-1].text
+    decline_purges(theirs)
     assert statuses(push_to(theirs)) == {"conv-001": "updated"}
+
+
+def test_what_has_nothing_of_it_is_sent_while_something_is_offered(theirs, offered):
+    made = history(theirs, "main: x y")
+    fetch_from(theirs)
+    say(theirs, f"{made.conversation}/main", "news")
+    assert statuses(push_to(theirs)) == {made.conversation: "new"}
 
 
 def test_an_offer_that_was_declined_holds_nothing_back(drawn, theirs, bare):

@@ -12,7 +12,7 @@ from scopes.sync.edit_remotes import RemoteShown
 from scopes.sync.fetch import Fetched, ListChanges
 from scopes.sync.fetch_manifests import ManifestsFetched
 from scopes.sync.pull import Pulled, PulledBranch
-from scopes.sync.pushed import Pushed, PushedConversation
+from scopes.sync.pushed import Pushed, PushedConversation, ReplacedBranch
 from scopes.sync.remote_conversations import RemoteConversation, RemoteConversationList
 from scopes.sync.source_push import PushedSources
 
@@ -82,6 +82,13 @@ REMOTE_SAMPLES = {
             PushedConversation("conv-002", _ROOT[::-1], "updated", 3, 1, ("main", "fix")),
             PushedConversation("conv-004", "cd" * 20, "unchanged", 1, held_back=1, behind=("fix",)),
             PushedConversation("conv-003", "ab" * 20, "refused", 1, reason="hook declined: no talks on Fridays"),
+        ),
+    ),
+    "pushed-by-force": Pushed(
+        remote="origin", address=_ADDRESS, unchanged=0,
+        conversations=(
+            PushedConversation("conv-001", _ROOT, "updated", 2, 3, replaced=(ReplacedBranch("main", 2),)),
+            PushedConversation("conv-002", "ab" * 20, "updated", 2, 1, reason="1 message is not sent", unsent=("fix",)),
         ),
     ),
     "pushed-files": Pushed(

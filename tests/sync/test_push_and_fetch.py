@@ -21,10 +21,11 @@ from scopes.store.refs import REMOTES
 from scopes.sync.git_transport import PushStatus, RefUpdate
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.push_batches import MAX_BATCH, send
+from scopes.sync.remotes import list_remotes
 from tests.support.history import history, say, texts
 from tests.support.planted import KINDS
 from tests.support.remotes import add, clone_to, fetch_from, machine, make_bare, push_to
-from tests.support.store import assert_sound, git, open_store, refs, state_of
+from tests.support.store import assert_sound, git, make_store, open_store, refs, state_of
 
 SECRET = KINDS[1][1]
 
@@ -141,6 +142,7 @@ def test_a_forced_push_moves_a_branch_and_keeps_the_history_of_the_remote(ours, 
     say(ours, "conv-001/main", "d")
     say(theirs, "conv-001/main", "e")
     push_to(ours)
+    fetch_from(theirs)  # what was never seen is not left out
     assert push_to(theirs, force=True).exit_code == 0
     tip = list_branch_tips(ours, "conv-001")["main"]
     assert tip in git(bare, "rev-list", "--all")
@@ -303,8 +305,30 @@ def test_the_error_about_one_that_the_remote_lacks_names_a_few_that_it_has(ours)
 def test_a_clone_into_a_store_with_conversations_is_refused(ours, bare, tmp_path):
     push_to(ours)
     clone_to(tmp_path / "other", bare)
-    with pytest.raises(Refused, match="not empty"):
+    with pytest.raises(Refused, match="has conversations already") as caught:
         clone_to(tmp_path / "other", bare)
+    assert caught.value.hint == "get what is new: scopes fetch --remote origin"
+
+
+def test_a_clone_that_fails_takes_its_remote_back_from_a_store_that_was_there(ours, bare, tmp_path):
+    push_to(ours)
+    store = str(tmp_path / "other")
+    make_store(store)
+    with pytest.raises(NotFound):
+        clone_to(store, str(tmp_path / "missing.git"))
+    assert list_remotes(open_store(store)) == ()
+    assert [row.status for row in clone_to(store, bare).fetched.conversations] == ["new"]
+
+
+def test_a_clone_into_a_store_with_another_remote_of_that_name_says_how_to_move_it(ours, bare, tmp_path):
+    push_to(ours)
+    store = str(tmp_path / "other")
+    make_store(store)
+    add(open_store(store), str(tmp_path / "missing.git"))
+    with pytest.raises(Refused, match="has another remote origin") as caught:
+        clone_to(store, bare)
+    assert f"scopes remote set-url origin {bare}" in caught.value.hint
+    assert [each.address.text for each in list_remotes(open_store(store))] == [str(tmp_path / "missing.git")]
 
 
 def test_a_clone_that_fails_leaves_no_store(tmp_path):

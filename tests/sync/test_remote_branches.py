@@ -202,7 +202,11 @@ def test_a_pull_of_two_decisions_stops_on_the_conflict(ours, theirs):
     assert [(each.state, each.conflicts) for each in pulled.branches] == [("conflict", 1)]
     assert pulled.exit_code == 3
     assert "scopes merge conv-001 --continue" in pulled.notes[0].hint
-    assert [each.state for each in pull_from(theirs).branches] == ["refused"]
+    (again,) = pull_from(theirs).branches
+    assert again.state == "refused"
+    hint = push_to(theirs).notes[-1].hint
+    for words in ("conflicts list conv-001", "merge conv-001 --continue (or --abort)"):
+        assert (words in again.reason, words in hint) == (True, True)
 
 
 def test_a_conversation_that_is_not_chosen_is_not_merged(ours, theirs):

@@ -59,7 +59,7 @@ def fetch(
       scopes fetch --all
     """
     invocation: Invocation = context.obj
-    selection = choose_wanted(invocation, wanted)
+    selection = choose_wanted(invocation, wanted, "fetch")
     repository = invocation.repository()
     chosen = resolve_remote(repository, wanted.remote)
     if manifests and (wanted.conversations or wanted.since or wanted.everything):

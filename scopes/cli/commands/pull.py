@@ -39,7 +39,7 @@ def pull(
       scopes pull --rebase
     """
     invocation: Invocation = context.obj
-    selection = choose_wanted(invocation, wanted)
+    selection = choose_wanted(invocation, wanted, "pull")
     repository = invocation.repository()
     chosen = resolve_remote(repository, wanted.remote)
     with connect(invocation) as connection:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.arguments import AllowSecrets, Since
-from scopes.cli.connection import choose, connect
+from scopes.cli.connection import choose, connect, refuse_remotes
 from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import Everything, IncludeOpen, OfProject, OfYear, ToRemote, ToSend, WithSources
@@ -47,7 +47,9 @@ def push(
     operation log, facts, memory, registered agents and branches of conflicts. The first commit of an imported session
     names the directory in which the session began, so this leaves, too; conversations that began here name none. If
     somebody else has pushed meanwhile, scopes fetches that first. A branch is left as it is if the remote has messages
-    on it that are not here; the exit code is 1: pull, or give --force. What somebody has deleted there is named.
+    on it that are not here; the exit code is 1: pull, or give --force. What somebody has deleted there is named; with
+    messages that only you have it is refused, too. CONV/BRANCH --force is about that branch alone. --force names what
+    it leaves out there, and refuses to leave out messages that were not seen here yet: the same push again does.
 
     The last message of an imported session may still grow: it is held back until the session was still for an hour,
     or sent with --include-open. See OPEN MESSAGES in the manual page.
@@ -82,6 +84,7 @@ def push(
     if delete:
         others = any((everything, project, since, year, force, purged, include_open, with_sources, allow_secrets))
         return _delete(invocation, conversations or [], remote, others=others, dry_run=dry_run)
+    refuse_remotes(invocation, conversations or (), "push")
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
     if purged and not selection.is_empty:
         raise Invalid("--purged cannot be combined with a choice of conversations", hint="leave out one of them")

@@ -83,6 +83,7 @@ _STYLES: dict[str, Style] = {
     "included": "good",
     "new": "good",
     "updated": "good",
+    "forced": "warn",
     "refused": "bad",
     "unacceptable": "bad",
     "deleted": "dim",
@@ -199,8 +200,13 @@ def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
     left = [f"left as they are: {', '.join(row.diverged)}"] if row.diverged else []
     left += [f"{row.held_back} held back"] if row.held_back else []
     left += [f"behind: {', '.join(row.behind)}"] if row.behind else []
-    reason = row.reason or "; ".join(left)
-    state = "left" if row.diverged and not row.messages else row.status  # only its metadata may have been sent
+    left += [row.reason] if row.reason else []
+    if row.replaced:
+        counts = ", ".join(f"{each.messages} of {each.branch}" for each in row.replaced)
+        left.insert(0, f"left out there: {counts}")
+    reason = row.reason if row.reason and not row.replaced else "; ".join(left)
+    is_left = row.diverged and not row.messages  # only its metadata may have been sent
+    state = "forced" if row.replaced else "left" if is_left else row.status
     return row.conversation, Span(state, _STYLES.get(state, "")), str(row.branches), str(row.messages), reason
 
 

@@ -89,6 +89,8 @@ def format_pushed(result: Pushed) -> dict[str, object]:
                 diverged=list(row.diverged),
                 held_back=row.held_back,
                 behind=list(row.behind),
+                unsent=list(row.unsent) or None,
+                replaced=[each._asdict() for each in row.replaced] or None,
                 reason=row.reason,
             )
             for row in result.conversations

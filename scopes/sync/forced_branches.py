@@ -1,0 +1,42 @@
+"""The branches that `push --force` was given as CONV/BRANCH: only these are moved on the remote whatever it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scopes.errors import Invalid, NotFound
+from scopes.history.revisions import list_branch_tips, resolve_conversation
+from scopes.ids import BranchName, ConversationId
+from scopes.store.repository import Repository
+from scopes.sync.local_conversations import Selection
+
+
+def take_branches(
+    repository: Repository, selection: Selection, *, force: bool
+) -> tuple[Selection, Mapping[ConversationId, frozenset[BranchName]]]:
+    """Return a selection with conversations alone, and the branches that were named, by their conversations.
+
+    A conversation that is named itself, too, is forced as a whole.
+
+    Raises:
+        Invalid: a branch is named without `force`: a push sends all branches.
+        NotFound, Ambiguous: a name cannot be resolved.
+    """
+    names: dict[str, None] = {}
+    found: dict[ConversationId, frozenset[BranchName]] = {}
+    whole: set[ConversationId] = set()
+    for text in selection.names:
+        name, slash, branch = text.partition("/")
+        conversation = resolve_conversation(repository, name)
+        names[conversation] = None
+        if not slash:
+            whole.add(conversation)
+            continue
+        if not force:
+            hint = f"send it: scopes push {name}; move one branch there whatever it has: scopes push {text} --force"
+            raise Invalid("a push sends all branches of a conversation", hint=hint)
+        if branch not in list_branch_tips(repository, conversation):
+            raise NotFound(f"{conversation} has no branch {branch!a}", hint=f"list them: scopes branch {conversation}")
+        found[conversation] = found.get(conversation, frozenset()) | {BranchName(branch)}
+    branches = {name: each for name, each in found.items() if name not in whole}
+    return selection._replace(names=tuple(names)), branches
