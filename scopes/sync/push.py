@@ -96,6 +96,7 @@ def push(
     sources = push_sources(repository, places, connection, run.mode, wanted=with_sources, dry_run=dry_run)
     rows |= {each: _refuse(repository, each, placement.reason) for each in placement.refused}
     shown = tuple(rows[each] for each in chosen if rows[each].is_shown)
+    lost = note_lost(repository, [each.name for each in placement.asked], run.option)
     return Pushed(
         remote=members[0].name,
         address=members[0].address.text,
@@ -109,12 +110,7 @@ def push(
             *placement.notes,
             *note_held_back(shown, run.option),
             *left,
-            *dict.fromkeys(
-                (
-                    *note_lost(repository, [each.name for each in placement.asked], run.option),
-                    *(note for each in pushes for note in each.describe()),
-                )
-            ),
+            *dict.fromkeys((*lost, *(note for each in pushes for note in each.describe()))),
             *deleted,
             *run.offers.notes([row.conversation for row in shown if row.status in {"refused", "deleted"}]),
         ),
