@@ -20,6 +20,7 @@ from scopes.importers.formats.events import ByteRange, Ending, Event, Session
 from scopes.importers.formats.message_trees import REPEATED_ID, REPEATED_IDS
 from scopes.importers.identity import PARSER_VERSION, source_key_of, stream_key
 from scopes.importers.live_records import LiveBranch, find_known, find_live_branch
+from scopes.importers.purged_parts import LEFT_OUT, is_left_out, take_left_out
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
 from scopes.importers.session_commits import (
@@ -51,6 +52,7 @@ _IRREGULAR = {
     (RESULT_WITHOUT_CALL, RESULTS_WITHOUT_CALLS): "tool results without calls",
 }
 _GONE = "what was purged does not come back"
+_LEFT_OUT = "{} sessions stay out, because their conversations were purged"
 COPIES = "{} files are copies of others"
 
 
@@ -145,9 +147,9 @@ def refuse_unparsed(sources: Iterable[SourceImported]) -> None:
 
 def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
     key = source_key_of(queued.session)
-    if queued.is_purged:
-        raise CannotImport("it begins with the messages of a conversation that was purged", hint=_GONE)
     match = _match_target(run, queued.session, queued.group, queued.joined)
+    if queued.is_purged and match.target.conversation is None:
+        raise CannotImport("it begins with the messages of a conversation that was purged", hint=_GONE)
     stored = run.targets.stored(key)
     size = 0 if stored is None else stored.record.size
     digest, prefix_digest = digests_of(queued.source, queued.source.size, size)
@@ -162,11 +164,19 @@ def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
 
 def _match_target(run: ImportRun, session: Session, group: int, joined: str | None = None) -> TargetMatch:
     match = run.targets.match(session, group, joined)
-    if any(map(run.purged.has_conversation, (match.target.root, *_names_of(session)))):
+    if run.purged.has_conversation(match.target.root) or _is_listed(run, session, match.target):
         raise CannotImport("its conversation was purged", hint=_GONE)
     if match.missing_base is not None:
         run.missing_parents[session.native_id] = match.missing_base
     return match
+
+
+def _is_listed(run: ImportRun, session: Session, target: ImportTarget) -> bool:
+    """Return True if a session belonged to a purged conversation, and belongs to none that is here.
+
+    The list may be that of somebody else, who cannot keep a session from its conversation by that.
+    """
+    return target.conversation is None and any(map(run.purged.has_conversation, _names_of(session)))
 
 
 def _names_of(session: Session) -> Iterator[str]:
@@ -199,9 +209,15 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
     """Import all sessions of a source and write its record."""
     queued = status.queued
     segments: list[Segment] = []
+    left_out: list[Segment] = []
     roots: dict[str, Oid] = {}
     events = queued.format.walk_events(queued.source)
     while isinstance(first := next(events, None), Session):
+        if first.native_id != queued.session.native_id and is_left_out(run.repository, first, run.purged):
+            found = take_left_out(events)
+            left_out, segments = left_out + found, segments + found
+            run.notes.append(GroupedNote(f"session {first.native_id}: its conversation was purged", _LEFT_OUT, _GONE))
+            continue
         session = replace(first, sub_file=queued.session.sub_file) if roots else queued.session
         imported = _import_session(run, status, session, events)
         roots[source_key_of(session)] = imported.root
@@ -219,7 +235,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
         sessions=tuple(roots.items())[1:],
         joined=status.match.joined,
         handover=_handover_of(run, status),
-        purged=any(each.message and run.purged.has_message(each.message) for each in segments),
+        purged=bool(left_out) or any(each.message and run.purged.has_message(each.message) for each in segments),
     )
     run.versions[status.key] = record.version
     commit = _write_record(run, status, record, segments)
@@ -399,6 +415,7 @@ def _write_record(run: ImportRun, status: SourceStatus, record: SourceRecord, se
     previous = None if stored is None else stored.commit
     time = seconds_of(status.queued.session.created or UNDATED)
     blank = _list_purged_spans(run, status.queued.source, segments) if record.purged else []
+    blank = sorted({*blank, *(Span(*each.span) for each in segments if each.state == LEFT_OUT)})
     with status.queued.source.open() as stream:
         commit = write_source_record(run.objects, previous, record, stream, segments, time=time, blank=blank)
     run.records.move_ref(SOURCES + status.key, previous, commit)

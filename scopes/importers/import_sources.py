@@ -38,6 +38,7 @@ from scopes.importers.import_source import COPIES, refuse_unparsed
 from scopes.importers.kept_for_later import begin_to_keep, keep_rest
 from scopes.importers.live_records import drop_open
 from scopes.importers.project_filter import ProjectFilter
+from scopes.importers.purged_parts import name_kept_sessions
 from scopes.importers.rendered_sessions import drop_rendered
 from scopes.importers.repeated_import import StoreState, is_repeatable, read_store_state, repeat_of
 from scopes.importers.results import GroupedNote, Imported, Skipped
@@ -309,13 +310,14 @@ def import_all(
     """
     sizes = [queued.source.size for queued in queue]
     with refs_listed_once(repository):
-        queue = name_session_files(repository, objects, queue)
+        purged = read_purged(repository)
+        queue = name_session_files(repository, objects, name_kept_sessions(repository, queue, purged))
         queue = name_streams(repository, objects, queue, formats)
         sizes += [0] * (len(queue) - len(sizes))  # stored streams, which come last
         keys = [source_key_of(queued.session) for queued in queue]
         targets = ImportTargets(repository, objects, keys, formats, index_directory)
         run = ImportRun(repository, objects, targets, options.again, feed, secret_finder(repository), notes=list(notes))
-        run.purged = read_purged(repository)
+        run.purged = purged
         run.rereads = rereads
         run.paths = {key: queued.source.path for key, queued in zip(keys, queue, strict=True)}
         broken: dict[int, Skipped] = {}

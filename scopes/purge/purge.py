@@ -21,6 +21,7 @@ from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.model.operation import RefChange
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
+from scopes.purge.lost_files import note_lost_files
 from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
 from scopes.purge.proof import CopiedIn, Proof, prove
 from scopes.purge.purged_sessions import with_sessions
@@ -128,7 +129,7 @@ def plan_removal(
     _require_possible(repository)
     with shared_write(repository), bulk_objects(repository, keep=False) as objects:
         done = rewrite_store(repository, objects, read_purged(repository).join(purged))
-        titles = note_titles(repository, done)
+        titles = (*note_titles(repository, done), *note_lost_files(repository, done))
     still_there = still_there_of(repository)
     names = {tuple(each.ref.split("/")[-2:]) for each in done.changes if still_there(each.ref)}
     remotes = Counter(remote for remote, _ in names)
@@ -180,7 +181,8 @@ def remove(
         listed = write_purged(repository, known.join(purged), repository.caller.sign)  # may fail: before all else
         with bulk_objects(repository) as objects:
             done = rewrite_store(repository, objects, known.join(purged), on_progress)
-        sources, titles = _source_files(repository, done), note_titles(repository, done)
+        sources = _source_files(repository, done)
+        titles = (*note_titles(repository, done), *note_lost_files(repository, done))
         begin(repository, purged)  # nothing has changed if anything before this failed
         operation = _move_refs(repository, done, listed)
         kept = {*done.kept, listed, Oid(repository.raw_ref(refs.OPERATIONS) or listed)}

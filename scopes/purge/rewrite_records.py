@@ -12,7 +12,7 @@ from typing import Any, Final
 from scopes.errors import Corrupt
 from scopes.history.edit_commit import edit_commit
 from scopes.history.quotes import Quotes, walk_texts
-from scopes.history.registers import advance_clocks
+from scopes.history.registers import advance_clock, advance_clocks
 from scopes.history.source_paths import file_of
 from scopes.history.source_sets import SET_FILE, is_set
 from scopes.history.sources import DESCRIPTION_FILE, read_source_record, source_key
@@ -25,7 +25,7 @@ from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_source import is_gone, purge_source
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, parse_tree
 from scopes.store.repository import Objects, read_data
-from scopes.store.trees import find_blob
+from scopes.store.trees import find_blob, find_entry
 
 _OID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
 _MESSAGE = re.compile(rb"(?<![a-z0-9])[a-z2-7]{26}(?![a-z0-9])")
@@ -42,6 +42,10 @@ _NAMES: Final = frozenset(
     {"id", "source", "target", "source_tip", "merge", "opened", "ended", "state"}
 )  # no texts of it
 _STAYS: Final = frozenset({"next", "sequence", "directory", MANIFEST_FILE, SET_FILE, *_TITLES})
+
+
+def _has(objects: Objects, tree: Oid, path: str) -> bool:
+    return find_entry(objects, tree, path) is not None
 
 
 def quotes_in_title(quotes: Quotes, title: str, *, is_own: bool) -> bool:
@@ -85,6 +89,9 @@ class RecordRewriter:
             tree = purge_source(self._objects, commit.tree, self._has_message, self._histories.quotes, self.substitute)
         else:
             tree = self._rewrite_tree("", commit.tree) or EMPTY_TREE
+            for path in _TITLES if tree != commit.tree else ():
+                if _has(self._objects, commit.tree, path) and not _has(self._objects, tree, path):
+                    tree = advance_clock(self._objects, tree, path)  # or a join would bring it back
             for folder in _REQUESTS if self._requests else ():
                 tree = advance_clocks(self._objects, tree, folder, self._requests)
         if tree == EMPTY_TREE != commit.tree:

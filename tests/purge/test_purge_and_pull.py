@@ -8,9 +8,11 @@ from scopes.cli.commands.purge import question_of
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.log import log
+from scopes.conversation.rename import rename_title
 from scopes.conversation.rewind import rewind
 from scopes.errors import NotFound
-from scopes.history.revisions import list_branch_tips
+from scopes.history.metadata import read_metadata
+from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.purge.accept import OfferChoice, accept_purges, count_unpublished, plan_accept
 from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge
@@ -265,3 +267,25 @@ def test_a_push_without_purged_names_a_purged_conversation_that_is_there_still(r
     assert pushed.notes[-1].hint == "delete it there, too: scopes push --purged"
     assert "is still" not in str(push_to(repository, purged=True).notes)
     assert push_to(repository).notes == ()
+
+
+def test_a_title_that_quoted_it_does_not_come_back_with_the_messages_of_somebody_who_has_not_decided(
+    repository, drawn, theirs, places
+):
+    """The title was of another conversation, so nothing holds its messages back."""
+    other = history(repository, "main: x").conversation
+    rename_title(repository, other, f"About {WORD} again")
+    push_to(repository)
+    fetch_from(theirs)
+    named = next(name for name in conversation_ids(theirs) if read_metadata(theirs, name).title is not None)
+    purge_word(repository, drawn, places)
+    push_to(repository, purged=True)
+    say(theirs, f"{named}/main", "news")
+    push_to(theirs, named)
+    fetch_from(repository)
+    pull_to(repository)
+    assert texts(repository, other)[-1] == "news"
+    assert read_metadata(repository, other).title is None
+    assert find_word(WORD, repository.path) == []
+    fetch_from(theirs)
+    assert read_metadata(theirs, named).title is None

@@ -21,6 +21,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.latest import list_latest
 from scopes.history.messages import is_root, message_id_of, read_body, read_message, write_root_commit
 from scopes.history.metadata import read_metadata, read_metadata_at
+from scopes.history.purged import read_purged
 from scopes.history.revisions import MAIN, list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction, append_commit
 from scopes.hosts.agents import target_named
@@ -401,18 +402,20 @@ class SessionWriter:
         """Return the messages of the turn of an answer that were written where nobody finds them any more.
 
         The conversation, or the branch, was deleted in the turn. Without the prompt the answer would begin the new one.
+        What was purged meanwhile does not come back, also if an open file still has it.
         """
         found: list[Message] = []
         if self._recorded is None or answer.reply_to is None:
             return found
+        purged, is_whole = read_purged(self.repository), False
         with suppress(NotFound, Corrupt):  # purged
             for oid in walk_first_parents(self.repository, self._recorded.tip):
                 commit = read_commit(self.repository, oid)
                 if is_root(commit):
-                    break
-                found.append(read_message(self.repository, oid))
-                if found[-1].id == answer.reply_to:
-                    return found[::-1]
+                    return [] if purged.has_conversation(oid) or not is_whole else found[::-1]
+                if not is_whole and not purged.has_message(message_id_of(commit)):
+                    found.append(read_message(self.repository, oid))
+                is_whole = is_whole or message_id_of(commit) == answer.reply_to
         return []
 
     def _create(self, messages: Sequence[Message]) -> RecordedBranch:

@@ -29,6 +29,7 @@ from scopes.server.acp.recordings import SessionWriter, identity_of
 from scopes.server.acp.spool import Spool, spooled
 from scopes.server.acp.store_writer import write_message
 from scopes.server.acp.take_spool import take_spooled
+from tests.support.every_byte import find_word
 from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
 
 IDENTITY = identity_of("stub", "/shop")
@@ -165,6 +166,14 @@ def test_the_answer_of_a_turn_whose_conversation_was_deleted_has_its_prompt_befo
     assert session.texts() == ["the prompt", "the beginning", "the end", "really", "the next prompt"]
     messages = list(StoreHandle(repository).conversation("conv-002").branch("main").messages())
     assert messages[-1].id == turn.prompt.id
+
+
+def test_the_answer_of_a_turn_whose_conversation_was_purged_comes_without_its_prompt(session, repository, tmp_path):
+    turn = TurnUnderWay(session)
+    purge(repository, PurgeRequest(("conv-001",)), Places(str(tmp_path / "index")))
+    turn.answer("the end")
+    assert session.texts() == ["the end"]
+    assert find_word("the prompt", repository.path) == []
 
 
 def test_the_same_is_true_of_a_branch_that_was_deleted(session, repository):
