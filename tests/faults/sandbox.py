@@ -113,9 +113,12 @@ class Sandbox:
         return path
 
     def restore(self, template: str | None) -> None:
-        """Replace the store by a copy of a template; with None remove it."""
+        """Replace the store by a copy of a template; with None remove it, and what tells that there was one."""
         for name in os.listdir(self.data):
             shutil.rmtree(os.path.join(self.data, name))
+        if template is None:
+            shutil.rmtree(self.environment["HOME"])
+            os.makedirs(self.environment["HOME"])
         if template is not None:
             copy_store(template, self.store)
 
