@@ -45,6 +45,54 @@ _NO_CONTENT: Final = frozenset(
     }
 )  # fmt: skip  - of records of agents: what they have is a word of the format, or true of the whole session
 
+_PAYLOAD_NAMES: Final = frozenset(
+    {
+        "affected_entities",
+        "aspect",
+        "category",
+        "dependencies",
+        "entity_id",
+        "entity_type",
+        "expires_at",
+        "field_path",
+        "key",
+        "kind",
+        "operation",
+        "request_type",
+        "required_approvals",
+        "risk_level",
+        "status",
+        "subject",
+        "topic",
+        "type",
+        "urgency",
+    }
+)  # of documents of messages: names, which others give to other things, too, and words of the format
+_DOCUMENT_NAMES: Final = _PAYLOAD_NAMES | {
+    "actor",
+    "agent",
+    "author",
+    "because",
+    "branch",
+    "by",
+    "conversation",
+    "directory",
+    "dirty",
+    "id",
+    "invalidates",
+    "keys",
+    "method",
+    "model",
+    "name",
+    "outcome",
+    "state",
+    "topics",
+    "unseen",
+    "uuid",
+    "validation",
+}  # the same of memory entries, facts and other files of the store
+_DECIDED: Final = frozenset({"approved", "refine", "rejected"})  # what a decision about a fact says
+
 
 class Quotes:
     """Collects texts; each line counts by itself."""
@@ -60,7 +108,7 @@ class Quotes:
         """Add the texts of a message; with the numbers of parts only theirs."""
         self.add_parts(message.parts, numbers)
         if numbers is None:
-            self.add(message.payload)
+            self.add([*_walk_payload(message.payload or {})])
             self.add(message.task)
 
     def add_parts(self, parts: Iterable[Part], numbers: Container[int] | None) -> None:
@@ -138,10 +186,15 @@ class Quotes:
         return any(form in data for form in self._forms)
 
     def are_in_document(self, data: bytes) -> bool:
-        """Return True for a file that `are_in_file` finds, and for a JSON document in which a text is a longer one."""
-        return self.are_in_file(data) or any(
-            self._is_whole(name, text, _LONGER) for name, text in _walk_leaves(_parse(data))
-        )
+        """Return True for a file with one of the distinct lines, and for a document in which a text is a longer one.
+
+        The directory that something was written in is no copy, and a name is none that is as short as others are.
+        """
+        document = _parse(data)
+        if self.are_in_file(data) and self.are_in_file(_without_directory(document, data)):
+            return True
+        leaves = _walk_leaves(document, _DOCUMENT_NAMES)
+        return any(self._is_whole(name, text, _LONGER) for name, text in leaves if text not in _DECIDED)
 
     def are_in_record(self, data: bytes) -> bool:
         """Return True if a record of a transcript has a text of it, a line, or the beginning of one that was cut."""
@@ -209,9 +262,27 @@ def _flat(text: str) -> str:
     return " ".join(text[: 2 * _LONGEST].split())[:_LONGEST]
 
 
-def _walk_leaves(document: object) -> Iterator[tuple[str, str]]:
+def _walk_payload(payload: Mapping[str, object]) -> Iterator[object]:
+    """Yield what the document of a message says, without names and words of the format."""
+    for name, value in payload.items():
+        for each in () if name in _PAYLOAD_NAMES else value if isinstance(value, list) else (value,):
+            if isinstance(each, Mapping):
+                yield from (found for inner, found in each.items() if inner not in _PAYLOAD_NAMES)
+            else:
+                yield each
+
+
+def _without_directory(document: object, data: bytes) -> bytes:
+    """Return a document without the directory that it was written in, as JSON; the data if it is no object."""
+    if not isinstance(document, dict) or "directory" not in document:
+        return data
+    kept = {name: value for name, value in document.items() if name != "directory"}
+    return json.dumps(kept, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def _walk_leaves(document: object, skipped: Container[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield the texts of a document with their names, and those of documents that are texts in it."""
-    for name, text in _walk_named_texts(document):
+    for name, text in _walk_named_texts(document, skipped):
         yield name, text
         if text.startswith(("{", "[")):
             yield from _walk_named_texts(_parse(text))
@@ -245,7 +316,7 @@ def walk_texts(value: object) -> Iterator[str]:
     return (text for _, text in _walk_named_texts(value))
 
 
-def _walk_named_texts(value: object) -> Iterator[tuple[str, str]]:
+def _walk_named_texts(value: object, skipped: Container[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield every text in a JSON value with the name of the field that it, or the list with it, is in."""
     waiting = [("", value)]
     while waiting:
@@ -253,6 +324,6 @@ def _walk_named_texts(value: object) -> Iterator[tuple[str, str]]:
         if isinstance(found, str):
             yield name, found
         elif isinstance(found, Mapping):
-            waiting += found.items()
+            waiting += [(each, inner) for each, inner in found.items() if each not in skipped]
         elif isinstance(found, list | tuple):
             waiting += [(name, each) for each in found]
