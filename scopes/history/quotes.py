@@ -154,6 +154,10 @@ class Quotes:
             return True
         return self._has_line(text, DISTINCT)
 
+    def are_words_in(self, text: str) -> bool:
+        """Return True if a text about the same conversation has one of the lines in it, and not as a part of a word."""
+        return self.are_distinct_in(text) or self._has_line(text, SHORTEST, as_words=True)
+
     def are_copied_in(self, text: str) -> bool:
         """Return True if a text that undo may need has one of the longer lines in it."""
         return self._has_line(text, _LONGER)
@@ -162,11 +166,16 @@ class Quotes:
         place = bisect_left(self._sorted, start)
         return place < len(self._sorted) and self._sorted[place].startswith(start)
 
-    def _has_line(self, text: str, shortest: int) -> bool:
+    def _has_line(self, text: str, shortest: int, *, as_words: bool = False) -> bool:
         """Look at each place of the text only for the lines that begin like it: there may be very many lines."""
         for place in range(len(text) - SHORTEST + 1):
             for line in self._by_start.get(text[place : place + SHORTEST], ()):
-                if len(line) >= shortest and text.startswith(line, place):
+                end = place + len(line)
+                if (
+                    len(line) >= shortest
+                    and text.startswith(line, place)
+                    and not (as_words and _is_cut(text, place, end))
+                ):
                     return True
         return False
 
@@ -255,6 +264,23 @@ class Quotes:
 
 
 _COMPUTED: Final = tuple(name for name, value in vars(Quotes).items() if isinstance(value, cached_property))
+
+
+def has_words(text: str, words: str) -> bool:
+    """Return True if a text has words in it, and not as a part of a longer word."""
+    place = text.find(words)
+    while place >= 0 and _is_cut(text, place, place + len(words)):
+        place = text.find(words, place + 1)
+    return place >= 0
+
+
+def _is_cut(text: str, *places: int) -> bool:
+    """Return True if a place is within a word, in a script that has spaces between words."""
+    return any(0 < place < len(text) and all(map(_is_of_word, text[place - 1 : place + 1])) for place in places)
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isdecimal() or character.lower() != character.upper()
 
 
 def _flat(text: str) -> str:

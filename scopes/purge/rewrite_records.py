@@ -39,8 +39,20 @@ _LISTS: Final = (
 _REQUESTS: Final = ("merge-requests/", "meta/merge-requests/")  # which stay, without the texts that quote
 _DISMISSED: Final = ("dismissed-decisions/", "meta/dismissed-decisions/")  # named by the message; with a reason
 _NAMES: Final = frozenset(
-    {"id", "source", "target", "source_tip", "merge", "opened", "ended", "state"}
-)  # no texts of it
+    {
+        "id",
+        "source",
+        "target",
+        "source_tip",
+        "merge",
+        "opened",
+        "ended",
+        "state",
+        "requester",
+        "requester_kind",
+        "ended_by",
+    }
+)  # fmt: skip  - no texts of it
 _STAYS: Final = frozenset({"next", "sequence", "directory", MANIFEST_FILE, SET_FILE, *_TITLES})
 
 
@@ -183,14 +195,18 @@ class RecordRewriter:
         return data
 
     def _without_quotes(self, data: bytes) -> bytes:
-        """Return a merge request in which every text that quotes what was purged says so instead."""
+        """Return a merge request in which every text that quotes what was purged says so instead.
+
+        In one of another conversation a short text may be there by chance.
+        """
         try:
             document = encoding.load(data)
         except Corrupt:
             return encoding.dump({}) if self._histories.quotes.are_in_file(data) else data
         if not isinstance(document, dict):
             return data
-        are_in, quoted = self._histories.quotes.are_in, False
+        quotes, quoted = self._histories.quotes, False
+        are_in = quotes.are_words_in if self._is_own else quotes.are_distinct_in
         for name, value in document.items():
             if name not in _NAMES and any(are_in(text) for text in walk_texts(value)):
                 document[name], quoted = PURGED_TEXT, True
