@@ -132,6 +132,13 @@ class Quotes:
                 if len(stripped) >= SHORTEST:
                     self._lines[stripped[:_LONGEST]] = None
 
+    def add_others(self, found: Quotes, kept: Quotes) -> None:
+        """Add the texts that were found and are not among those that are kept."""
+        self.add([text for text in (*found._texts, *found._lines) if not kept._has(text)])
+
+    def _has(self, text: str) -> bool:
+        return text in self._texts or text in self._lines
+
     def are_in(self, text: str) -> bool:
         """Return True if a text has one of the lines in it, or is the beginning of one, as titles and subjects are."""
         start = one_line(text).rstrip("…").strip()
@@ -194,16 +201,21 @@ class Quotes:
         """Return True if a stored file has one of the distinct lines in it, as text or as JSON writes it."""
         return any(form in data for form in self._forms)
 
-    def are_in_document(self, data: bytes) -> bool:
+    def are_in_document(self, data: bytes, *, every_line: bool = False) -> bool:
         """Return True for a file with one of the distinct lines, and for a document in which a text is a longer one.
 
         The directory that something was written in is no copy, and a name is none that is as short as others are.
+
+        every_line: look for all distinct lines, not only for the longest
         """
         document = _parse(data)
         if self.are_in_file(data) and self.are_in_file(_without_directory(document, data)):
             return True
-        leaves = _walk_leaves(document, _DOCUMENT_NAMES)
-        return any(self._is_whole(name, text, _LONGER) for name, text in leaves if text not in _DECIDED)
+        return any(
+            self._is_whole(name, text, _LONGER) or (every_line and self._has_line(text, DISTINCT))
+            for name, text in _walk_leaves(document, _DOCUMENT_NAMES)
+            if text not in _DECIDED
+        )
 
     def are_in_record(self, data: bytes) -> bool:
         """Return True if a record of a transcript has a text of it, a line, or the beginning of one that was cut."""

@@ -20,7 +20,7 @@ def note_titles(repository: Repository, done: RewrittenStore) -> tuple[Note, ...
     """Return notes about the titles of conversations that are left; call it before the refs move."""
     gone: list[ConversationId] = []
     kept: list[ConversationId] = []
-    quotes = done.histories.quotes
+    quotes = done.histories.lost_quotes
     for conversation in conversation_ids(repository) if quotes else ():
         title = read_metadata(repository, conversation).title
         if title is not None and conversation not in done.conversations and quotes.are_in(title):

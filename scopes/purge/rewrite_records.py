@@ -20,6 +20,7 @@ from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.manifest import MANIFEST_FILE
 from scopes.model.tombstone import PURGED_TEXT
+from scopes.purge.lost_entries import uncover_lost
 from scopes.purge.purged_names import is_inbox_entry_of, subject_without
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_source import is_gone, purge_source
@@ -84,6 +85,10 @@ class RecordRewriter:
         self._is_own = False
         self.names: Collection[str] = frozenset()  # of the conversations that go
 
+    @property
+    def _quotes(self) -> Quotes:
+        return self._histories.lost_quotes
+
     def rewrite(self, commit: Commit, data: bytes) -> None:
         """Rewrite one commit, if it has something to change or a parent of it changes."""
         if self._is_gone(commit):
@@ -91,12 +96,12 @@ class RecordRewriter:
             return
         self._is_own = commit.oid in self.own
         parents = [new for parent in commit.parents if (new := self.commits.get(parent, parent)) is not None]
-        is_quoted = commit.kind is None and self._histories.quotes.are_in(commit.subject)  # that of a manifest is fixed
+        is_quoted = commit.kind is None and self._quotes.are_in(commit.subject)  # that of a manifest is fixed
         subject = PURGED_TEXT if is_quoted else subject_without(self.names, commit)
         if find_blob(self._objects, commit.tree, DESCRIPTION_FILE) is not None:
             tree = purge_source(self._objects, commit.tree, self._has_message, self._histories.quotes, self.substitute)
         else:
-            tree = self._rewrite_tree("", commit.tree) or EMPTY_TREE
+            tree = uncover_lost(self._objects, commit.tree, self._rewrite_tree("", commit.tree) or EMPTY_TREE)
             for folder in _REQUESTS if self._requests else ():
                 tree = advance_clocks(self._objects, tree, folder, self._requests)
         if tree == EMPTY_TREE != commit.tree:
@@ -168,11 +173,9 @@ class RecordRewriter:
         if path in self._gone_paths:
             return None
         data = read_data(self._objects, blob, BLOB)
-        if is_inbox_entry_of(path, data, self._histories.uuids, self._histories.gone):
+        if is_inbox_entry_of(path, data, self._histories.uuids, self._histories.lost & self._histories.gone):
             return None
-        if path in _TITLES and quotes_in_title(
-            self._histories.quotes, data.decode("utf-8", "replace"), is_own=self._is_own
-        ):
+        if path in _TITLES and quotes_in_title(self._quotes, data.decode("utf-8", "replace"), is_own=self._is_own):
             return None
         if path == MANIFEST_FILE:
             new = self.substitute(self._without_title(data))
@@ -189,7 +192,7 @@ class RecordRewriter:
 
     def _without_title(self, data: bytes) -> bytes:
         match encoding.load(data):
-            case {"title": str(title), **rest} if quotes_in_title(self._histories.quotes, title, is_own=self._is_own):
+            case {"title": str(title), **rest} if quotes_in_title(self._quotes, title, is_own=self._is_own):
                 document: dict[str, Any] = {str(name): value for name, value in rest.items()}
                 return encoding.dump(document)
         return data
@@ -202,10 +205,10 @@ class RecordRewriter:
         try:
             document = encoding.load(data)
         except Corrupt:
-            return encoding.dump({}) if self._histories.quotes.are_in_file(data) else data
+            return encoding.dump({}) if self._quotes.are_in_file(data) else data
         if not isinstance(document, dict):
             return data
-        quotes, quoted = self._histories.quotes, False
+        quotes, quoted = self._quotes, False
         are_in = quotes.are_words_in if self._is_own else quotes.are_distinct_in
         for name, value in document.items():
             if name not in _NAMES and any(are_in(text) for text in walk_texts(value)):
@@ -214,13 +217,14 @@ class RecordRewriter:
 
     def _is_about(self, path: str, data: bytes) -> bool:
         """Return True for a file about a purged message or conversation, or with its text."""
-        histories = self._histories
-        if self._names_purged(data) or (path.startswith(_DISMISSED) and self._names_purged(path.encode())):
+        uuids, lost = self._histories.uuids, self._histories.lost
+        if _has_one(_MESSAGE, data, lost) or (path.startswith(_DISMISSED) and _has_one(_MESSAGE, path.encode(), lost)):
             return True
-        if histories.uuids and any(match.decode() in histories.uuids for match in _UUID.findall(data)):
+        if _has_one(_UUID, data, uuids):
             return True
-        return histories.quotes.are_in_document(data)
+        is_from_one = _has_one(_MESSAGE, data, self._histories.messages)  # of which parts are purged
+        return self._quotes.are_in_document(data, every_line=is_from_one)
 
-    def _names_purged(self, data: bytes) -> bool:
-        names = self._histories.messages.keys() | self._histories.gone
-        return bool(names) and any(match.decode() in names for match in _MESSAGE.findall(data))
+
+def _has_one(pattern: re.Pattern[bytes], data: bytes, names: Collection[str]) -> bool:
+    return bool(names) and any(match.decode() in names for match in pattern.findall(data))

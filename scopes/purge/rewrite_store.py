@@ -62,6 +62,7 @@ def rewrite_store(
             others.append((commit, data))
         else:
             histories.rewrite(commit, data)
+    histories.finish()
     for commit, _ in others if histories.roots else ():
         if commit.oid in log:
             operations.note_names(commit)
