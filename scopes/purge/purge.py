@@ -20,11 +20,11 @@ from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.model.operation import RefChange
+from scopes.purge.also_goes import note_what_else
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
 from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
 from scopes.purge.proof import CopiedIn, Proof, prove
 from scopes.purge.purged_sessions import with_sessions
-from scopes.purge.quoting_titles import note_titles
 from scopes.purge.rewrite_reflogs import ReflogRewriter
 from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
 from scopes.purge.selection import Chosen, PurgeRequest, choose
@@ -128,7 +128,7 @@ def plan_removal(
     _require_possible(repository)
     with shared_write(repository), bulk_objects(repository, keep=False) as objects:
         done = rewrite_store(repository, objects, read_purged(repository).join(purged))
-        titles = note_titles(repository, done)
+        others = note_what_else(repository, done)
     still_there = still_there_of(repository)
     names = {tuple(each.ref.split("/")[-2:]) for each in done.changes if still_there(each.ref)}
     remotes = Counter(remote for remote, _ in names)
@@ -138,7 +138,7 @@ def plan_removal(
         commits=sum(new is not None for new in done.histories.commits.values()) - done.operations.rewritten,
         operations=done.operations.rewritten,
         remotes=list_copies(repository.path, also=remotes),
-        notes=(*titles, *_file_notes(_source_files(repository, done))),
+        notes=(*others, *_file_notes(_source_files(repository, done))),
     )
 
 
@@ -180,7 +180,7 @@ def remove(
         listed = write_purged(repository, known.join(purged), repository.caller.sign)  # may fail: before all else
         with bulk_objects(repository) as objects:
             done = rewrite_store(repository, objects, known.join(purged), on_progress)
-        sources, titles = _source_files(repository, done), note_titles(repository, done)
+        sources, others = _source_files(repository, done), note_what_else(repository, done)
         begin(repository, purged)  # nothing has changed if anything before this failed
         operation = _move_refs(repository, done, listed)
         kept = {*done.kept, listed, Oid(repository.raw_ref(refs.OPERATIONS) or listed)}
@@ -195,7 +195,7 @@ def remove(
         removed = {*done.histories.commits, *done.histories.blobs}
         proof = prove(repository, removed, done.histories.quotes, places.derived)
         end(repository)
-    found = _Found(operation, proof, tuple(errors), (*sources, *logs), titles)
+    found = _Found(operation, proof, tuple(errors), (*sources, *logs), others)
     return _result(repository, done, found)
 
 
@@ -290,7 +290,7 @@ class _Found(NamedTuple):
     proof: Proof
     errors: tuple[str, ...]
     files: tuple[str, ...]
-    titles: tuple[Note, ...]
+    others: tuple[Note, ...]
 
 
 def _result(repository: Repository, done: RewrittenStore, found: _Found) -> PurgeDone:
@@ -300,7 +300,7 @@ def _result(repository: Repository, done: RewrittenStore, found: _Found) -> Purg
     notes += _note_copies(
         proof.alike, "nothing of it but lines that many messages have", "purge it too if that is not of a program"
     )
-    notes += found.titles
+    notes += found.others
     remotes = list_copies(repository.path)
     return PurgeDone(
         messages=len(done.histories.messages),

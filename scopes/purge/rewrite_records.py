@@ -80,6 +80,7 @@ class RecordRewriter:
         self._trees: dict[tuple[str, Oid, bool], Oid | None] = {}
         self._gone_paths: set[str] = set()  # of sources, in the list of where their files were
         self._requests: set[Oid] = set()  # merge requests that have lost a text
+        self.changed: set[Oid] = set()  # blobs of others than purged conversations that go, or lose a text
         self.commits = histories.commits
         self.own: frozenset[Oid] = frozenset()  # metadata and manifests of conversations with purged messages
         self._is_own = False
@@ -183,8 +184,11 @@ class RecordRewriter:
             cleared = self._without_quotes(data)
             new = self.substitute(cleared)
             if cleared != data:
+                self.changed.add(blob)
                 self._requests.add(self._objects.write(BLOB, new))
         elif path not in _STAYS and not path.startswith(_LISTS) and self._is_about(path, data):
+            if not _has_one(_UUID, data, self._histories.uuids):
+                self.changed.add(blob)
             return None
         else:
             new = self.substitute(data)

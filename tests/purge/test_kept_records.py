@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from scopes.conversation.merge_requests import open_merge_request
 from scopes.conversation.rename import rename_title
 from scopes.conversation.verify import verify
+from scopes.facts.propose import Proposal, propose
 from scopes.history.metadata import read_metadata
 from scopes.memory.add import add as add_entry
 from scopes.memory.store import Memory
 from scopes.memory.update import update as update_memory
-from scopes.purge.purge import purge
+from scopes.model.message import Author
+from scopes.purge.purge import plan_purge, purge
 from scopes.purge.redact import redact
 from scopes.purge.selection import PurgeRequest
 from tests.support.every_byte import find_word
@@ -25,6 +28,10 @@ def remember(repository, conversation):
 
 def entries(repository):
     return [(entry.conversation, entry.summary) for entry in Memory(repository).entries]
+
+
+def named(result):
+    return [note.text.partition(":")[0] for note in result.notes if ": " in note.text]
 
 
 def test_the_memory_of_a_redacted_copy_stays_when_the_original_is_purged(repository, places):
@@ -52,7 +59,9 @@ def test_messages_whose_entry_went_can_be_remembered_again_without_what_was_purg
     say(repository, made.conversation, PLAN)
     secret = say(repository, made.conversation, f"We decided that {SECRET} is the token of the shop, remember it.")
     assert remember(repository, made.conversation)
-    purge(repository, PurgeRequest(conversation=made.conversation, messages=(secret.id,)), places)
+    request = PurgeRequest(conversation=made.conversation, messages=(secret.id,))
+    assert named(plan_purge(repository, request, places)) == ["1 memory entry goes"]
+    assert named(purge(repository, request, places)) == ["1 memory entry goes"]
     assert entries(repository) == []
     (entry,) = remember(repository, made.conversation)
     assert (PLAN in entry.summary, SECRET in entry.summary) == (True, False)
@@ -81,3 +90,29 @@ def test_what_is_purged_of_a_file_takes_only_the_entries_with_a_line_of_it(repos
     assert lines[-1] in quoting.summary
     purge(repository, PurgeRequest(file=".env"), places)
     assert entries(repository) == [(made.conversation, entry.summary)]
+
+
+def test_what_else_goes_is_named_before_and_after(repository, places):
+    made, other = history(repository, "main: a"), history(repository, "main: b", "side@b: x")
+    line = "the code of the vault is 4711"
+    message = say(repository, made.conversation, line)
+    ids = [add_entry(repository, f"{line} {number}", agent="bob").entry.id[:8] for number in range(7)]
+    fact = propose(repository, other.conversation, Proposal(key="Signals", content=line, agent="bob")).fact
+    open_merge_request(repository, other.conversation, "side", title=line, requester=Author("carol", "human"))
+    request = PurgeRequest(conversation=made.conversation, messages=(message.id,))
+    expected = [
+        f"7 memory entries go: {', '.join(sorted(ids)[:5])} and 2 more",
+        f"1 fact or proposed one goes: Signals/{fact.id}",
+        f"1 merge request loses a text that quotes it: 1 of {other.conversation}",
+    ]
+    for result in (plan_purge(repository, request, places), purge(repository, request, places)):
+        assert [note.text for note in result.notes if ": " in note.text] == expected
+    assert purge(repository, request, places).notes == ()
+
+
+def test_what_belongs_to_a_purged_conversation_is_not_named_one_by_one(repository, places):
+    made = history(repository, "main: a")
+    say(repository, made.conversation, PLAN)
+    remember(repository, made.conversation)
+    done = purge(repository, PurgeRequest((made.conversation,)), places)
+    assert (entries(repository), named(done)) == ([], [])
