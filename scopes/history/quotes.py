@@ -209,7 +209,7 @@ class Quotes:
         every_line: look for all distinct lines, not only for the longest
         """
         document = _parse(data)
-        if self.are_in_file(data) and self.are_in_file(_without_directory(document, data)):
+        if self.are_in_file(data) and self.are_in_file(without_directory(data)):
             return True
         return any(
             self._is_whole(name, text, _LONGER) or (every_line and self._has_line(text, DISTINCT))
@@ -310,8 +310,9 @@ def _walk_payload(payload: Mapping[str, object]) -> Iterator[object]:
                 yield each
 
 
-def _without_directory(document: object, data: bytes) -> bytes:
-    """Return a document without the directory that it was written in, as JSON; the data if it is no object."""
+def without_directory(data: bytes) -> bytes:
+    """Return a JSON document without the directory that it was written in; the data if it is none, or has none."""
+    document = _parse(data) if b'"directory"' in data else None
     if not isinstance(document, dict) or "directory" not in document:
         return data
     kept = {name: value for name, value in document.items() if name != "directory"}

@@ -30,6 +30,7 @@ def test_a_title_quotes_a_line_or_begins_like_one(text, found):
     assert quotes_of(f"first\n{LINE}\nlast").are_in(text) is found
 
 
+@pytest.mark.every_case("each is another place of a word")
 @pytest.mark.parametrize(
     ("text", "found"),
     [("test", True), ("a test.", True), ("the 'test'", True), ("latest", False), ("tests", False), ("latest test", True),

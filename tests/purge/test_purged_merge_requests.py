@@ -65,6 +65,7 @@ def test_a_merge_request_about_something_else_stays_as_it_is(repository, places)
     assert requests_of(repository) == [("Fix it", "all", "side")]
 
 
+@pytest.mark.every_case("each is another way to quote")
 @pytest.mark.parametrize(
     ("text", "is_own", "left"),
     [
