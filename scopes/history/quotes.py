@@ -45,6 +45,54 @@ _NO_CONTENT: Final = frozenset(
     }
 )  # fmt: skip  - of records of agents: what they have is a word of the format, or true of the whole session
 
+_PAYLOAD_NAMES: Final = frozenset(
+    {
+        "affected_entities",
+        "aspect",
+        "category",
+        "dependencies",
+        "entity_id",
+        "entity_type",
+        "expires_at",
+        "field_path",
+        "key",
+        "kind",
+        "operation",
+        "request_type",
+        "required_approvals",
+        "risk_level",
+        "status",
+        "subject",
+        "topic",
+        "type",
+        "urgency",
+    }
+)  # of documents of messages: names, which others give to other things, too, and words of the format
+_DOCUMENT_NAMES: Final = _PAYLOAD_NAMES | {
+    "actor",
+    "agent",
+    "author",
+    "because",
+    "branch",
+    "by",
+    "conversation",
+    "directory",
+    "dirty",
+    "id",
+    "invalidates",
+    "keys",
+    "method",
+    "model",
+    "name",
+    "outcome",
+    "state",
+    "topics",
+    "unseen",
+    "uuid",
+    "validation",
+}  # the same of memory entries, facts and other files of the store
+_DECIDED: Final = frozenset({"approved", "refine", "rejected"})  # what a decision about a fact says
+
 
 class Quotes:
     """Collects texts; each line counts by itself."""
@@ -60,7 +108,7 @@ class Quotes:
         """Add the texts of a message; with the numbers of parts only theirs."""
         self.add_parts(message.parts, numbers)
         if numbers is None:
-            self.add(message.payload)
+            self.add([*_walk_payload(message.payload or {})])
             self.add(message.task)
 
     def add_parts(self, parts: Iterable[Part], numbers: Container[int] | None) -> None:
@@ -84,6 +132,13 @@ class Quotes:
                 if len(stripped) >= SHORTEST:
                     self._lines[stripped[:_LONGEST]] = None
 
+    def add_others(self, found: Quotes, kept: Quotes) -> None:
+        """Add the texts that were found and are not among those that are kept."""
+        self.add([text for text in (*found._texts, *found._lines) if not kept._has(text)])
+
+    def _has(self, text: str) -> bool:
+        return text in self._texts or text in self._lines
+
     def are_in(self, text: str) -> bool:
         """Return True if a text has one of the lines in it, or is the beginning of one, as titles and subjects are."""
         start = one_line(text).rstrip("…").strip()
@@ -106,6 +161,10 @@ class Quotes:
             return True
         return self._has_line(text, DISTINCT)
 
+    def are_words_in(self, text: str) -> bool:
+        """Return True if a text about the same conversation has one of the lines in it, and not as a part of a word."""
+        return self.are_distinct_in(text) or self._has_line(text, SHORTEST, as_words=True)
+
     def are_copied_in(self, text: str) -> bool:
         """Return True if a text that undo may need has one of the longer lines in it."""
         return self._has_line(text, _LONGER)
@@ -114,11 +173,16 @@ class Quotes:
         place = bisect_left(self._sorted, start)
         return place < len(self._sorted) and self._sorted[place].startswith(start)
 
-    def _has_line(self, text: str, shortest: int) -> bool:
+    def _has_line(self, text: str, shortest: int, *, as_words: bool = False) -> bool:
         """Look at each place of the text only for the lines that begin like it: there may be very many lines."""
         for place in range(len(text) - SHORTEST + 1):
             for line in self._by_start.get(text[place : place + SHORTEST], ()):
-                if len(line) >= shortest and text.startswith(line, place):
+                end = place + len(line)
+                if (
+                    len(line) >= shortest
+                    and text.startswith(line, place)
+                    and not (as_words and _is_cut(text, place, end))
+                ):
                     return True
         return False
 
@@ -137,10 +201,20 @@ class Quotes:
         """Return True if a stored file has one of the distinct lines in it, as text or as JSON writes it."""
         return any(form in data for form in self._forms)
 
-    def are_in_document(self, data: bytes) -> bool:
-        """Return True for a file that `are_in_file` finds, and for a JSON document in which a text is a longer one."""
-        return self.are_in_file(data) or any(
-            self._is_whole(name, text, _LONGER) for name, text in _walk_leaves(_parse(data))
+    def are_in_document(self, data: bytes, *, every_line: bool = False) -> bool:
+        """Return True for a file with one of the distinct lines, and for a document in which a text is a longer one.
+
+        The directory that something was written in is no copy, and a name is none that is as short as others are.
+
+        every_line: look for all distinct lines, not only for the longest
+        """
+        document = _parse(data)
+        if self.are_in_file(data) and self.are_in_file(without_directory(data)):
+            return True
+        return any(
+            self._is_whole(name, text, _LONGER) or (every_line and self._has_line(text, DISTINCT))
+            for name, text in _walk_leaves(document, _DOCUMENT_NAMES)
+            if text not in _DECIDED
         )
 
     def are_in_record(self, data: bytes) -> bool:
@@ -204,14 +278,50 @@ class Quotes:
 _COMPUTED: Final = tuple(name for name, value in vars(Quotes).items() if isinstance(value, cached_property))
 
 
+def has_words(text: str, words: str) -> bool:
+    """Return True if a text has words in it, and not as a part of a longer word."""
+    place = text.find(words)
+    while place >= 0 and _is_cut(text, place, place + len(words)):
+        place = text.find(words, place + 1)
+    return place >= 0
+
+
+def _is_cut(text: str, *places: int) -> bool:
+    """Return True if a place is within a word, in a script that has spaces between words."""
+    return any(0 < place < len(text) and all(map(_is_of_word, text[place - 1 : place + 1])) for place in places)
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isdecimal() or character.lower() != character.upper()
+
+
 def _flat(text: str) -> str:
     """Return a text on one line: agents write some copies so."""
     return " ".join(text[: 2 * _LONGEST].split())[:_LONGEST]
 
 
-def _walk_leaves(document: object) -> Iterator[tuple[str, str]]:
+def _walk_payload(payload: Mapping[str, object]) -> Iterator[object]:
+    """Yield what the document of a message says, without names and words of the format."""
+    for name, value in payload.items():
+        for each in () if name in _PAYLOAD_NAMES else value if isinstance(value, list) else (value,):
+            if isinstance(each, Mapping):
+                yield from (found for inner, found in each.items() if inner not in _PAYLOAD_NAMES)
+            else:
+                yield each
+
+
+def without_directory(data: bytes) -> bytes:
+    """Return a JSON document without the directory that it was written in; the data if it is none, or has none."""
+    document = _parse(data) if b'"directory"' in data else None
+    if not isinstance(document, dict) or "directory" not in document:
+        return data
+    kept = {name: value for name, value in document.items() if name != "directory"}
+    return json.dumps(kept, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def _walk_leaves(document: object, skipped: Container[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield the texts of a document with their names, and those of documents that are texts in it."""
-    for name, text in _walk_named_texts(document):
+    for name, text in _walk_named_texts(document, skipped):
         yield name, text
         if text.startswith(("{", "[")):
             yield from _walk_named_texts(_parse(text))
@@ -245,7 +355,7 @@ def walk_texts(value: object) -> Iterator[str]:
     return (text for _, text in _walk_named_texts(value))
 
 
-def _walk_named_texts(value: object) -> Iterator[tuple[str, str]]:
+def _walk_named_texts(value: object, skipped: Container[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield every text in a JSON value with the name of the field that it, or the list with it, is in."""
     waiting = [("", value)]
     while waiting:
@@ -253,6 +363,6 @@ def _walk_named_texts(value: object) -> Iterator[tuple[str, str]]:
         if isinstance(found, str):
             yield name, found
         elif isinstance(found, Mapping):
-            waiting += found.items()
+            waiting += [(each, inner) for each, inner in found.items() if each not in skipped]
         elif isinstance(found, list | tuple):
             waiting += [(name, each) for each in found]

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from scopes.history.quotes import Quotes, forms_of
+from scopes.history.quotes import Quotes, forms_of, without_directory
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.purge.stored_messages import walk_named_messages
 from scopes.regular_file import read_regular
@@ -76,7 +76,7 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     sharing = list(dict.fromkeys(_find_messages(repository, hits, lines)))
     shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
     others = [form for number, forms in enumerate(lines) if number not in shared for form in forms]
-    left += [f"object {oid}" for oid in hits if _has(repository.read(oid)[1], others)]
+    left += [f"object {oid}" for oid in hits if _has(without_directory(repository.read(oid)[1]), others)]
     return Proof(len(present), len(files), tuple(left), *_divide(sharing, len(lines)))
 
 

@@ -20,12 +20,12 @@ from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.model.operation import RefChange
+from scopes.purge.also_goes import note_what_else
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
 from scopes.purge.lost_files import note_lost_files
 from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
 from scopes.purge.proof import CopiedIn, Proof, prove
 from scopes.purge.purged_sessions import with_sessions
-from scopes.purge.quoting_titles import note_titles
 from scopes.purge.rewrite_reflogs import ReflogRewriter
 from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
 from scopes.purge.selection import Chosen, PurgeRequest, choose
@@ -129,7 +129,7 @@ def plan_removal(
     _require_possible(repository)
     with shared_write(repository), bulk_objects(repository, keep=False) as objects:
         done = rewrite_store(repository, objects, read_purged(repository).join(purged))
-        titles = (*note_titles(repository, done), *note_lost_files(repository, done))
+        others = (*note_what_else(repository, done), *note_lost_files(repository, done))
     still_there = still_there_of(repository)
     names = {tuple(each.ref.split("/")[-2:]) for each in done.changes if still_there(each.ref)}
     remotes = Counter(remote for remote, _ in names)
@@ -139,7 +139,7 @@ def plan_removal(
         commits=sum(new is not None for new in done.histories.commits.values()) - done.operations.rewritten,
         operations=done.operations.rewritten,
         remotes=list_copies(repository.path, also=remotes),
-        notes=(*titles, *_file_notes(_source_files(repository, done))),
+        notes=(*others, *_file_notes(_source_files(repository, done))),
     )
 
 
@@ -182,7 +182,7 @@ def remove(
         with bulk_objects(repository) as objects:
             done = rewrite_store(repository, objects, known.join(purged), on_progress)
         sources = _source_files(repository, done)
-        titles = (*note_titles(repository, done), *note_lost_files(repository, done))
+        others = (*note_what_else(repository, done), *note_lost_files(repository, done))
         begin(repository, purged)  # nothing has changed if anything before this failed
         operation = _move_refs(repository, done, listed)
         kept = {*done.kept, listed, Oid(repository.raw_ref(refs.OPERATIONS) or listed)}
@@ -197,7 +197,7 @@ def remove(
         removed = {*done.histories.commits, *done.histories.blobs}
         proof = prove(repository, removed, done.histories.quotes, places.derived)
         end(repository)
-    found = _Found(operation, proof, tuple(errors), (*sources, *logs), titles)
+    found = _Found(operation, proof, tuple(errors), (*sources, *logs), others)
     return _result(repository, done, found)
 
 
@@ -292,7 +292,7 @@ class _Found(NamedTuple):
     proof: Proof
     errors: tuple[str, ...]
     files: tuple[str, ...]
-    titles: tuple[Note, ...]
+    others: tuple[Note, ...]
 
 
 def _result(repository: Repository, done: RewrittenStore, found: _Found) -> PurgeDone:
@@ -302,7 +302,7 @@ def _result(repository: Repository, done: RewrittenStore, found: _Found) -> Purg
     notes += _note_copies(
         proof.alike, "nothing of it but lines that many messages have", "purge it too if that is not of a program"
     )
-    notes += found.titles
+    notes += found.others
     remotes = list_copies(repository.path)
     return PurgeDone(
         messages=len(done.histories.messages),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scopes.errors import Corrupt
-from scopes.history.quotes import SHORTEST
+from scopes.history.quotes import SHORTEST, has_words
 from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS
@@ -94,7 +94,7 @@ def _replace_values(resolution: object, gone: list[object]) -> None:
     if "value" in resolution and resolution["value"] in gone:
         resolution["value"] = PURGED_TEXT
     texts = [value for value in gone if isinstance(value, str) and len(value) >= SHORTEST]
-    if isinstance(reason, str) and any(text in reason for text in texts):
+    if isinstance(reason, str) and any(has_words(reason, text) for text in texts):
         resolution["reason"] = PURGED_TEXT
     for other in also if isinstance(also, list) else ():
         _replace_values(other, gone)

@@ -7,6 +7,7 @@ comes back, unless a later message has claimed the same again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from scopes.errors import Corrupt
@@ -44,6 +45,8 @@ class HistoryRewriter:
         purged_commits: The commits with them.
         gone: The ids of the messages of purged conversations.
         quotes: The texts of what is purged.
+        lost_quotes: Those of them that no message which stays has under the same id, after `finish`.
+        lost: The ids of the messages of which nothing stays anywhere, after `finish`.
     """
 
     def __init__(self, objects: Objects, purged: Purged) -> None:
@@ -63,12 +66,18 @@ class HistoryRewriter:
         self.purged_commits: set[str] = set()
         self.gone: set[str] = set()
         self.quotes = Quotes()
+        self.lost_quotes = Quotes()
+        self.lost: frozenset[str] = frozenset()
+        self._dropped: dict[Oid, str] = {}  # blobs of messages of purged conversations, with the id
+        self._left: dict[str, set[Oid]] = {}  # messages of others, with their trees
 
     def rewrite(self, commit: Commit, data: bytes) -> None:
         """Rewrite one commit, if it is purged or above one that is."""
         if self._is_gone(commit):
             self._drop(commit)
             return
+        if commit.message_id is not None:
+            self._left.setdefault(commit.message_id, set()).add(commit.tree)
         parents = tuple(self.commits.get(parent) or parent for parent in commit.parents)
         is_listed = commit.message_id is not None and self._purged.has_message(commit.message_id)
         if parents == commit.parents and not is_listed:
@@ -84,6 +93,22 @@ class HistoryRewriter:
         tree = self._objects.write(TREE, format_tree(entries.values()))
         written = edit_commit(data, tree, parents, subject=subject, kind=kind)
         self.commits[commit.oid] = self._objects.write(COMMIT, written)
+
+    def finish(self) -> None:
+        """Find out what of the purged conversations stays in others, such as a redacted copy; call it at the end."""
+        whole = {message for message, parts in self.messages.items() if parts is None}
+        self.lost = frozenset(whole | {each for each in self.gone if not self._is_left(each)})
+        for blob, message in self._dropped.items():
+            found, kept = Quotes(), Quotes()
+            _add_texts(found, read_blob(self._objects, blob), None)
+            for tree in self._left[message] if self._is_left(message) else ():
+                entry = find_entry(self._objects, tree, MESSAGE_FILE)
+                if entry is not None and not entry.is_tree:
+                    _add_texts(kept, read_blob(self._objects, entry.oid), None)
+            self.lost_quotes.add_others(found, kept)
+
+    def _is_left(self, message: str) -> bool:
+        return message in self._left and not self._is_purged_whole(message)
 
     def _is_gone(self, commit: Commit) -> bool:
         if is_root(commit) and self._purged.has_conversation(commit.oid):
@@ -102,7 +127,8 @@ class HistoryRewriter:
             self.uuids.add(decode_root(data).uuid)
         elif commit.message_id is not None:
             self.gone.add(commit.message_id)
-            self._quote(data, None)
+            self._dropped[entry.oid] = commit.message_id
+            _add_texts(self.quotes, data, None)
 
     def _purge(self, commit: Commit, entries: dict[str, TreeEntry]) -> Message | None:
         """Replace the message of a commit; return what it is now, None if it was purged before."""
@@ -118,7 +144,8 @@ class HistoryRewriter:
                 return None
             if new == data:
                 return None
-            self._quote(data, parts)
+            for quotes in (self.quotes, self.lost_quotes):
+                _add_texts(quotes, data, parts)
             self._blobs[entry.oid] = self._objects.write(BLOB, new), decode(new)
             self.blobs.add(entry.oid)
             self.parts += 0 if parts is None else len(parts)
@@ -128,13 +155,6 @@ class HistoryRewriter:
         self.messages[commit.message_id] = parts
         self._find_removed(commit, entries, message, only_files=parts is not None)
         return message
-
-    def _quote(self, data: bytes, parts: Parts) -> None:
-        try:
-            message = decode(data)
-        except Corrupt:
-            return
-        self.quotes.add_message(message, parts)
 
     def _find_removed(
         self, commit: Commit, entries: Mapping[str, TreeEntry], message: Message, *, only_files: bool
@@ -214,3 +234,9 @@ class HistoryRewriter:
         claims = dict(claims_of(message, lambda _path: None, None))
         removed = [(path, blob) for path, blob in self._removed if path in claims]
         return frozenset((path, blob) for path, blob in removed if is_hash_of(blob, BLOB, claims[path]))
+
+
+def _add_texts(quotes: Quotes, data: bytes, parts: Parts) -> None:
+    """Add the texts of a stored message, or of parts of it; one that cannot be read has none."""
+    with suppress(Corrupt):
+        quotes.add_message(decode(data), parts)

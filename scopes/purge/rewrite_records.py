@@ -20,6 +20,7 @@ from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.manifest import MANIFEST_FILE
 from scopes.model.tombstone import PURGED_TEXT
+from scopes.purge.lost_entries import uncover_lost
 from scopes.purge.purged_names import is_inbox_entry_of, subject_without
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_source import is_gone, purge_source
@@ -39,8 +40,20 @@ _LISTS: Final = (
 _REQUESTS: Final = ("merge-requests/", "meta/merge-requests/")  # which stay, without the texts that quote
 _DISMISSED: Final = ("dismissed-decisions/", "meta/dismissed-decisions/")  # named by the message; with a reason
 _NAMES: Final = frozenset(
-    {"id", "source", "target", "source_tip", "merge", "opened", "ended", "state"}
-)  # no texts of it
+    {
+        "id",
+        "source",
+        "target",
+        "source_tip",
+        "merge",
+        "opened",
+        "ended",
+        "state",
+        "requester",
+        "requester_kind",
+        "ended_by",
+    }
+)  # fmt: skip  - no texts of it
 _STAYS: Final = frozenset({"next", "sequence", "directory", MANIFEST_FILE, SET_FILE, *_TITLES})
 
 
@@ -71,10 +84,15 @@ class RecordRewriter:
         self._trees: dict[tuple[str, Oid, bool], Oid | None] = {}
         self._gone_paths: set[str] = set()  # of sources, in the list of where their files were
         self._requests: set[Oid] = set()  # merge requests that have lost a text
+        self.changed: set[Oid] = set()  # blobs of others than purged conversations that go, or lose a text
         self.commits = histories.commits
         self.own: frozenset[Oid] = frozenset()  # metadata and manifests of conversations with purged messages
         self._is_own = False
         self.names: Collection[str] = frozenset()  # of the conversations that go
+
+    @property
+    def _quotes(self) -> Quotes:
+        return self._histories.lost_quotes
 
     def rewrite(self, commit: Commit, data: bytes) -> None:
         """Rewrite one commit, if it has something to change or a parent of it changes."""
@@ -83,13 +101,13 @@ class RecordRewriter:
             return
         self._is_own = commit.oid in self.own
         parents = [new for parent in commit.parents if (new := self.commits.get(parent, parent)) is not None]
-        is_quoted = commit.kind is None and self._histories.quotes.are_in(commit.subject)  # that of a manifest is fixed
+        is_quoted = commit.kind is None and self._quotes.are_in(commit.subject)  # that of a manifest is fixed
         subject = PURGED_TEXT if is_quoted else subject_without(self.names, commit)
         if find_blob(self._objects, commit.tree, DESCRIPTION_FILE) is not None:
             tree = purge_source(self._objects, commit.tree, self._has_message, self._histories.quotes, self.substitute)
         else:
-            tree = self._rewrite_tree("", commit.tree) or EMPTY_TREE
-            for path in _TITLES if tree != commit.tree else ():
+            tree = uncover_lost(self._objects, commit.tree, self._rewrite_tree("", commit.tree) or EMPTY_TREE)
+            for path in _TITLES if tree not in {commit.tree, EMPTY_TREE} else ():
                 if _has(self._objects, commit.tree, path) and not _has(self._objects, tree, path):
                     tree = advance_clock(self._objects, tree, path)  # or a join would bring it back
             for folder in _REQUESTS if self._requests else ():
@@ -163,11 +181,9 @@ class RecordRewriter:
         if path in self._gone_paths:
             return None
         data = read_data(self._objects, blob, BLOB)
-        if is_inbox_entry_of(path, data, self._histories.uuids, self._histories.gone):
+        if is_inbox_entry_of(path, data, self._histories.uuids, self._histories.lost & self._histories.gone):
             return None
-        if path in _TITLES and quotes_in_title(
-            self._histories.quotes, data.decode("utf-8", "replace"), is_own=self._is_own
-        ):
+        if path in _TITLES and quotes_in_title(self._quotes, data.decode("utf-8", "replace"), is_own=self._is_own):
             return None
         if path == MANIFEST_FILE:
             new = self.substitute(self._without_title(data))
@@ -175,8 +191,11 @@ class RecordRewriter:
             cleared = self._without_quotes(data)
             new = self.substitute(cleared)
             if cleared != data:
+                self.changed.add(blob)
                 self._requests.add(self._objects.write(BLOB, new))
         elif path not in _STAYS and not path.startswith(_LISTS) and self._is_about(path, data):
+            if not _has_one(_UUID, data, self._histories.uuids):
+                self.changed.add(blob)
             return None
         else:
             new = self.substitute(data)
@@ -184,20 +203,24 @@ class RecordRewriter:
 
     def _without_title(self, data: bytes) -> bytes:
         match encoding.load(data):
-            case {"title": str(title), **rest} if quotes_in_title(self._histories.quotes, title, is_own=self._is_own):
+            case {"title": str(title), **rest} if quotes_in_title(self._quotes, title, is_own=self._is_own):
                 document: dict[str, Any] = {str(name): value for name, value in rest.items()}
                 return encoding.dump(document)
         return data
 
     def _without_quotes(self, data: bytes) -> bytes:
-        """Return a merge request in which every text that quotes what was purged says so instead."""
+        """Return a merge request in which every text that quotes what was purged says so instead.
+
+        In one of another conversation a short text may be there by chance.
+        """
         try:
             document = encoding.load(data)
         except Corrupt:
-            return encoding.dump({}) if self._histories.quotes.are_in_file(data) else data
+            return encoding.dump({}) if self._quotes.are_in_file(data) else data
         if not isinstance(document, dict):
             return data
-        are_in, quoted = self._histories.quotes.are_in, False
+        quotes, quoted = self._quotes, False
+        are_in = quotes.are_words_in if self._is_own else quotes.are_distinct_in
         for name, value in document.items():
             if name not in _NAMES and any(are_in(text) for text in walk_texts(value)):
                 document[name], quoted = PURGED_TEXT, True
@@ -205,13 +228,14 @@ class RecordRewriter:
 
     def _is_about(self, path: str, data: bytes) -> bool:
         """Return True for a file about a purged message or conversation, or with its text."""
-        histories = self._histories
-        if self._names_purged(data) or (path.startswith(_DISMISSED) and self._names_purged(path.encode())):
+        uuids, lost = self._histories.uuids, self._histories.lost
+        if _has_one(_MESSAGE, data, lost) or (path.startswith(_DISMISSED) and _has_one(_MESSAGE, path.encode(), lost)):
             return True
-        if histories.uuids and any(match.decode() in histories.uuids for match in _UUID.findall(data)):
+        if _has_one(_UUID, data, uuids):
             return True
-        return histories.quotes.are_in_document(data)
+        is_from_one = _has_one(_MESSAGE, data, self._histories.messages)  # of which parts are purged
+        return self._quotes.are_in_document(data, every_line=is_from_one)
 
-    def _names_purged(self, data: bytes) -> bool:
-        names = self._histories.messages.keys() | self._histories.gone
-        return bool(names) and any(match.decode() in names for match in _MESSAGE.findall(data))
+
+def _has_one(pattern: re.Pattern[bytes], data: bytes, names: Collection[str]) -> bool:
+    return bool(names) and any(match.decode() in names for match in pattern.findall(data))

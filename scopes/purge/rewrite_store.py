@@ -28,6 +28,7 @@ class RewrittenStore:
     kept: all commits that are reached afterwards
     conversations: those that go
     own: those with a purged message
+    changed: the files of others than these that go, or lose a text: memory entries, facts, merge requests
     """
 
     changes: tuple[RefChange, ...]
@@ -36,6 +37,7 @@ class RewrittenStore:
     kept: frozenset[Oid]
     conversations: tuple[ConversationId, ...]
     own: frozenset[ConversationId]
+    changed: frozenset[Oid]
 
 
 def rewrite_store(
@@ -62,6 +64,7 @@ def rewrite_store(
             others.append((commit, data))
         else:
             histories.rewrite(commit, data)
+    histories.finish()
     for commit, _ in others if histories.roots else ():
         if commit.oid in log:
             operations.note_names(commit)
@@ -79,7 +82,7 @@ def rewrite_store(
         refs.conversation_of(each.ref) for each in changes if each.new is None and each.ref.startswith(refs.HEADS)
     }
     gone = sorted(name for name in removed - left if name is not None)
-    return RewrittenStore(changes, histories, operations, kept, tuple(gone), own)
+    return RewrittenStore(changes, histories, operations, kept, tuple(gone), own, frozenset(records.changed))
 
 
 def _list_own(values: Mapping[str, str], commits: Collection[Oid]) -> frozenset[ConversationId]:

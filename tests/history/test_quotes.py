@@ -8,7 +8,7 @@ import pytest
 
 from scopes.history.blank_records import Span
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
-from scopes.history.quotes import DISTINCT, MAX_SEARCHED, Quotes, forms_of
+from scopes.history.quotes import DISTINCT, MAX_SEARCHED, Quotes, forms_of, has_words
 from scopes.model.message import Author, Message, Part
 
 LINE = "the password of the database is hunter2"
@@ -28,6 +28,18 @@ def quotes_of(*texts):
 )  # fmt: skip
 def test_a_title_quotes_a_line_or_begins_like_one(text, found):
     assert quotes_of(f"first\n{LINE}\nlast").are_in(text) is found
+
+
+@pytest.mark.every_case("each is another place of a word")
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("test", True), ("a test.", True), ("the 'test'", True), ("latest", False), ("tests", False), ("latest test", True),
+     ("a_test", True), ("(ok)", True), ("x(ok)y", True), ("tes", False), ("test1", False), ("测test试", True)],
+)  # fmt: skip
+def test_a_short_text_is_found_as_words_and_not_within_one(text, found):
+    quotes = quotes_of("test", "(ok)")
+    assert quotes.are_words_in(text) is found
+    assert (has_words(text, "test") or has_words(text, "(ok)")) is found
 
 
 def test_the_texts_of_chosen_parts_count_and_no_ids():

@@ -65,6 +65,28 @@ def test_a_merge_request_about_something_else_stays_as_it_is(repository, places)
     assert requests_of(repository) == [("Fix it", "all", "side")]
 
 
+@pytest.mark.every_case("each is another way to quote")
+@pytest.mark.parametrize(
+    ("text", "is_own", "left"),
+    [
+        ("test", False, ("Run the latest checks", "please test all of it")),
+        ("test", True, ("Run the latest checks", "[purged]")),
+        ("carol", True, ("Run the latest checks", "please test all of it")),
+        ("Run the latest checks", False, ("[purged]", "please test all of it")),
+        ("please test all of", False, ("Run the latest checks", "[purged]")),
+    ],
+)
+def test_a_request_loses_a_text_that_quotes_and_no_name_and_no_part_of_a_word(repository, places, text, is_own, left):
+    made = history(repository, "main: a", "side@a: x")
+    title, message = "Run the latest checks", "please test all of it"
+    open_merge_request(repository, made.conversation, "side", title=title, message=message, requester=CAROL)
+    where = made.conversation if is_own else history(repository, "main: y").conversation
+    message = say(repository, f"{where}/main", text)
+    purge(repository, PurgeRequest(conversation=where, messages=(message.id,)), places)
+    (row,) = list_merge_requests(repository, made.conversation, state="all").rows
+    assert (row.request.title, row.request.message, row.request.requester) == (*left, "carol")
+
+
 def test_the_remote_gets_the_request_without_the_text_and_nobody_brings_it_back(repository, places, drawn, tmp_path):
     bare = make_bare(tmp_path / "bare.git")
     add(repository, bare)

@@ -1,0 +1,107 @@
+"""What else goes with what is purged: memory entries, facts, texts of merge requests, and titles that quote it.
+
+A title that only has a short text of it stays, and is named, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from scopes.errors import Corrupt
+from scopes.history.metadata import read_metadata
+from scopes.history.revisions import conversation_ids
+from scopes.history.sources import SOURCES
+from scopes.ids import ConversationId, Oid
+from scopes.model import encoding
+from scopes.purge.rewrite_records import quotes_in_title
+from scopes.purge.rewrite_store import RewrittenStore
+from scopes.result import Note, plural
+from scopes.store import refs
+from scopes.store.repository import Repository, read_commit_stub
+from scopes.store.trees import read_blob, walk_blobs
+
+_FEW: Final = 5
+_NO_RECORDS: Final = (refs.HEADS, refs.REMOTES, refs.TRASH, SOURCES)
+_ENTRY, _FACT, _REQUEST, _FILE = range(4)
+_WHY: Final = "made from it, or with its text"
+_TEXTS: Final = {
+    _ENTRY: (
+        "memory entry goes",
+        "memory entries go",
+        f"{_WHY}; another can be made of the messages that are left: scopes memory update",
+    ),
+    _FACT: ("fact or proposed one goes", "facts or proposed ones go", f"{_WHY}; see what is left: scopes facts list"),
+    _REQUEST: (
+        "merge request loses a text that quotes it",
+        "merge requests lose a text that quotes it",
+        "see what is left: scopes merge-requests show CONV NUMBER",
+    ),
+    _FILE: ("other file goes", "other files go", _WHY),
+}
+
+
+def note_what_else(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
+    """Return notes about what goes, or loses a text, and is no part of what is purged; call it before the refs move."""
+    found: dict[int, list[str]] = {noun: [] for noun in _TEXTS}
+    for change in done.changes if done.changed else ():
+        if change.old is not None and change.new is not None and not change.ref.startswith(_NO_RECORDS):
+            for path, blob in walk_blobs(repository, read_commit_stub(repository, Oid(change.old)).tree):
+                if blob in done.changed:
+                    noun, name = _describe(repository, change.ref, path, blob)
+                    found[noun].append(name)
+    notes = [_note(noun, sorted(set(names))) for noun, names in found.items() if names]
+    return (*notes, *_note_titles(repository, done))
+
+
+def _describe(repository: Repository, ref: str, path: str, blob: Oid) -> tuple[int, str]:
+    """Return what a file is, and its name."""
+    try:
+        document = encoding.load(read_blob(repository, blob))
+    except Corrupt:
+        document = None
+    match document:
+        case {"id": str(identity)} if ref == refs.MEMORY:
+            return _ENTRY, identity[:8]
+        case {"key": str(key), "id": str(identity)} if ref in {refs.FACTS, refs.PROPOSED_FACTS}:
+            return _FACT, f"{key}/{identity}"
+        case {"number": int(number)} if (conversation := refs.conversation_of(ref)) is not None:
+            return _REQUEST, f"{number} of {conversation}"
+    return _FILE, f"{ref}:{path}"
+
+
+def _note(noun: int, names: Sequence[str]) -> Note:
+    one, many, hint = _TEXTS[noun]
+    what = f"1 {one}" if len(names) == 1 else f"{len(names):,} {many}"
+    return Note(f"{what}: {_list_few(names)}", hint)
+
+
+def _list_few(names: Sequence[str]) -> str:
+    count = len(names)
+    return ", ".join(names[:_FEW]) + (f" and {count - _FEW:,} more" if count > _FEW else "")
+
+
+def _note_titles(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
+    """Return notes about the titles of conversations that are left."""
+    gone: list[ConversationId] = []
+    kept: list[ConversationId] = []
+    quotes = done.histories.lost_quotes
+    for conversation in conversation_ids(repository) if quotes else ():
+        title = read_metadata(repository, conversation).title
+        if title is not None and conversation not in done.conversations and quotes.are_in(title):
+            goes = quotes_in_title(quotes, title, is_own=conversation in done.own)
+            (gone if goes else kept).append(conversation)
+    notes = []
+    if gone:
+        hint = f"give it another one: scopes rename {gone[0]} --title TEXT"
+        notes.append(Note(_titles_of(gone, ("quotes it, and goes", "quote it, and go")), hint))
+    if kept:
+        hint = f"if that is no chance: scopes rename {kept[0]} --title TEXT; its history keeps this one"
+        text = _titles_of(kept, ("has a short text of it, and stays", "have a short text of it, and stay"))
+        notes.append(Note(text, hint))
+    return tuple(notes)
+
+
+def _titles_of(conversations: Sequence[ConversationId], what: tuple[str, str]) -> str:
+    count = len(conversations)
+    return f"the {plural(count, 'title')} of {_list_few(conversations)} {what[count > 1]}"
