@@ -20,7 +20,7 @@ from scopes.model.codec import decode
 from scopes.model.message import Message
 from scopes.model.tombstone import is_purged
 from scopes.purge.all_commits import walk_all_commits
-from scopes.purge.derived import list_derived
+from scopes.purge.derived import Derived
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_messages
 from scopes.search.search import search
@@ -89,7 +89,7 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
             raise NotFound(f"no message holds the file {request.file!a}", hint="see: scopes files CONV")
     whole = {name for name, parts in messages.items() if parts is None}
     if whole:
-        messages |= dict.fromkeys(list_derived(repository, whole.__contains__))
+        messages |= dict.fromkeys(Derived(repository).list_versions(whole.__contains__))
     return Chosen(messages, {})
 
 

@@ -15,7 +15,9 @@ from scopes.history.messages import MessageHeader, header_of, read_stored_body
 from scopes.history.purged import Purged
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
-from scopes.purge.amendments import is_whole, read_origin
+from scopes.model.codec import decode
+from scopes.purge.amendments import is_whole, origin_of
+from scopes.purge.links import has_marks
 from scopes.purge.stored_messages import walk_stored_headers
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
@@ -79,7 +81,8 @@ class AmendmentSearch:
             return own.walk_origins(message)
         head = self._list_here(name.root).get(message) or self._everywhere.get(message)
         if head is not None:
-            origin = read_origin(read_stored_body(self._repository, head))
+            data = read_stored_body(self._repository, head)
+            origin = origin_of(decode(data)) if has_marks(data) else None
             return () if origin is None else (origin,)
         return (origin for other in self._received.values() for origin in other.walk_origins(message))
 
