@@ -36,7 +36,8 @@ _PURGED_MARK: Final = f'"{PURGED}"'.encode()
 class Link(NamedTuple):
     """A message from which another one was made.
 
-    repeats: True if it is its content again (an amendment, a quote), whatever its own history has of that message
+    repeats: True if it is its content again, whatever its own history has of that message: an amendment, a quote, and a
+        decision or review, which nobody can make from what a purge leaves
     """
 
     origin: str
@@ -55,22 +56,27 @@ def is_tombstone(data: bytes) -> bool:
 
 def read_links(objects: Objects, commit: Oid, message: Message) -> Iterator[Link]:
     """Yield the messages from which the message of a commit says that it was made."""
-    origin = origin_of(message)
-    if origin is not None:
-        yield Link(origin, repeats=True)
+    for name in dict.fromkeys(_walk_repeats(message)):
+        yield Link(name, repeats=True)
     for name in dict.fromkeys(_walk_sources(objects, commit, message)):
         yield Link(name, repeats=False)
+
+
+def _walk_repeats(message: Message) -> Iterator[str]:
+    origin = origin_of(message)
+    if origin is not None:
+        yield origin
+    match message.extra.get(ACCEPTS), message.extra.get("review"):
+        case str(candidate), _:
+            yield candidate.partition(".")[0]
+        case _, {"proposal": str(proposal), "changes": _}:
+            yield proposal
 
 
 def _walk_sources(objects: Objects, commit: Oid, message: Message) -> Iterator[str]:
     match message.extra.get("summarizes"):
         case {"messages": list(names)}:
             yield from (name for name in names if isinstance(name, str))
-    match message.extra.get(ACCEPTS), message.extra.get("review"):
-        case str(candidate), _:
-            yield candidate.partition(".")[0]
-        case _, {"proposal": str(proposal), "changes": _}:
-            yield proposal
     for document in _walk_resolutions(message):
         record = _find_conflict(objects, commit, document)
         if record is not None:

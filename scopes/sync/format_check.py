@@ -154,8 +154,7 @@ class FormatCheck:
             found = search.find(name) if name in linked else None
             if found is not None:
                 cure = self.cures.find(name, manifests[0].oid)
-                what = "is an amendment of" if found.link.repeats else "was made from"
-                problem = f"message {found.message[:8]} in it {what} one that was purged here; {cure}"
+                problem = f"message {found.message[:8]} in it was made from one that was purged here; {cure}"
                 refused[name.ref] = PurgedHere(f"{self._describe(name)} is not acceptable: {problem}", hint=self._hint)
         return refused
 

@@ -108,6 +108,21 @@ def test_a_conversation_from_elsewhere_is_held_back_with_it(repository, places, 
     assert find_word(WORD, repository.path) == []
 
 
+def test_a_decision_that_an_older_version_has_left_beside_its_purged_message_is_refused_too(
+    repository, places, spoken, theirs, tmp_path
+):
+    """It cannot have been accepted after the purge: nothing can be accepted from what is left."""
+    candidate = list_candidates(theirs, NAME).candidates[0].id
+    purge_and_push(repository, spoken, places)
+    fetch_from(theirs)
+    accept_purges(theirs, Places(str(tmp_path / "theirs-index")))
+    append(theirs, NAME, replace(plain_message(ERIN, f"use the {WORD}"), extra={"accepts": candidate}))
+    push_to(theirs)
+    (reason,) = list_refusals(repository)
+    assert "was made from one that was purged here" in reason
+    assert find_word(WORD, repository.path) == []
+
+
 def test_what_an_older_version_has_taken_is_offered_to_who_purged_it(repository, places, spoken):
     purge_and_push(repository, spoken, places)
     left = replace(plain_message(ERIN, f"about the {WORD}"), extra={"summarizes": {"messages": [spoken]}})
