@@ -61,6 +61,12 @@ class Derived:
                     waiting.append(message)
         return [*found]
 
+    def list_left(self, is_wanted: Callable[[str], bool]) -> list[MessageId]:
+        """Return what stays though a copy says that it was made from what goes: see the rules above."""
+        made = self._stored.made
+        names = dict.fromkeys(message for origin in made if is_wanted(origin) for message in made[origin])
+        return [name for name in names if not is_wanted(name) and self._stored.has_content(name)]
+
     def add_to(self, purged: Purged, also: Purged = NOTHING) -> Purged:
         """Return a list with what was made from its messages, and from those that another list has."""
         every = purged.join(also)
@@ -120,6 +126,10 @@ class _StoredCopies:
     def is_made(self, message: str, origin: str) -> bool:
         """Return True if all copies of a message that have content were made from another one."""
         return all(self._is_copy_made(each, origin) for each in self._list_with_content(message))
+
+    def has_content(self, message: str) -> bool:
+        """Return True if a copy of a message has content."""
+        return any(each.has_content for each in self._copies[message])
 
     def _is_copy_made(self, copy: _Copy, origin: str) -> bool:
         links = [each for each in copy.links if each.origin == origin]

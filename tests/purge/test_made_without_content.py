@@ -69,7 +69,11 @@ def test_a_summary_that_was_made_after_the_purge_stays_everywhere(repository, ba
     assert texts(theirs, NAME)[-1] == made.text
     push_to(theirs, purged=True)
     assert fetch_from(repository).exit_code == 0
-    assert purge_message(repository, spoken, places).messages == 0
+    done = purge_message(repository, spoken, places)
+    assert (done.messages, [note.hint for note in done.notes if made.id[:8] in (note.hint or "")]) == (
+        0,
+        [f"see: scopes cat {NAME} {made.id[:8]}; then purge it too"],
+    )
     assert texts(repository, NAME)[-1] == made.text
 
 
@@ -103,7 +107,9 @@ def test_a_copy_of_another_message_that_says_it_was_made_from_a_purged_one_destr
     append(theirs, other, replace(plain_message(ERIN, "y"), id=drawn.ids["b"], extra=summary))
     push_to(theirs)
     fetch_from(repository)
-    assert purge_message(repository, secret, places).messages == 1
+    done = purge_message(repository, secret, places)
+    assert done.messages == 1
+    assert "2 other messages name it as a source, and may have nothing of it" in [note.text for note in done.notes]
     assert texts(repository, NAME) == ["a", "[purged]", "b"]
 
 
