@@ -287,7 +287,8 @@ def _note_left(repository: Repository, chosen: Chosen) -> tuple[Note, ...]:
     where = next((name for name, each in walk_named_messages(repository) if each.head.id == first), None)
     return (
         Note(
-            f"{text}, and may have nothing of it", f"see: scopes cat {where or 'CONV'} {first[:8]}; then purge it too"
+            f"{text}, and may have nothing of it",
+            f"see: scopes cat {where or 'CONV'} {first[:8]}; purge it too if it has",
         ),
     )
 

@@ -108,9 +108,7 @@ def test_a_conversation_from_elsewhere_is_held_back_with_it(repository, places, 
     assert find_word(WORD, repository.path) == []
 
 
-def test_a_decision_that_an_older_version_has_left_beside_its_purged_message_is_refused_too(
-    repository, places, spoken, theirs, tmp_path
-):
+def test_an_accepted_decision_above_a_tombstone_is_refused(repository, places, spoken, theirs, tmp_path):
     """It cannot have been accepted after the purge: nothing can be accepted from what is left."""
     candidate = list_candidates(theirs, NAME).candidates[0].id
     purge_and_push(repository, spoken, places)

@@ -72,7 +72,7 @@ def test_a_summary_that_was_made_after_the_purge_stays_everywhere(repository, ba
     done = purge_message(repository, spoken, places)
     assert (done.messages, [note.hint for note in done.notes if made.id[:8] in (note.hint or "")]) == (
         0,
-        [f"see: scopes cat {NAME} {made.id[:8]}; then purge it too"],
+        [f"see: scopes cat {NAME} {made.id[:8]}; purge it too if it has"],
     )
     assert texts(repository, NAME)[-1] == made.text
 
