@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 from scopes.errors import NotFound
 from scopes.history.messages import message_id_of, walk_headers_newest_first
-from scopes.history.purged import NOTHING, Purged, purged_of, read_purged
+from scopes.history.purged import NOTHING, Purged, read_purged
 from scopes.history.remote_branches import read_remote_branches
 from scopes.history.revisions import find_root_commit, list_branch_tips, resolve_conversation
 from scopes.ids import ConversationId
-from scopes.purge.amendments import Amendments, is_whole
-from scopes.purge.derived import list_derived
+from scopes.purge.derived import Derived
 from scopes.purge.offers import ACCEPT, DECLINE, OfferedHere, read_offered, restrict, walk_offered
 from scopes.purge.purge import Places, Progress, PurgedMessage, PurgeDone, PurgePlanned, plan_removal, remove
 from scopes.purge.unfinished import refuse_unfinished
@@ -82,14 +81,14 @@ def accept_purges(
 
 
 def choose_offered(
-    repository: Repository, choice: OfferChoice, amendments: Amendments | None = None
+    repository: Repository, choice: OfferChoice, derived: Derived | None = None
 ) -> tuple[Purged, list[OfferedHere]]:
     """Return what a choice is about, and what of it is here.
 
-    Who purged a message did not know the amendments of it that are here alone: they are offered with it. Those of what
-    was purged here before are, too, unless the choice is about one remote or machine.
+    Who purged a message did not know what was made from it that is here alone: that is offered with it. What was made
+    from what was purged here before is, too, unless the choice is about one remote or machine.
     """
-    known, own = amendments or Amendments(repository), read_purged(repository)
+    known, own = derived or Derived(repository), read_purged(repository)
     offered = read_offered(repository, choice.name)
     if choice.name is None and choice.conversation is None:
         offered = offered.without(read_purged(repository, PURGE_DECLINED))
@@ -102,11 +101,9 @@ def choose_offered(
 
 def _choose_all(repository: Repository, choice: OfferChoice) -> tuple[Purged, list[OfferedHere]]:
     """Return the same with all that was made from it, also in other conversations than the chosen one."""
-    offered, found = choose_offered(repository, choice)
-    if None not in offered.messages.values():
-        return offered, found
-    derived = purged_of(dict.fromkeys(list_derived(repository, is_whole(offered))), ())
-    more = derived.without(offered).without(read_purged(repository))
+    derived = Derived(repository)
+    offered, found = choose_offered(repository, choice, derived)
+    more = derived.add_to(offered).without(offered).without(read_purged(repository))
     return (offered.join(more), [*found, *walk_offered(repository, more)]) if more else (offered, found)
 
 

@@ -1,124 +1,179 @@
-"""What was made from a purged message goes with it: the one place that says how a message names what it was made from.
+"""What was made from a purged message goes with it: which messages of a store were made from others, and may not stay.
 
-These are amendments, notices that quote what they retract, summaries and compactions, decisions that accept a
-candidate, reviews that repeat the values of a proposal, and resolutions and merges that repeat a value of a conflict. A
-compaction that an agent wrote names no message: the proof names it, if it has a line of one.
+What says again what an amended or retracted message says goes in any case. Everything else was made from a message only
+if its own history has a copy of that message with content, or none at all: a summary that was made after a purge has
+nothing of what was purged. What a copy says counts for that copy: a message goes only if all its copies that have
+content say so, since anybody can write a copy of it that says anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import NamedTuple
 
-from scopes.errors import Corrupt, NotFound
-from scopes.history.acceptances import ACCEPTS
-from scopes.history.quotes import SHORTEST, walk_texts
+from scopes.history.messages import header_of, read_stored_body
+from scopes.history.purged import NOTHING, Purged, purged_of
 from scopes.ids import MessageId, Oid
-from scopes.merge.divergence import state_of
-from scopes.model import encoding
-from scopes.model.claims import CONFLICTS
 from scopes.model.codec import decode
-from scopes.model.conflicts import Conflict, decode_conflict
-from scopes.model.message import TYPED_KINDS, Message
-from scopes.model.path_encoding import leaf
-from scopes.purge.amendments import find_versions, origin_of
-from scopes.purge.stored_messages import StoredMessage, walk_stored_messages
-from scopes.store.repository import Objects, Repository
-from scopes.store.trees import find_blob
+from scopes.model.message import TYPED_KINDS
+from scopes.purge.all_commits import is_history, walk_all_commits
+from scopes.purge.amendments import is_whole
+from scopes.purge.links import Link, has_marks, is_tombstone, list_values, read_links, walk_unrecorded_values
+from scopes.store import refs
+from scopes.store.repository import Repository
 
-_FIELDS: Final = ("amends", "retracts", "summarizes", ACCEPTS, "review", "conflict", "merge")
-_MARKS: Final = tuple(f'"{name}"'.encode() for name in _FIELDS)
+_Value = tuple[str, bytes]
 
 
-def list_derived(repository: Repository, is_wanted: Callable[[str], bool]) -> list[MessageId]:
-    """Return what was made from some messages, and from that: a message goes in all its versions, undone ones too."""
-    finder = _SourceFinder(repository)
-    stored = walk_stored_messages(repository)
-    return find_versions(((each.head.id, name) for each in stored for name in finder.walk_sources(each)), is_wanted)
+class _Copy(NamedTuple):
+    """A message as one commit has it, and what it says that it was made from.
+
+    values: of other messages, which it repeats, by the key
+    stated: what it states itself, by the key
+    """
+
+    oid: Oid
+    message: MessageId
+    has_content: bool
+    links: tuple[Link, ...] = ()
+    values: frozenset[_Value] = frozenset()
+    stated: frozenset[_Value] = frozenset()
 
 
-class _SourceFinder:
-    """Finds the messages from which messages say that they were made; ask for every message, parents first."""
+class Derived:
+    """What was made from messages of a store, undone ones too; it is read when the first question is asked."""
 
-    def __init__(self, objects: Objects) -> None:
-        self._objects = objects
-        self._stated: dict[bytes, dict[str, None]] = {}  # typed messages by the values that they state
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
 
-    def walk_sources(self, stored: StoredMessage) -> Iterator[str]:
-        """Yield the messages that one was made from."""
-        is_typed = stored.head.kind in TYPED_KINDS
-        if not is_typed and not any(mark in stored.data for mark in _MARKS):
-            return
-        message = decode(stored.data)
-        for value in _walk_all_values(message.payload) if is_typed else ():
-            self._stated.setdefault(encoding.dump(value), {})[message.id] = None
-        origin = origin_of(message)
-        if origin is not None:
-            yield origin
-        match message.extra.get("summarizes"):
-            case {"messages": list(names)}:
-                yield from (name for name in names if isinstance(name, str))
-        match message.extra.get(ACCEPTS), message.extra.get("review"):
-            case str(candidate), _:
-                yield candidate.partition(".")[0]
-            case _, {"proposal": str(proposal), "changes": _}:
-                yield proposal
-        for document in _walk_resolutions(message):
-            record = _find_conflict(self._objects, stored.head.oid, document)
-            if record is not None:
-                yield from _walk_repeated(record, document, message.text)
-            else:  # a merge that nobody was asked about stores no record
-                for value in _walk_values(document):
-                    yield from self._stated.get(encoding.dump(value), ())
+    def list_versions(self, is_wanted: Callable[[str], bool]) -> list[MessageId]:
+        """Return what was made from the wanted messages, and from that."""
+        made = self._stored.made
+        found: dict[MessageId, None] = {}
+        waiting = [name for name in made if is_wanted(name)]
+        while waiting:
+            origin = waiting.pop()
+            for message in made.get(origin, ()):
+                if message not in found and self._stored.is_made(message, origin):
+                    found[message] = None
+                    waiting.append(message)
+        return [*found]
 
+    def list_left(self, is_wanted: Callable[[str], bool]) -> list[MessageId]:
+        """Return what stays though a copy says that it was made from what goes: see the rules above."""
+        made = self._stored.made
+        names = dict.fromkeys(message for origin in made if is_wanted(origin) for message in made[origin])
+        return [name for name in names if not is_wanted(name) and self._stored.has_content(name)]
 
-def _walk_resolutions(message: Message) -> Iterator[dict[str, Any]]:
-    """Yield what a message says of conflicts: a resolution of one, a merge of all that it resolved."""
-    merge = message.extra.get("merge")
-    resolved = merge.get("resolved") if isinstance(merge, dict) else None
-    for document in (message.extra.get("conflict"), *(resolved if isinstance(resolved, list) else ())):
-        if isinstance(document, dict):
-            yield document
+    def add_to(self, purged: Purged, also: Purged = NOTHING) -> Purged:
+        """Return a list with what was made from its messages, and from those that another list has."""
+        every = purged.join(also)
+        if None not in every.messages.values():
+            return purged
+        return purged.join(purged_of(dict.fromkeys(self.list_versions(is_whole(every))), ()))
+
+    @cached_property
+    def _stored(self) -> _StoredCopies:
+        return _StoredCopies(self._repository)
 
 
-def _find_conflict(objects: Objects, commit: Oid, document: dict[str, Any]) -> Conflict | None:
-    """Return the record of a conflict in the state of the message that resolved it."""
-    name = document.get("id")
-    try:
-        state = state_of(objects, commit) if isinstance(name, str) else None
-        data = None if state is None else find_blob(objects, state, leaf(CONFLICTS, str(name)))
-        return None if data is None else decode_conflict(data)
-    except (Corrupt, NotFound):  # `verify` names it
-        return None
+class _StoredCopies:
+    """All copies of all messages of a store, and what they say that they were made from.
 
+    Attributes:
+        made: The messages of which a copy says that it was made from another one, by that one.
+    """
 
-def _walk_repeated(record: Conflict, document: dict[str, Any], text: str) -> Iterator[str]:
-    """Yield the messages of a conflict whose values a resolution repeats."""
-    values = list(_walk_values(document))
-    texts = [text, *walk_texts(document)]
-    for position in (*record.base, *record.source, *record.target):
-        value = position.value
-        if position.message is None or value is None:
-            continue
-        is_text = isinstance(value, str) and len(value) >= SHORTEST
-        if value in values or (is_text and any(value in each for each in texts)):
-            yield position.message
+    def __init__(self, repository: Repository) -> None:
+        self._graph: list[tuple[Oid, tuple[Oid, ...], str | None, bool]] = []  # parents first, with what has content
+        self._copies: defaultdict[str, list[_Copy]] = defaultdict(list)
+        self._stating: defaultdict[_Value, dict[str, None]] = defaultdict(dict)
+        self._tombstones: set[str] = set()
+        self._read(repository)
+        made: defaultdict[str, dict[MessageId, None]] = defaultdict(dict)
+        for copies in self._copies.values():
+            for copy in copies:
+                for origin in self._walk_origins(copy):
+                    made[origin][copy.message] = None
+        self.made: Mapping[str, Iterable[MessageId]] = made
 
+    def _read(self, repository: Repository) -> None:
+        tips = [Oid(value) for value in repository.list_refs().values() if not value.startswith(refs.SYMBOLIC)]
+        for commit, _ in walk_all_commits(repository, tips):
+            if commit.message_id is None:
+                if is_history(commit):
+                    self._graph.append((commit.oid, commit.parents, None, False))
+                continue
+            head = header_of(commit)
+            data = read_stored_body(repository, head)
+            has_content = not is_tombstone(data)
+            if not has_content:
+                self._tombstones.add(head.id)
+            self._graph.append((head.oid, head.parents, head.id, has_content))
+            copy = _Copy(head.oid, head.id, has_content)
+            if head.kind in TYPED_KINDS or has_marks(data):
+                message = decode(data)
+                stated = frozenset(list_values(message) if head.kind in TYPED_KINDS else ())
+                for value in stated:
+                    self._stating[value][head.id] = None
+                links = tuple(read_links(repository, head.oid, message))
+                values = frozenset(walk_unrecorded_values(repository, head.oid, message))
+                copy = copy._replace(links=links, values=values, stated=stated)
+            self._copies[head.id].append(copy)
 
-def _walk_all_values(payload: Mapping[str, Any] | None) -> Iterator[Any]:
-    """Yield the fields of a payload, and those of the changes of a proposal."""
-    for value in (payload or {}).values():
-        yield value
-        for change in value if isinstance(value, list) else ():
-            yield from change.values() if isinstance(change, dict) else ()
+    def is_made(self, message: str, origin: str) -> bool:
+        """Return True if all copies of a message that have content were made from another one."""
+        return all(self._is_copy_made(each, origin) for each in self._list_with_content(message))
 
+    def has_content(self, message: str) -> bool:
+        """Return True if a copy of a message has content."""
+        return any(each.has_content for each in self._copies[message])
 
-def _walk_values(document: dict[str, Any]) -> Iterator[Any]:
-    """Yield the values that a resolution chose or rejected, and others of the same conflict before it."""
-    rejected, also = document.get("rejected"), document.get("also")
-    yield from rejected if isinstance(rejected, list) else ()
-    if "value" in document:
-        yield document["value"]
-    for other in also if isinstance(also, list) else ():
-        if isinstance(other, dict):
-            yield from _walk_values(other)
+    def _is_copy_made(self, copy: _Copy, origin: str) -> bool:
+        links = [each for each in copy.links if each.origin == origin]
+        if any(each.repeats for each in links):
+            return True
+        in_history = self._find_in_history(copy, origin)
+        if links:
+            return in_history is not False
+        return in_history is True and all(copy.values & each.stated for each in self._list_with_content(origin))
+
+    def _list_with_content(self, message: str) -> list[_Copy]:
+        """Return the copies of a message that have content, or all if none has."""
+        copies = self._copies[message]
+        return [each for each in copies if each.has_content] or copies
+
+    def _walk_origins(self, copy: _Copy) -> Iterator[str]:
+        yield from (each.origin for each in copy.links)
+        for stated in copy.values:
+            yield from self._stating.get(stated, ())
+
+    def _find_in_history(self, copy: _Copy, origin: str) -> bool | None:
+        """Return whether the history of a copy has a message with content; None if it does not have that message."""
+        tombstone, content = self._bits.get(origin, (0, 0))
+        found = self._histories.get(copy.oid, 0)
+        return True if found & content else False if found & tombstone else None
+
+    @cached_property
+    def _bits(self) -> Mapping[str, tuple[int, int]]:
+        """Two bits for each message of which there are tombstones, or values: a tombstone is there, content is."""
+        repeated = (self._stating.get(each, ()) for every in self._copies.values() for c in every for each in c.values)
+        names = dict.fromkeys([*self._tombstones, *(name for names in repeated for name in names)])
+        return {
+            name: (1 << 2 * number, 2 << 2 * number) for number, name in enumerate(n for n in names if n in self.made)
+        }
+
+    @cached_property
+    def _histories(self) -> Mapping[Oid, int]:
+        """The bits of all that is in the history of each commit."""
+        bits, found = self._bits, dict[Oid, int]()
+        for oid, parents, message, has_content in self._graph:
+            known = 0
+            for parent in parents:
+                known |= found.get(parent, 0)
+            if message is not None and message in bits:
+                known |= bits[message][has_content]
+            found[oid] = known
+        return found

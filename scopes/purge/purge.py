@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scopes.errors import NotFound, Refused
@@ -116,7 +116,9 @@ def plan_purge(repository: Repository, request: PurgeRequest, places: Places) ->
         NotFound, Ambiguous, Invalid: a name cannot be resolved, or nothing is found.
     """
     chosen = choose(repository, request, index_directory=places.index_directory)
-    return plan_removal(repository, chosen.purged, _describe(repository, chosen), (*chosen.conversations.values(),))
+    named = _describe(repository, chosen)
+    plan = plan_removal(repository, chosen.purged, named, (*chosen.conversations.values(),))
+    return replace(plan, notes=(*plan.notes, *_note_left(repository, chosen)))
 
 
 def plan_removal(
@@ -155,7 +157,8 @@ def purge(
     """
     refuse_unfinished(repository)
     chosen = choose(repository, request, index_directory=places.index_directory)
-    return remove(repository, chosen.purged, places, on_progress=on_progress)
+    done = remove(repository, chosen.purged, places, on_progress=on_progress)
+    return replace(done, notes=(*done.notes, *_note_left(repository, chosen)))
 
 
 def continue_purge(repository: Repository, places: Places, *, on_progress: Progress = lambda _: None) -> PurgeDone:
@@ -275,6 +278,21 @@ def _file_notes(files: Sequence[str]) -> tuple[Note, ...]:
         return ()
     text = f"{len(files)} {plural(len(files), 'file')} outside of the store may still have it: {', '.join(files[:5])}"
     return (Note(text, "delete them yourself, or change them: only files of the store are changed"),)
+
+
+def _note_left(repository: Repository, chosen: Chosen) -> tuple[Note, ...]:
+    """Return a note about messages that stay, though a copy of them says that they were made from what goes."""
+    if not chosen.left:
+        return ()
+    count, first = len(chosen.left), chosen.left[0]
+    text = f"{count} other {plural(count, 'message')} {'names' if count == 1 else 'name'} it as a source"
+    where = next((name for name, each in walk_named_messages(repository) if each.head.id == first), None)
+    return (
+        Note(
+            f"{text}, and may have nothing of it",
+            f"see: scopes cat {where or 'CONV'} {first[:8]}; purge it too if it has",
+        ),
+    )
 
 
 def _note_copies(found: Sequence[CopiedIn], what: str, then: str) -> tuple[Note, ...]:

@@ -12,7 +12,7 @@ from scopes.history.purged import Purged, hash_of, join_all, read_purged
 from scopes.history.revisions import find_root_commit
 from scopes.ids import ConversationId
 from scopes.model.signature import Signature
-from scopes.purge.amendments import Amendments
+from scopes.purge.derived import Derived
 from scopes.purge.offers import CHOOSE, Offer, OfferedHere, list_offers, read_list, walk_offered
 from scopes.result import Note, Result
 from scopes.store.machine import find_machine_id
@@ -72,11 +72,11 @@ def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
     """
     offers = list_offers(repository)
     lists = [read_list(repository, offer.commit) for offer in offers]
-    amendments = Amendments(repository)
-    every_list = [amendments.add_to(listed) for listed in lists]
+    derived = Derived(repository)
+    every_list = [derived.add_to(listed) for listed in lists]
     found = list(walk_offered(repository, join_all(every_list).without(read_purged(repository))))
     signatures = check_signatures(repository, [offer.commit for offer in offers], directory)
-    declined = amendments.add_to(read_purged(repository, PURGE_DECLINED))
+    declined = derived.add_to(read_purged(repository, PURGE_DECLINED))
     own = find_machine_id(repository)
     every = (
         PurgeOffer(
@@ -85,9 +85,9 @@ def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
             _find_time(repository, offer),
             signatures.get(offer.commit),
             len(listed.messages) + len(listed.conversations),
-            tuple(_walk_here(repository, found, with_amendments, declined)),
+            tuple(_walk_here(repository, found, with_derived, declined)),
         )
-        for offer, listed, with_amendments in zip(offers, lists, every_list, strict=True)
+        for offer, listed, with_derived in zip(offers, lists, every_list, strict=True)
     )
     rows = tuple(row for row in every if row.machine != own or row.here)
     is_open = any(each.decision == UNDECIDED for row in rows for each in row.here)

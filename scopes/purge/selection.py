@@ -20,7 +20,7 @@ from scopes.model.codec import decode
 from scopes.model.message import Message
 from scopes.model.tombstone import is_purged
 from scopes.purge.all_commits import walk_all_commits
-from scopes.purge.derived import list_derived
+from scopes.purge.derived import Derived
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_messages
 from scopes.search.search import search
@@ -52,10 +52,14 @@ class PurgeRequest(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What a request is about: messages with the parts of them, and conversations with their roots."""
+    """What a request is about: messages with the parts of them, and conversations with their roots.
+
+    left: messages that stay, though a copy of them says that they were made from these
+    """
 
     messages: dict[str, Parts]
     conversations: dict[Oid, ConversationId]
+    left: tuple[MessageId, ...] = ()
 
     @property
     def purged(self) -> Purged:
@@ -88,9 +92,12 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
         if not messages:
             raise NotFound(f"no message holds the file {request.file!a}", hint="see: scopes files CONV")
     whole = {name for name, parts in messages.items() if parts is None}
-    if whole:
-        messages |= dict.fromkeys(list_derived(repository, whole.__contains__))
-    return Chosen(messages, {})
+    if not whole:
+        return Chosen(messages, {})
+    derived = Derived(repository)
+    messages |= dict.fromkeys(derived.list_versions(whole.__contains__))
+    gone = {name for name, parts in messages.items() if parts is None}
+    return Chosen(messages, {}, tuple(derived.list_left(gone.__contains__)))
 
 
 def _root_of(repository: Repository, conversation: ConversationId) -> Oid:

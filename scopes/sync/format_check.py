@@ -28,7 +28,7 @@ from scopes.model.conversation import decode_root
 from scopes.model.manifest import tips_of
 from scopes.model.message import Message
 from scopes.model.tombstone import purge_message
-from scopes.purge.amendments import origin_of
+from scopes.purge.links import is_tombstone, read_links
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -50,7 +50,7 @@ from scopes.sync.exact_commits import check_exact, check_message_commit, read_ex
 from scopes.sync.manifest import StoredManifest, is_manifest, read_manifest
 from scopes.sync.names import RemoteName, name_on_remote
 from scopes.sync.purge_cures import PurgeCures
-from scopes.sync.received_amendments import AmendmentSearch, ReceivedAmendment, ReceivedMessages
+from scopes.sync.received_links import LinkSearch, ReceivedLink, ReceivedMessages, group_links
 from scopes.sync.remotes import Remote
 
 MAX_PARENTS: Final = 10_000
@@ -78,11 +78,11 @@ class ReceivedConversation(NamedTuple):
 
 
 class CheckedConversations(NamedTuple):
-    """What became of each of some conversations, the new objects that they have, and those with amendments."""
+    """What became of each of some conversations, the new objects that they have, and those with links."""
 
     results: list[ReceivedConversation | Corrupt]
     objects: set[Oid]
-    amending: dict[RemoteName, ReceivedMessages]
+    linked: dict[RemoteName, ReceivedMessages]
 
 
 class WantedConversation(NamedTuple):
@@ -108,8 +108,8 @@ class FormatCheck:
         self._budget = CheckBudget()
         self._cure = ""  # if something that was purged is in the conversation that is checked
         self._messages: set[str] = set()  # that are new in the conversation that is checked, if anything was purged
-        self._amendments: list[ReceivedAmendment] = []  # of them
-        self._amending: dict[RemoteName, ReceivedMessages] = {}
+        self._links: list[ReceivedLink] = []  # of them, to what they were made from
+        self._linked: dict[RemoteName, ReceivedMessages] = {}
 
     def check(self, name: RemoteName, tip: Oid, known: Oid | None) -> ReceivedConversation:
         """Check the conversation of a ref; `known` is the manifest that the remote had before.
@@ -122,7 +122,7 @@ class FormatCheck:
             raise PurgedHere(f"{self._describe(name)} was purged here; {self.cures.find(name, tip)}", hint=self._hint)
         self._cure = self.cures.find(name, tip)
         self._budget.begin()
-        self._messages, self._amendments = set(), []
+        self._messages, self._links = set(), []
         try:
             return self._check(name, tip, known)
         except (Corrupt, NotFound) as error:
@@ -133,28 +133,28 @@ class FormatCheck:
             raise translated from error
 
     def check_all(self, wanted: Sequence[WantedConversation]) -> CheckedConversations:
-        """Check conversations; those with amendments are to be given to `refuse_amendments`, all at once."""
+        """Check conversations; those with links are to be given to `refuse_derived`, all at once."""
         before = set(self._unclaimed)
         checked: list[ReceivedConversation | Corrupt] = []
-        self._amending = {}
+        self._linked = {}
         for each in wanted:
             try:
                 checked.append(self.check(*each))
             except Corrupt as error:
                 checked.append(error)
-        return CheckedConversations(checked, before - self._unclaimed, self._amending)
+        return CheckedConversations(checked, before - self._unclaimed, self._linked)
 
-    def refuse_amendments(
-        self, checked: Sequence[ReceivedConversation], amending: Mapping[RemoteName, ReceivedMessages]
+    def refuse_derived(
+        self, checked: Sequence[ReceivedConversation], linked: Mapping[RemoteName, ReceivedMessages]
     ) -> dict[str, PurgedHere]:
-        """Return which conversations have amendments of what was purged here, by their refs."""
-        search = AmendmentSearch(self._repository, self._purged, amending)
+        """Return which conversations have what was made from what was purged here, by their refs."""
+        search = LinkSearch(self._repository, self._received, self._purged, linked)
         refused: dict[str, PurgedHere] = {}
         for name, manifests in checked:
-            message = search.find(name) if name in amending else None
-            if message is not None:
+            found = search.find(name) if name in linked else None
+            if found is not None:
                 cure = self.cures.find(name, manifests[0].oid)
-                problem = f"message {message[:8]} in it is an amendment of one that was purged here; {cure}"
+                problem = f"message {found.message[:8]} in it was made from one that was purged here; {cure}"
                 refused[name.ref] = PurgedHere(f"{self._describe(name)} is not acceptable: {problem}", hint=self._hint)
         return refused
 
@@ -198,8 +198,8 @@ class FormatCheck:
         for stored in manifests:
             if stored.meta is not None:
                 self._check_metadata(stored.meta, name.root)
-        if self._amendments:
-            self._amending[name] = ReceivedMessages(frozenset(self._messages), tuple(self._amendments))
+        if self._links:
+            self._linked[name] = group_links(self._messages, self._links)
         return ReceivedConversation(name, tuple(manifests))
 
     def _check_manifest(self, oid: Oid) -> StoredManifest:
@@ -253,11 +253,14 @@ class FormatCheck:
             raise Corrupt(f"commit {commit.oid} is not a message")
         message, state = self._split_tree(commit)
         self._unclaimed.difference_update((commit.oid, commit.tree, message))
-        self._check_message(commit, stored, read_data(self._received, message, BLOB))
+        data = read_data(self._received, message, BLOB)
+        document = self._check_message(commit, stored, data)
         self._states[commit.oid] = state
         before = self._read_state(commit.parents[0]) if commit.parents else None
         if state is not None and state != before:
             self._check_state(before, state)
+        if document is not None and self._purged.messages:
+            self._note_links(commit, document, data)
 
     def _split_tree(self, commit: Commit) -> tuple[Oid, Oid | None]:
         """Return the message and the state of a commit, which has nothing else."""
@@ -267,15 +270,18 @@ class FormatCheck:
             raise Corrupt(f"commit {commit.oid} has other files than a message and its state")
         return found
 
-    def _check_message(self, commit: Commit, stored: bytes, data: bytes) -> None:
-        """Check the document of a message, and that the commit says what the document gives, and nothing else."""
+    def _check_message(self, commit: Commit, stored: bytes, data: bytes) -> Message | None:
+        """Check the document of a message, and that the commit says what the document gives, and nothing else.
+
+        Return the message, or None for the root.
+        """
         message = None if is_root(commit) else decode_plain(data)
         if message is None:
             document = load_shallow(data)
             if is_root(commit):
                 decode_root(data)
                 check_exact(commit.oid, stored, format_root_commit(commit.tree, commit.time))
-                return
+                return None
             message = decode_document(document)
         email = identity_of(message.author.name, message.author.kind).email
         same = (message.id, message.kind, email) == (commit.message_id, commit.kind, commit.author.email)
@@ -285,15 +291,15 @@ class FormatCheck:
             raise PurgedHere(f"message {message.id[:8]} in it was purged here; {self._cure}")
         if self._purged.messages and len(message.parts) > 1 and self._compare_forms(commit, message):
             raise PurgedHere(f"message {message.id[:8]} in it is the whole of one that was purged here; {self._cure}")
-        if self._purged.messages:
-            self._note_amendment(message, data)
         check_message_commit(commit, stored, message)
+        return message
 
-    def _note_amendment(self, message: Message, data: bytes) -> None:
+    def _note_links(self, commit: Commit, message: Message, data: bytes) -> None:
+        """Remember a new message, and what it was made from, after its state was checked."""
         self._messages.add(message.id)
-        origin = origin_of(message)
-        if origin is not None:
-            self._amendments.append(ReceivedAmendment(message.id, origin, purge_message(data) != data))
+        has_content = not is_tombstone(data)
+        links = read_links(self._received, commit.oid, message)
+        self._links += (ReceivedLink(message.id, commit.oid, each, has_content) for each in links)
 
     def _compare_forms(self, commit: Commit, message: Message) -> Purged:
         """Return the entry for an imported message of which a shorter form was purged here; else nothing."""

@@ -183,8 +183,8 @@ class _Search:
         results = [each for part in parts for each in part.results]
         refused |= {ref: each for ref, each in zip(wanted, results, strict=True) if isinstance(each, Corrupt)}
         checked = [each for each in results if not isinstance(each, Corrupt)]
-        amending = {name: each for part in parts for name, each in part.amending.items()}
-        refused |= check.refuse_amendments(checked, amending)
+        linked = {name: each for part in parts for name, each in part.linked.items()}
+        refused |= check.refuse_derived(checked, linked)
         checked = [each for each in checked if each.name.ref not in refused]
         for part in parts:
             check.visit(part.objects)

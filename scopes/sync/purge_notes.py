@@ -16,7 +16,7 @@ from scopes.history.messages import MessageHeader, header_of
 from scopes.history.purged import NOTHING, Purged, read_purged
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
-from scopes.purge.amendments import Amendments
+from scopes.purge.derived import Derived
 from scopes.purge.offers import (
     DECIDE,
     fingerprint,
@@ -79,7 +79,7 @@ def _count_offered(repository: Repository) -> _Offered:
                 return _Offered(messages, conversations, [str(name) for name in names])
     except Corrupt:
         pass
-    found = list(walk_offered(repository, _undecided_with_amendments(repository)))
+    found = list(walk_offered(repository, _undecided_with_derived(repository)))
     conversations = sum(each.head is None for each in found)
     offered = _Offered(len(found) - conversations, conversations, sorted({each.conversation for each in found}))
     with exclusive_write(repository):
@@ -87,9 +87,9 @@ def _count_offered(repository: Repository) -> _Offered:
     return offered
 
 
-def _undecided_with_amendments(repository: Repository) -> Purged:
-    """Return what is undecided, with the amendments that only this store has of it."""
-    return Amendments(repository).add_to(read_undecided(repository)).without(read_purged(repository))
+def _undecided_with_derived(repository: Repository) -> Purged:
+    """Return what is undecided, with what only this store has that was made from it."""
+    return Derived(repository).add_to(read_undecided(repository)).without(read_purged(repository))
 
 
 class OfferGate:
@@ -104,7 +104,7 @@ class OfferGate:
     def find_refusal(self, outgoing: Outgoing) -> str | None:
         """Return why a conversation may not be sent: it came from elsewhere, and has what was purged there."""
         if self._undecided is None:
-            self._undecided = _undecided_with_amendments(self._repository)
+            self._undecided = _undecided_with_derived(self._repository)
         undecided = self._undecided if outgoing.is_new or outgoing.diverged else NOTHING
         name = outgoing.conversation
         if not undecided:
@@ -172,17 +172,17 @@ class JoinGate:
         return _KEPT if any(head.id in there for head in kept) else None
 
     @cached_property
-    def _amendments(self) -> Amendments:
-        return Amendments(self._repository)
+    def _derived(self) -> Derived:
+        return Derived(self._repository)
 
     @cached_property
     def _offered(self) -> Purged:
-        return self._amendments.add_to(self._listed)
+        return self._derived.add_to(self._listed)
 
     @cached_property
     def _undecided(self) -> Purged:
         declined = read_purged(self._repository, PURGE_DECLINED)
-        return self._amendments.add_to(self._listed.without(declined)).without(declined)
+        return self._derived.add_to(self._listed.without(declined)).without(declined)
 
     def _has(self, head: MessageHeader, purged: Purged) -> bool:
         return has_content(self._repository, head, purged)

@@ -123,7 +123,7 @@ DOORS = (by_fetch, by_pull, by_bundle, by_bundle_as_a_remote)
 @pytest.mark.every_case("each door checks on its own way what comes through it")
 def test_an_amendment_of_what_was_purged_comes_through_no_door(repository, purged, theirs, tmp_path, door):
     made = amend_as_before(theirs, purged.ids["secret"])
-    with pytest.raises(Corrupt, match=f"message {made[:8]} in it is an amendment of one that was purged here"):
+    with pytest.raises(Corrupt, match=f"message {made[:8]} in it was made from one that was purged here"):
         door(repository, theirs, tmp_path)
     assert find_word(WORD, repository.path) == []
     assert texts(repository, NAME) == ["a", "[purged]", "b"]
@@ -145,7 +145,7 @@ def test_a_push_that_meets_it_takes_nothing_and_may_leave_it_out_by_force(reposi
     push_to(theirs)
     say(repository, NAME, "ours")
     (row,) = push_to(repository).conversations
-    assert (row.status, "is an amendment of one that was purged here" in row.reason) == ("refused", True)
+    assert (row.status, "was made from one that was purged here" in row.reason) == ("refused", True)
     (row,) = push_to(repository, NAME, force=True).conversations
     assert row.status == "updated"
     fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
@@ -159,7 +159,7 @@ def test_amendments_of_amendments_are_followed_in_what_came(repository, purged, 
     purge_there(theirs, first)
     made = amend_as_before(theirs, second, f"third {WORD}")
     push_to(theirs)
-    assert f"message {made[:8]} in it is an amendment" in refusal_of(repository)[None]
+    assert f"message {made[:8]} in it was made from one" in refusal_of(repository)[None]
     assert find_word(WORD, repository.path) == []
 
 
@@ -190,7 +190,7 @@ def test_an_amendment_is_followed_into_another_conversation(repository, purged, 
         amend_as_before(theirs, first, f"third {WORD}", other)
     push_to(theirs)
     reasons = [*refusal_of(repository).values()]
-    assert any("is an amendment of one that was purged here" in each for each in reasons)
+    assert any("was made from one that was purged here" in each for each in reasons)
     assert find_word(WORD, repository.path) == []
     assert not any(WORD in text for name in conversation_ids(repository) for text in texts(repository, name))
 

@@ -1,0 +1,142 @@
+"""How a message names what it was made from: the one place that says it, for what is stored and for what comes.
+
+These are amendments, notices that quote what they retract, summaries and compactions, decisions that accept a
+candidate, reviews that repeat the values of a proposal, and resolutions and merges that repeat a value of a conflict. A
+compaction that an agent wrote names no message: the proof of a purge names it, if it has a line of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from scopes.errors import Corrupt, NotFound
+from scopes.history.acceptances import ACCEPTS
+from scopes.history.quotes import SHORTEST, walk_texts
+from scopes.ids import Oid
+from scopes.merge.attribution import claim_value
+from scopes.merge.conflict_keys import comparable_key, key_of_path
+from scopes.merge.divergence import state_of
+from scopes.merge.statements import stated_claims
+from scopes.model import encoding
+from scopes.model.claims import CONFLICTS
+from scopes.model.conflicts import Conflict, decode_conflict
+from scopes.model.message import Message
+from scopes.model.path_encoding import leaf
+from scopes.model.tombstone import PURGED, purge_message
+from scopes.purge.amendments import origin_of
+from scopes.store.repository import Objects
+from scopes.store.trees import find_blob
+
+_FIELDS: Final = ("amends", "retracts", "summarizes", ACCEPTS, "review", "conflict", "merge")
+_MARKS: Final = tuple(f'"{name}"'.encode() for name in _FIELDS)
+_PURGED_MARK: Final = f'"{PURGED}"'.encode()
+
+
+class Link(NamedTuple):
+    """A message from which another one was made.
+
+    repeats: True if it is its content again, whatever its own history has of that message: an amendment, a quote, and a
+        decision or review, which nobody can make from what a purge leaves
+    """
+
+    origin: str
+    repeats: bool
+
+
+def has_marks(data: bytes) -> bool:
+    """Return False if the bytes of a message name no other one from which it was made."""
+    return any(mark in data for mark in _MARKS)
+
+
+def is_tombstone(data: bytes) -> bool:
+    """Return True if the bytes of a message are what a purge of all of it leaves."""
+    return _PURGED_MARK in data and purge_message(data) == data
+
+
+def read_links(objects: Objects, commit: Oid, message: Message) -> Iterator[Link]:
+    """Yield the messages from which the message of a commit says that it was made."""
+    for name in dict.fromkeys(_walk_repeats(message)):
+        yield Link(name, repeats=True)
+    for name in dict.fromkeys(_walk_sources(objects, commit, message)):
+        yield Link(name, repeats=False)
+
+
+def _walk_repeats(message: Message) -> Iterator[str]:
+    origin = origin_of(message)
+    if origin is not None:
+        yield origin
+    match message.extra.get(ACCEPTS), message.extra.get("review"):
+        case str(candidate), _:
+            yield candidate.partition(".")[0]
+        case _, {"proposal": str(proposal), "changes": _}:
+            yield proposal
+
+
+def _walk_sources(objects: Objects, commit: Oid, message: Message) -> Iterator[str]:
+    match message.extra.get("summarizes"):
+        case {"messages": list(names)}:
+            yield from (name for name in names if isinstance(name, str))
+    for document in _walk_resolutions(message):
+        record = _find_conflict(objects, commit, document)
+        if record is not None:
+            yield from _walk_repeated(record, document, message.text)
+
+
+def walk_unrecorded_values(objects: Objects, commit: Oid, message: Message) -> Iterator[tuple[str, bytes]]:
+    """Yield the values that a merge which nobody was asked about chose or rejected: it stores no record of them."""
+    for document in _walk_resolutions(message):
+        key = document.get("key")
+        if isinstance(key, str) and _find_conflict(objects, commit, document) is None:
+            for value in _walk_values(document):
+                yield comparable_key(key), encoding.dump(value)
+
+
+def list_values(message: Message) -> list[tuple[str, bytes]]:
+    """Return what a typed message states, by the key that a merge has for it."""
+    claims = ((key_of_path(path), encoding.load(claim)) for path, claim in stated_claims(message).items())
+    return [(comparable_key(key), encoding.dump(claim_value(key, claim))) for key, claim in claims]
+
+
+def _walk_resolutions(message: Message) -> Iterator[dict[str, Any]]:
+    """Yield what a message says of conflicts: a resolution of one, a merge of all that it resolved."""
+    merge = message.extra.get("merge")
+    resolved = merge.get("resolved") if isinstance(merge, dict) else None
+    for document in (message.extra.get("conflict"), *(resolved if isinstance(resolved, list) else ())):
+        if isinstance(document, dict):
+            yield document
+
+
+def _find_conflict(objects: Objects, commit: Oid, document: dict[str, Any]) -> Conflict | None:
+    """Return the record of a conflict in the state of the message that resolved it."""
+    name = document.get("id")
+    try:
+        state = state_of(objects, commit) if isinstance(name, str) else None
+        data = None if state is None else find_blob(objects, state, leaf(CONFLICTS, str(name)))
+        return None if data is None else decode_conflict(data)
+    except (Corrupt, NotFound):  # `verify` names it
+        return None
+
+
+def _walk_repeated(record: Conflict, document: dict[str, Any], text: str) -> Iterator[str]:
+    """Yield the messages of a conflict whose values a resolution repeats."""
+    values = list(_walk_values(document))
+    texts = [text, *walk_texts(document)]
+    for position in (*record.base, *record.source, *record.target):
+        value = position.value
+        if position.message is None or value is None:
+            continue
+        is_text = isinstance(value, str) and len(value) >= SHORTEST
+        if value in values or (is_text and any(value in each for each in texts)):
+            yield position.message
+
+
+def _walk_values(document: dict[str, Any]) -> Iterator[Any]:
+    """Yield the values that a resolution chose or rejected, and others of the same conflict before it."""
+    rejected, also = document.get("rejected"), document.get("also")
+    yield from rejected if isinstance(rejected, list) else ()
+    if "value" in document:
+        yield document["value"]
+    for other in also if isinstance(also, list) else ():
+        if isinstance(other, dict):
+            yield from _walk_values(other)
