@@ -174,13 +174,13 @@ class Quotes:
         return place < len(self._sorted) and self._sorted[place].startswith(start)
 
     def _has_line(self, text: str, shortest: int, *, as_words: bool = False) -> bool:
-        """Look at each place of the text only for the lines that begin like it: there may be very many lines."""
+        """Look at each place of the text for the lengths of lines that begin like it: many lines may begin alike."""
         for place in range(len(text) - SHORTEST + 1):
-            for line in self._by_start.get(text[place : place + SHORTEST], ()):
-                end = place + len(line)
+            for length in self._lengths.get(text[place : place + SHORTEST], ()):
+                end = place + length
                 if (
-                    len(line) >= shortest
-                    and text.startswith(line, place)
+                    length >= shortest
+                    and text[place:end] in self._lines
                     and not (as_words and _is_cut(text, place, end))
                 ):
                     return True
@@ -191,10 +191,10 @@ class Quotes:
         return sorted(map(one_line, self._lines))
 
     @cached_property
-    def _by_start(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+    def _lengths(self) -> dict[str, set[int]]:
+        found: dict[str, set[int]] = {}
         for line in self._lines:
-            found.setdefault(line[:SHORTEST], []).append(line)
+            found.setdefault(line[:SHORTEST], set()).add(len(line))
         return found
 
     def are_in_file(self, data: bytes) -> bool:
