@@ -12,7 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from scopes.errors import NotFound, Refused
 from scopes.history.purged import Purged, read_purged, write_purged
@@ -22,7 +22,7 @@ from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.model.operation import RefChange
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
 from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
-from scopes.purge.proof import CopiedIn, Proof, prove
+from scopes.purge.proof import CopiedIn, Proof, find_copies, prove
 from scopes.purge.purged_sessions import with_sessions
 from scopes.purge.quoting_titles import note_titles
 from scopes.purge.rewrite_reflogs import ReflogRewriter
@@ -39,6 +39,8 @@ from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, shared_write, write_operation
 
+_FEW: Final = 5
+_SHORT: Final = 8  # characters of an id
 Progress = Callable[[int], None]
 
 
@@ -70,6 +72,7 @@ class PurgePlanned(Result):
 
     commits: how many commits would be written again
     operations: how many operations of the log would be
+    copies: other messages with the same text
     """
 
     messages: tuple[PurgedMessage, ...]
@@ -77,6 +80,7 @@ class PurgePlanned(Result):
     commits: int
     operations: int
     remotes: tuple[RemoteCopy, ...]
+    copies: tuple[CopiedIn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,16 +133,28 @@ def plan_removal(
     with shared_write(repository), bulk_objects(repository, keep=False) as objects:
         done = rewrite_store(repository, objects, read_purged(repository).join(purged))
         titles = note_titles(repository, done)
+        copies = find_copies(
+            repository,
+            done.histories.quotes,
+            lambda each: each.message in done.histories.messages or each.conversation in done.conversations,
+        )
     still_there = still_there_of(repository)
     names = {tuple(each.ref.split("/")[-2:]) for each in done.changes if still_there(each.ref)}
     remotes = Counter(remote for remote, _ in names)
+    on_remotes = list_copies(repository.path, also=remotes)
     return PurgePlanned(
         messages=messages,
         conversations=conversations,
         commits=sum(new is not None for new in done.histories.commits.values()) - done.operations.rewritten,
         operations=done.operations.rewritten,
-        remotes=list_copies(repository.path, also=remotes),
-        notes=(*titles, *_file_notes(_source_files(repository, done))),
+        remotes=on_remotes,
+        copies=copies[0],
+        notes=(
+            *_note_all_copies(*copies),
+            *titles,
+            *map(_note_remote, on_remotes),
+            *_file_notes(_source_files(repository, done)),
+        ),
     )
 
 
@@ -280,7 +296,14 @@ def _note_copies(found: Sequence[CopiedIn], what: str, then: str) -> tuple[Note,
         return ()
     count, first = len(found), found[0]
     text = f"{count} other {plural(count, 'message')} {'has' if count == 1 else 'have'} {what}"
-    return (Note(text, f"see: scopes cat {first.conversation} {first.message[:8]}; {then}"),)
+    others = "".join(f", {each.conversation} {each.message[:_SHORT]}" for each in found[1:_FEW])
+    more = ", ..." if count > _FEW else ""
+    return (Note(text, f"see: scopes cat {first.conversation} {first.message[:_SHORT]}{others}{more}; {then}"),)
+
+
+def _note_all_copies(copies: Sequence[CopiedIn], alike: Sequence[CopiedIn]) -> tuple[Note, ...]:
+    what, then = "nothing of it but lines that many messages have", "purge it too if that is not of a program"
+    return (*_note_copies(copies, "the same text", "then purge it too"), *_note_copies(alike, what, then))
 
 
 class _Found(NamedTuple):
@@ -296,10 +319,7 @@ class _Found(NamedTuple):
 def _result(repository: Repository, done: RewrittenStore, found: _Found) -> PurgeDone:
     proof = found.proof
     notes = [Note(f"a cache may still hold it: {why}", "remove it yourself") for why in found.errors]
-    notes += _note_copies(proof.copies, "the same text", "then purge it too")
-    notes += _note_copies(
-        proof.alike, "nothing of it but lines that many messages have", "purge it too if that is not of a program"
-    )
+    notes += _note_all_copies(proof.copies, proof.alike)
     notes += found.titles
     remotes = list_copies(repository.path)
     return PurgeDone(
