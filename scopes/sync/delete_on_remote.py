@@ -25,7 +25,7 @@ from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_there import remember_deleted
+from scopes.sync.deleted_there import name_branch, remember_deleted
 from scopes.sync.family import list_members, list_there
 from scopes.sync.format_check import PurgedHere
 from scopes.sync.git_transport import RefUpdate
@@ -292,12 +292,16 @@ def _without_branch(repository: Repository, name: RemoteName, stored: StoredMani
         return outgoing.write(repository, cleared)
 
 
+def _name_in_file(target: _Target) -> str:
+    return target.root if target.branch is None else name_branch(target.root, BranchName(target.branch))
+
+
 def _remember(repository: Repository, remote: str, targets: Sequence[_Target], found: Sequence[_Found]) -> None:
     """Record what the remote has now, and which conversations no push sends again by itself."""
     refused = {each.target.root for each in found if each.status == "refused"}
     done = [target for target in targets if target.root not in refused]
     with exclusive_write(repository):
-        remember_deleted(repository, remote, [each.root for each in done if each.branch is None])
+        remember_deleted(repository, remote, map(_name_in_file, done))
         tx = RefTransaction(repository)
         after: dict[str, tuple[str, Oid | None]] = {}  # once for each conversation, whatever refs it had there
         for each in found:
