@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
 from scopes.errors import Invalid, NotFound, Refused, TooNew
+from scopes.history.ambiguous_names import HEADS_FORM
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, find_root_commit, resolve_conversation
@@ -196,6 +197,7 @@ def _row_of(target: _Target, found: Sequence[_Found]) -> DeletedName:
 
 def _resolve(repository: Repository, remote: str, text: str, there: Mapping[RemoteName, Oid]) -> _Target:
     name, slash, branch = text.partition("/")
+    branch = branch.removeprefix(HEADS_FORM)
     try:
         conversation = resolve_conversation(repository, name)
     except NotFound:

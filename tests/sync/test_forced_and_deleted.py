@@ -179,3 +179,10 @@ def test_no_push_repeats_a_deletion_to_whoever_did_it(ours, theirs):
     say(ours, f"{NAME}/fix", "unsent")
     delete_branch_there(theirs, f"{named(theirs, 'a')}/fix")
     assert [row.unsent for row in push_to(ours).conversations] == [("fix",)]
+
+
+def test_the_long_form_of_a_branch_names_it(ours, theirs):
+    delete_branch_there(ours, f"{NAME}/refs/heads/fix")
+    fetch_from(theirs)
+    (row,) = push_to(theirs, f"{named(theirs, 'a')}/refs/heads/fix", force=True).conversations
+    assert row.restored == ("fix",)
