@@ -10,6 +10,7 @@ from scopes.sync.delete_on_remote import delete_on_remote
 from scopes.sync.local_conversations import Selection
 from scopes.sync.push import push
 from scopes.sync.remotes import resolve_remote
+from tests.cli.running import PRODUCT, scopes
 from tests.support.history import history, say, texts
 from tests.support.remotes import clone_to, connection, fetch_from, push_to
 from tests.support.store import assert_sound, open_store
@@ -186,3 +187,8 @@ def test_the_long_form_of_a_branch_names_it(ours, theirs):
     fetch_from(theirs)
     (row,) = push_to(theirs, f"{named(theirs, 'a')}/refs/heads/fix", force=True).conversations
     assert row.restored == ("fix",)
+
+
+def test_the_option_of_git_that_force_is_already_is_pointed_to_it():
+    done = scopes("push", "conv-001", "--force-with-lease", table=PRODUCT)
+    assert (done.returncode, "--force is that" in done.stderr) == (2, True)
