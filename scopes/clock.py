@@ -28,6 +28,7 @@ _UNITS = {
     "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400,
     "w": 604800, "week": 604800, "mo": 2592000, "month": 2592000, "y": 31536000, "year": 31536000,
 }  # fmt: skip
+_NAMED_DAYS = {"today": 0, "yesterday": 1}
 _SECONDS = tuple(f"{second:02d}Z" for second in range(60))
 _MAX_TIME_LENGTH = 64  # of times that are cached
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -183,12 +184,22 @@ def parse_window(
         Invalid: one is not a time, or the span ends before it begins.
     """
     start, end = (None if text is None else parse_date(text, now_nanoseconds, utc=utc) for text in (since, until))
-    if until is not None and end is not None and _DAY.fullmatch(until.strip()):
-        day_after = _parse_zoneless(until, utc=utc, days_later=1)
+    day = None if until is None else _name_day(until, now_nanoseconds, utc=utc)
+    if day is not None and end is not None and _DAY.fullmatch(day):
+        day_after = _parse_zoneless(day, utc=utc, days_later=1)
         end = end + _DAY_SECONDS * _SECOND - 1 if day_after is None else day_after - 1
     if start is not None and end is not None and start > end:
         raise Invalid(f"--since {since!a} is after --until {until!a}", hint="exchange them")
     return start, end
+
+
+def _name_day(text: str, now_nanoseconds: int, *, utc: bool) -> str:
+    """Return the day that `today` and `yesterday` are in the time zone of this machine; other texts as they are."""
+    days_before = _NAMED_DAYS.get(text.strip().lower())
+    if days_before is None:
+        return text.strip()
+    now = _EPOCH + timedelta(seconds=now_nanoseconds // _SECOND)
+    return ((now if utc else now.astimezone()).date() - timedelta(days=days_before)).isoformat()
 
 
 def _parse_zoneless(text: str, *, utc: bool, days_later: int = 0) -> int | None:
@@ -203,17 +214,17 @@ def _parse_zoneless(text: str, *, utc: bool, days_later: int = 0) -> int | None:
 def parse_date(text: str, now_nanoseconds: int, *, utc: bool = False) -> int:
     """Parse a time into nanoseconds since 1970; a month is 30 days, a year 365, and `last week` is `1 week ago`.
 
-    A day, and a time that names no zone, is one in the time zone of this machine, as for git, or with `utc` in UTC.
+    A day, and a time that names no zone, is one in the time zone of this machine, as for git, or with `utc` in UTC;
+    `today` and `yesterday` are days.
 
     Raises:
         Invalid: the text is not a time.
     """
-    words = text.strip().lower()
-    if words in ("now", "today"):
+    day = _name_day(text, now_nanoseconds, utc=utc)
+    words = day.lower()
+    if words == "now":
         return now_nanoseconds
-    if words == "yesterday":
-        return now_nanoseconds - 86400 * _SECOND
-    exact = _parse_zoneless(text, utc=utc)
+    exact = _parse_zoneless(day, utc=utc)
     if exact is not None and re.match(r"[0-9]{4}-", words):
         return exact
     span = _SPAN.fullmatch(words)

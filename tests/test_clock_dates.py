@@ -18,7 +18,7 @@ NOW = parse_time("2026-11-21T12:00:00Z")
 @pytest.mark.parametrize(
     ("text", "moment"),
     [
-        ("now", "2026-11-21T12:00:00Z"), ("today", "2026-11-21T12:00:00Z"), ("yesterday", "2026-11-20T12:00:00Z"),
+        ("now", "2026-11-21T12:00:00Z"), ("today", "2026-11-21T00:00:00Z"), (" Yesterday", "2026-11-20T00:00:00Z"),
         ("2 hours ago", "2026-11-21T10:00:00Z"), ("2 hours", "2026-11-21T10:00:00Z"), ("an hour ago", "2026-11-21T11:00:00Z"),
         ("a day ago", "2026-11-20T12:00:00Z"), ("90m", "2026-11-21T10:30:00Z"), ("90 min", "2026-11-21T10:30:00Z"),
         ("30s", "2026-11-21T11:59:30Z"), ("1 week ago", "2026-11-14T12:00:00Z"), ("3d", "2026-11-18T12:00:00Z"),
@@ -40,8 +40,8 @@ def test_a_moment_is_understood(text, moment):
     ("until", "end"),
     [
         ("2026-11-20", "2026-11-20T23:59:59.999999Z"), (" 2026-11-20 ", "2026-11-20T23:59:59.999999Z"),
-        ("2026-11-20T00:00:00Z", "2026-11-20T00:00:00Z"), ("yesterday", "2026-11-20T12:00:00Z"),
-        ("9999-12-31", "9999-12-31T23:59:59.999999Z"),
+        ("2026-11-20T00:00:00Z", "2026-11-20T00:00:00Z"), ("yesterday", "2026-11-20T23:59:59.999999Z"),
+        ("today", "2026-11-21T23:59:59.999999Z"), ("9999-12-31", "9999-12-31T23:59:59.999999Z"),
     ],
 )  # fmt: skip
 def test_a_day_at_the_end_of_a_span_is_in_it(until, end):
@@ -67,6 +67,15 @@ def test_days_are_those_of_this_machine_but_for_utc():
     assert found == (parse_time("2026-03-28T23:00:00Z"), parse_time("2026-03-29T22:00:00Z") - 1)
     found = parse_window("2026-03-29", "2026-03-29", NOW, utc=True)
     assert found == (parse_time("2026-03-29"), parse_time("2026-03-30") - 1)
+
+
+@pytest.mark.usefixtures("in_berlin")
+def test_today_and_yesterday_are_days_of_this_machine_but_for_utc():
+    late = parse_time("2026-11-20T23:30:00Z")  # half past midnight in Berlin
+    day = parse_time("2026-11-20T23:00:00Z")
+    assert parse_window("today", "today", late) == (day, day + 24 * 3600 * 10**9 - 1)
+    assert parse_window("yesterday", "yesterday", late) == (day - 24 * 3600 * 10**9, day - 1)
+    assert parse_window("today", None, late, utc=True) == (parse_time("2026-11-20"), None)
 
 
 @pytest.mark.usefixtures("in_berlin")

@@ -97,7 +97,9 @@ Output: TypeAlias = Annotated[
 Force: TypeAlias = Annotated[bool, usage.Option("--force", help="Overwrite an existing file")]
 Since: TypeAlias = Annotated[
     str | None,
-    usage.Option("--since", metavar="WHEN", help="From this time on: '2 hours ago', 2026-01-31 (your time zone), ..."),
+    usage.Option(
+        "--since", metavar="WHEN", help="From then on: '2 hours ago', today, 2026-01-31 (your time zone), ..."
+    ),
 ]
 Until: TypeAlias = Annotated[
     str | None,

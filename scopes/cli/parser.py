@@ -31,6 +31,10 @@ _PLAIN_TERMS = (
     *((term, "a number") for term in ("a valid float range", "a valid float")),
 )
 _GIT_OPTIONS = {
+    (
+        "push",
+        "--force-with-lease",
+    ): "--force is that: it leaves out no message that was not seen here; scopes push CONV --force",
     ("branch", "-d"): "delete a branch: scopes delete-branch CONV BRANCH",
     ("branch", "-D"): "delete a branch: scopes delete-branch CONV BRANCH",
     ("branch", "-m"): "rename a branch: scopes rename ...",

@@ -33,7 +33,12 @@ _GIT_COMMANDS = {
     "continue": "merge --continue",
     "abort": "merge --abort",
 }  # words of git and of other programs whose names are not similar to ours
-_IN_GROUPS = {"add": ("register", "create", "new", "propose"), "new": ("register", "create", "propose")}
+_IN_GROUPS = {
+    "rm": ("remove", "delete"),
+    "get-url": ("show",),
+    "add": ("register", "create", "new", "propose"),
+    "new": ("register", "create", "propose"),
+}
 """Words for what a group calls otherwise: the first of these that it has."""
 _WITHOUT_EQUIVALENT = {"push", "pull", "stash"}  # commands of git whose names are similar to other ones of ours
 _RATIO_RANGE = 0.1  # suggestions are at most this much worse than the best one

@@ -233,6 +233,7 @@ def resolve_branch_name(repository: Repository, conversation: ConversationId, te
     """
     if text is None:
         return read_active_branch(repository, conversation)
+    text = text.removeprefix(HEADS_FORM)
     if not text:
         raise Invalid("the branch's name is empty", hint=f"list them: scopes branch {conversation}")
     could_be_ref = len(text) <= MAX_NAME_BYTES and is_name(text)  # libgit2 reports a longer name as a damaged ref

@@ -8,20 +8,23 @@ from __future__ import annotations
 import json
 import os
 from base64 import b32encode
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+from scopes.errors import Refused
 from scopes.history.conversations import next_conversation_id
 from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
 from scopes.history.metadata import read_metadata
+from scopes.history.purged import read_purged
 from scopes.history.revisions import MAIN, conversation_ids
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry, Root
 from scopes.model.validation import check_message
 from scopes.result import Result
-from scopes.store.packs.bulk import BulkObjects, bulk_objects
+from scopes.store.objects_in_memory import ObjectsInMemory
+from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
@@ -53,7 +56,7 @@ class _Sample:
     title: str
     entries: dict[BranchName, BranchEntry]
     tags: dict[str, Oid]
-    messages: int = 0
+    messages: list[MessageId] = field(default_factory=list)
 
 
 def import_sample(repository: Repository) -> SampleImported:
@@ -61,25 +64,40 @@ def import_sample(repository: Repository) -> SampleImported:
 
     Raises:
         Inaccessible, Busy: nothing was imported.
+        Refused: it was purged, or one of its messages was, and it is not in the store.
     """
     with open(SAMPLE_FILE, encoding="utf-8") as file:
-        document: dict[str, Any] = json.load(file)
+        text = file.read()
+    document: dict[str, Any] = json.loads(text)
     with exclusive_write(repository):
-        with bulk_objects(repository) as objects:
-            sample = _write_objects(objects, document)
+        sample = _write_objects(ObjectsInMemory(repository), json.loads(text))
         existing = _find_by_root(repository, sample.root)
+        if existing is None:
+            _refuse_purged(repository, sample)
+            with bulk_objects(repository) as objects:
+                sample = _write_objects(objects, document)
         conversation = existing or next_conversation_id(repository)
         operation = None if existing else _create_conversation(repository, conversation, sample, document)
     return SampleImported(
         conversation=conversation,
-        messages=sample.messages,
-        new_messages=0 if existing else sample.messages,
+        messages=len(sample.messages),
+        new_messages=0 if existing else len(sample.messages),
         branches=len(sample.tips),
         operation=operation,
     )
 
 
-def _write_objects(objects: BulkObjects, document: dict[str, Any]) -> _Sample:
+def _refuse_purged(repository: Repository, sample: _Sample) -> None:
+    """Refuse to bring back what was purged of the sample."""
+    purged = read_purged(repository)
+    is_whole = purged.has_conversation(sample.root)
+    if is_whole or any(map(purged.has_message, sample.messages)):
+        what = "the conversation of the sample" if is_whole else "a message of the sample"
+        hint = "what was purged does not come back; for two sessions to try it with: scopes import --sample-sessions"
+        raise Refused(f"{what} was purged here", hint=hint)
+
+
+def _write_objects(objects: Objects, document: dict[str, Any]) -> _Sample:
     """Write the root and the messages; collect branches and tags."""
     root = Root(**document["root"])
     oid = write_root_commit(objects, root, dict.fromkeys(document["participants"], "agent"))
@@ -109,13 +127,13 @@ def _add_message(
     objects: Objects, sample: _Sample, step: dict[str, Any], labels: dict[str, tuple[MessageId, Oid]]
 ) -> None:
     branch = BranchName(step.pop("branch"))
-    label = step.pop("label", f"#{sample.messages}")
+    label = step.pop("label", f"#{len(sample.messages)}")
     if "reply_to" in step:
         step["reply_to"] = labels[step["reply_to"]][0]
     message = check_message(step, message_id=_sample_id(label), now=step["time"])
     oid = write_message_commit(objects, sample.tips[branch], message, write_message_blob(objects, message))
     sample.tips[branch] = oid
-    sample.messages += 1
+    sample.messages.append(message.id)
     labels[label] = (message.id, oid)
 
 

@@ -36,7 +36,7 @@ from scopes.result import Note, Result
 from scopes.store.repository import read_commit
 
 _ABSOLUTE = re.compile(r"[0-9]{4}-")
-_PAST = re.compile(r"\b(?:ago|last|yesterday)\b", re.IGNORECASE)
+_PAST = re.compile(r"\b(?:ago|last|today|yesterday)\b", re.IGNORECASE)
 
 
 class NewChange(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -73,7 +73,7 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     files = list(_walk_files([repository.path, *directories]))  # before the messages are read, which fills caches
     left += [path for path in files if needles and not path.endswith(_OBJECT_FILES) and _has(_inflated(path), needles)]
     hits = [oid for oid in present if needles and _has(repository.read(oid)[1], needles)]
-    sharing = list(dict.fromkeys(_find_messages(repository, hits, lines)))
+    sharing = list(dict.fromkeys(_find_messages(repository, lines if hits else ())))
     shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
     others = [form for number, forms in enumerate(lines) if number not in shared for form in forms]
     left += [f"object {oid}" for oid in hits if _has(without_directory(repository.read(oid)[1]), others)]
@@ -94,12 +94,20 @@ def _has(data: bytes, needles: Iterable[bytes]) -> bool:
     return any(needle in data for needle in needles)
 
 
-def _find_messages(repository: Repository, hits: list[Oid], lines: Sequence[Sequence[bytes]]) -> Iterator[_Sharing]:
-    if hits:
-        for conversation, each in walk_named_messages(repository):
-            shared = frozenset(number for number, forms in enumerate(lines) if _has(each.data, forms))
-            if shared:
-                yield _Sharing(CopiedIn(conversation, each.head.id), shared)
+def _find_messages(repository: Repository, lines: Sequence[Sequence[bytes]]) -> Iterator[_Sharing]:
+    for conversation, each in walk_named_messages(repository) if lines else ():
+        shared = frozenset(number for number, forms in enumerate(lines) if _has(each.data, forms))
+        if shared:
+            yield _Sharing(CopiedIn(conversation, each.head.id), shared)
+
+
+def find_copies(
+    repository: Repository, quotes: Quotes, goes: Callable[[CopiedIn], bool]
+) -> tuple[tuple[CopiedIn, ...], tuple[CopiedIn, ...]]:
+    """Return the copies that `prove` would find, before anything has gone; see `Proof`."""
+    lines = [tuple(_all_forms(line)) for line in quotes.distinct()]
+    found = dict.fromkeys(_find_messages(repository, lines))
+    return _divide([each for each in found if not goes(each.copy)], len(lines))
 
 
 def _divide(sharing: Sequence[_Sharing], lines: int) -> tuple[tuple[CopiedIn, ...], tuple[CopiedIn, ...]]:

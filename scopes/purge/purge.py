@@ -12,7 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from scopes.errors import NotFound, Refused
 from scopes.history.purged import Purged, read_purged, write_purged
@@ -24,7 +24,7 @@ from scopes.purge.also_goes import note_what_else
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
 from scopes.purge.lost_files import note_lost_files
 from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
-from scopes.purge.proof import CopiedIn, Proof, prove
+from scopes.purge.proof import CopiedIn, Proof, find_copies, prove
 from scopes.purge.purged_sessions import with_sessions
 from scopes.purge.rewrite_reflogs import ReflogRewriter
 from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
@@ -40,6 +40,8 @@ from scopes.store.packs.bulk import bulk_objects
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, shared_write, write_operation
 
+_FEW: Final = 5
+_SHORT: Final = 8  # characters of an id
 Progress = Callable[[int], None]
 
 
@@ -71,6 +73,7 @@ class PurgePlanned(Result):
 
     commits: how many commits would be written again
     operations: how many operations of the log would be
+    copies: other messages with the same text
     """
 
     messages: tuple[PurgedMessage, ...]
@@ -78,6 +81,7 @@ class PurgePlanned(Result):
     commits: int
     operations: int
     remotes: tuple[RemoteCopy, ...]
+    copies: tuple[CopiedIn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,16 +136,28 @@ def plan_removal(
     with shared_write(repository), bulk_objects(repository, keep=False) as objects:
         done = rewrite_store(repository, objects, read_purged(repository).join(purged))
         others = (*note_what_else(repository, done), *note_lost_files(repository, done))
+        copies = find_copies(
+            repository,
+            done.histories.quotes,
+            lambda each: each.message in done.histories.messages or each.conversation in done.conversations,
+        )
     still_there = still_there_of(repository)
     names = {tuple(each.ref.split("/")[-2:]) for each in done.changes if still_there(each.ref)}
     remotes = Counter(remote for remote, _ in names)
+    on_remotes = list_copies(repository.path, also=remotes)
     return PurgePlanned(
         messages=messages,
         conversations=conversations,
         commits=sum(new is not None for new in done.histories.commits.values()) - done.operations.rewritten,
         operations=done.operations.rewritten,
-        remotes=list_copies(repository.path, also=remotes),
-        notes=(*others, *_file_notes(_source_files(repository, done))),
+        remotes=on_remotes,
+        copies=copies[0],
+        notes=(
+            *_note_all_copies(*copies),
+            *others,
+            *map(_note_remote, on_remotes),
+            *_file_notes(_source_files(repository, done)),
+        ),
     )
 
 
@@ -300,7 +316,14 @@ def _note_copies(found: Sequence[CopiedIn], what: str, then: str) -> tuple[Note,
         return ()
     count, first = len(found), found[0]
     text = f"{count} other {plural(count, 'message')} {'has' if count == 1 else 'have'} {what}"
-    return (Note(text, f"see: scopes cat {first.conversation} {first.message[:8]}; {then}"),)
+    others = "".join(f", {each.conversation} {each.message[:_SHORT]}" for each in found[1:_FEW])
+    more = ", ..." if count > _FEW else ""
+    return (Note(text, f"see: scopes cat {first.conversation} {first.message[:_SHORT]}{others}{more}; {then}"),)
+
+
+def _note_all_copies(copies: Sequence[CopiedIn], alike: Sequence[CopiedIn]) -> tuple[Note, ...]:
+    what, then = "nothing of it but lines that many messages have", "purge it too if that is not of a program"
+    return (*_note_copies(copies, "the same text", "then purge it too"), *_note_copies(alike, what, then))
 
 
 class _Found(NamedTuple):
@@ -316,10 +339,7 @@ class _Found(NamedTuple):
 def _result(repository: Repository, done: RewrittenStore, found: _Found) -> PurgeDone:
     proof = found.proof
     notes = [Note(f"a cache may still hold it: {why}", "remove it yourself") for why in found.errors]
-    notes += _note_copies(proof.copies, "the same text", "then purge it too")
-    notes += _note_copies(
-        proof.alike, "nothing of it but lines that many messages have", "purge it too if that is not of a program"
-    )
+    notes += _note_all_copies(proof.copies, proof.alike)
     notes += found.others
     remotes = list_copies(repository.path)
     return PurgeDone(

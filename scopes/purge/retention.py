@@ -7,7 +7,7 @@ scopes.retention.<project>.age    for those of a project, by the name of its dir
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date
@@ -16,7 +16,7 @@ from scopes.history.conversations import list_tips_by_time
 from scopes.history.revisions import conversation_ids, find_directory
 from scopes.history.titles import read_heading
 from scopes.ids import ConversationId
-from scopes.purge.purge import Places, Progress, PurgeDone, purge
+from scopes.purge.purge import Places, Progress, PurgeDone, plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.result import Note, Result
 from scopes.store.config import RETENTION_SETTING
@@ -85,12 +85,23 @@ def read_retention(repository: Repository) -> RetentionStatus:
     return RetentionStatus(rules=rows, due=tuple(due), notes=notes)
 
 
+def plan_retention(repository: Repository, status: RetentionStatus, places: Places) -> RetentionStatus:
+    """Return a status with notes about what else goes with what is due, and who has it; raises as `plan_purge`."""
+    if not status.due:
+        return replace(status, notes=(*status.notes, NOTHING_DUE)) if status.rules else status
+    return replace(status, notes=(*status.notes, *plan_purge(repository, _request_of(status), places).notes))
+
+
+def _request_of(status: RetentionStatus) -> PurgeRequest:
+    return PurgeRequest(tuple(row.conversation for row in status.due))
+
+
 def run_retention(repository: Repository, places: Places, *, on_progress: Progress = lambda _: None) -> PurgeDone:
     """Purge what is due now; raises as `purge`, and NotFound if nothing is."""
-    due = read_retention(repository).due
-    if not due:
+    status = read_retention(repository)
+    if not status.due:
         raise NotFound(NOTHING_DUE.text, hint="see: scopes retention status")
-    return purge(repository, PurgeRequest(tuple(row.conversation for row in due)), places, on_progress=on_progress)
+    return purge(repository, _request_of(status), places, on_progress=on_progress)
 
 
 def _walk_rules(repository: Repository) -> Iterator[tuple[str, str]]:

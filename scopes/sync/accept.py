@@ -67,6 +67,7 @@ class FetchedConversation(NamedTuple):
     title: after a fetch it may be the beginning of the first prompt
     status: `deleted` if it was deleted here before, `refused` if it could not be joined, `unacceptable` if it is not as
         scopes writes it, for the reason
+    deleted: branches that are here, and that somebody has deleted on the remote since it was last seen
     """
 
     root: Oid
@@ -77,6 +78,7 @@ class FetchedConversation(NamedTuple):
     metadata: bool = False
     reason: str | None = None
     replaced: tuple[ReplacedValue, ...] = ()
+    deleted: tuple[BranchName, ...] = ()
 
 
 class Acceptance:
@@ -126,7 +128,15 @@ class Acceptance:
         if status == "updated" and not done.has_news:
             status = "unchanged"
         return FetchedConversation(
-            root, done.conversation, status, title, done.branches, done.has_new_metadata, None, done.replaced
+            root,
+            done.conversation,
+            status,
+            title,
+            done.branches,
+            done.has_new_metadata,
+            None,
+            done.replaced,
+            done.deleted,
         )
 
     @cached_property
@@ -175,6 +185,8 @@ class _Joined:
         ours = None if is_new else self._repository.find_ref(meta)
         joined, names = self._join_metadata(received, None if ours is None else Oid(ours))
         self.branches = tuple(self._add_branches(received.newest.manifest.branches, names))
+        gone = () if known is None else known.manifest.branches.keys() - received.newest.manifest.branches.keys()
+        self.deleted = tuple(sorted(names.get(key, self._names[key]) for key in gone if key in self._names))
         self.has_new_metadata = joined != ours
         if joined != ours:
             self.transaction.move_ref(meta, ours, joined)
@@ -182,9 +194,11 @@ class _Joined:
 
     @property
     def has_news(self) -> bool:
-        """Return True if the remote has something that is not here, or a branch differs from its own."""
-        return self.has_new_metadata or any(
-            each.new if each.state == "deleted" else each.state != "same" for each in self.branches
+        """Return True if the remote has something that is not here, or a branch differs from its own, or has gone."""
+        return (
+            self.has_new_metadata
+            or bool(self.deleted)
+            or any(each.new if each.state == "deleted" else each.state != "same" for each in self.branches)
         )
 
     def _join_metadata(

@@ -17,7 +17,7 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.addresses import Address, Transport
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_there import forget_deleted, read_deleted
+from scopes.sync.deleted_there import forget_all_deleted
 from scopes.sync.failure_causes import UNKNOWN, find_cause
 from scopes.sync.git_transport import GitTransport, RefUpdate
 from scopes.sync.known_again import know_again, list_tracking
@@ -166,7 +166,7 @@ def remove_remote(repository: Repository, name: str) -> RemoteChanged:
     """
     with exclusive_write(repository):
         removed = delete_remote(repository, name)
-        forget_deleted(repository, name, read_deleted(repository.path, name))
+        forget_all_deleted(repository, name)
         for each in removed:
             change_gone(repository, each, frozenset())
         tx = RefTransaction(repository)

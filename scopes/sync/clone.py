@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -54,7 +55,8 @@ def clone(
 ) -> Cloned:
     """Make a store at `path`, add the address as a remote, and fetch.
 
-    If that fails, a new store is removed again, and from one that was there the remote.
+    If that fails, a new store is removed again, but not an empty directory that was there for it; and from a store that
+    was there the remote.
 
     A store that an interrupted clone of the same address left is completed.
 
@@ -114,11 +116,12 @@ def _new_store(
 ) -> Iterator[tuple[Repository, Remote]]:
     """Make a store that knows the remote; if the block fails, a new store, or the new remote, is removed again."""
     refuse_store(address)
+    mode = os.stat(path).st_mode if os.path.isdir(path) else None
     is_created = create_store(path)
     remote = Remote(name, address)
     with ExitStack() as unless_done:
         if is_created:
-            unless_done.callback(shutil.rmtree, path, ignore_errors=True)
+            unless_done.callback(_remove_new, path, mode)
         repository = open_store()
         with exclusive_write(repository):
             is_added = _prepare(repository, remote)
@@ -126,6 +129,15 @@ def _new_store(
             unless_done.callback(_take_back, repository, remote)
         yield repository, remote
         unless_done.pop_all()
+
+
+def _remove_new(path: str, mode: int | None) -> None:
+    """Remove a new store again; leave an empty directory, with its mode, where there was one."""
+    shutil.rmtree(path, ignore_errors=True)
+    if mode is not None:
+        with suppress(OSError):
+            os.mkdir(path)
+            os.chmod(path, stat.S_IMODE(mode))
 
 
 def _take_back(repository: Repository, remote: Remote) -> None:

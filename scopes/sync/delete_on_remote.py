@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
 from scopes.errors import Invalid, NotFound, Refused, TooNew
+from scopes.history.ambiguous_names import HEADS_FORM
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, find_root_commit, resolve_conversation
@@ -25,7 +26,7 @@ from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_there import remember_deleted
+from scopes.sync.deleted_there import name_branch, remember_deleted
 from scopes.sync.family import list_members, list_there
 from scopes.sync.format_check import PurgedHere
 from scopes.sync.git_transport import RefUpdate
@@ -196,6 +197,7 @@ def _row_of(target: _Target, found: Sequence[_Found]) -> DeletedName:
 
 def _resolve(repository: Repository, remote: str, text: str, there: Mapping[RemoteName, Oid]) -> _Target:
     name, slash, branch = text.partition("/")
+    branch = branch.removeprefix(HEADS_FORM)
     try:
         conversation = resolve_conversation(repository, name)
     except NotFound:
@@ -292,12 +294,16 @@ def _without_branch(repository: Repository, name: RemoteName, stored: StoredMani
         return outgoing.write(repository, cleared)
 
 
+def _name_in_file(target: _Target) -> str:
+    return target.root if target.branch is None else name_branch(target.root, BranchName(target.branch))
+
+
 def _remember(repository: Repository, remote: str, targets: Sequence[_Target], found: Sequence[_Found]) -> None:
     """Record what the remote has now, and which conversations no push sends again by itself."""
     refused = {each.target.root for each in found if each.status == "refused"}
     done = [target for target in targets if target.root not in refused]
     with exclusive_write(repository):
-        remember_deleted(repository, remote, [each.root for each in done if each.branch is None])
+        remember_deleted(repository, remote, map(_name_in_file, done))
         tx = RefTransaction(repository)
         after: dict[str, tuple[str, Oid | None]] = {}  # once for each conversation, whatever refs it had there
         for each in found:

@@ -1,7 +1,8 @@
 """Which conversations this store has deleted from which remotes: a file of the store, so that no push sends them again.
 
 Only a push that names a conversation does, until a fetch sees that somebody else has sent it again. The file has ids of
-root commits alone, by the name of the remote: that of its first repository, in whichever of them a conversation was.
+root commits, for a branch with its name after it, by the name of the remote: that of its first repository, in whichever
+of them a conversation was.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from scopes.history.revisions import find_root_commit
-from scopes.ids import ConversationId, Oid
+from scopes.ids import BranchName, ConversationId, Oid
 from scopes.result import Note, plural
 from scopes.store.json_file import read_json, write_json
 from scopes.store.repository import Repository
@@ -25,7 +26,17 @@ def read_deleted(store: str, remote: str) -> set[Oid]:
     Raises:
         Corrupt: the file is damaged.
     """
-    return {Oid(root) for root in _read(store).get(remote, ())}
+    return {Oid(name) for name in _read(store).get(remote, ()) if "/" not in name}
+
+
+def read_deleted_branches(store: str, remote: str) -> set[str]:
+    """Return the branches that were deleted from a remote, as `name_branch` writes them; raises as `read_deleted`."""
+    return {name for name in _read(store).get(remote, ()) if "/" in name}
+
+
+def name_branch(root: Oid, branch: BranchName) -> str:
+    """Return the name of a branch of a conversation in the file."""
+    return f"{root}/{branch}"
 
 
 def _read(store: str) -> dict[str, list[str]]:
@@ -35,16 +46,22 @@ def _read(store: str) -> dict[str, list[str]]:
     return {}
 
 
-def remember_deleted(repository: Repository, remote: str, roots: Iterable[Oid]) -> None:
-    """Remember that conversations were deleted from a remote; call it under the exclusive lock."""
-    _change(repository, remote, read_deleted(repository.path, remote).union(roots))
+def remember_deleted(repository: Repository, remote: str, names: Iterable[str]) -> None:
+    """Remember that conversations, or branches, were deleted from a remote; call it under the exclusive lock."""
+    _change(repository, remote, {*_read(repository.path).get(remote, ()), *names})
 
 
-def forget_deleted(repository: Repository, remote: str, roots: Iterable[Oid]) -> None:
-    """Forget that of conversations which were sent again; call it under the exclusive lock."""
-    known = read_deleted(repository.path, remote)
-    if not known.isdisjoint(sent := set(roots)):
+def forget_deleted(repository: Repository, remote: str, names: Iterable[str]) -> None:
+    """Forget that of conversations, or branches, which were sent again; call it under the exclusive lock."""
+    known = {*_read(repository.path).get(remote, ())}
+    if not known.isdisjoint(sent := set(names)):
         _change(repository, remote, known - sent)
+
+
+def forget_all_deleted(repository: Repository, remote: str) -> None:
+    """Forget what was deleted from a remote that is none any more; call it under the exclusive lock."""
+    if _read(repository.path).get(remote):
+        _change(repository, remote, ())
 
 
 def note_sent_again(repository: Repository, remote: str, roots: Iterable[Oid]) -> None:
@@ -58,15 +75,15 @@ def note_sent_again(repository: Repository, remote: str, roots: Iterable[Oid]) -
             forget_deleted(repository, remote, again)
 
 
-def _change(repository: Repository, remote: str, roots: Iterable[Oid]) -> None:
-    known = {**_read(repository.path), remote: sorted(roots)}
+def _change(repository: Repository, remote: str, names: Iterable[str]) -> None:
+    known = {**_read(repository.path), remote: sorted(names)}
     kept = {name: each for name, each in known.items() if each}
     write_json(repository.path, FILE, {"v": 1, "remotes": kept} if kept else None)
 
 
 def rename_deleted(repository: Repository, remote: str, new: str) -> None:
     """Keep what was deleted from a remote under its new name; call it under the exclusive lock."""
-    known = read_deleted(repository.path, remote)
+    known = _read(repository.path).get(remote)
     if known:
         _change(repository, remote, ())
         _change(repository, new, known)
@@ -96,5 +113,7 @@ def note_deleted_branches(names: Iterable[str], remote: str, option: str) -> tup
         return ()
     number = len(deleted)
     text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted from {remote}"
+    conversation, _, branch = deleted[0].partition("/")
     again = f"send it again: scopes push {deleted[0]} --force{option}"
-    return (Note(f"{text}: {', '.join(deleted[:5])}", again),)
+    here = f"or delete it here, too: scopes delete-branch {conversation} {branch}"
+    return (Note(f"{text}: {', '.join(deleted[:5])}", f"{again}; {here}"),)

@@ -19,7 +19,7 @@ from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address, Transport
 from scopes.sync.change_remotes import RemoteChanged, ask_what_it_is
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_there import forget_deleted, read_deleted, rename_deleted
+from scopes.sync.deleted_there import forget_all_deleted, rename_deleted
 from scopes.sync.family import EVERY_REF_OF_SCOPES, find_next_of, is_closed, list_members
 from scopes.sync.known_again import know_again, list_tracking
 from scopes.sync.local_conversations import list_roots
@@ -113,7 +113,7 @@ def set_remote_address(
             repository, {**dict.fromkeys(each.name for each in members), **{each.name: each for each in moved}}
         )
         if there is not None:
-            forget_deleted(repository, name, read_deleted(repository.path, name))
+            forget_all_deleted(repository, name)
         known = {each.name: None if there is None else there[each] for each in moved}
         newer: list[Note] = []
         tx = RefTransaction(repository)

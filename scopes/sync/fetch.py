@@ -139,6 +139,7 @@ def fetch(
             *to_merge,
             *(note for receipt in receipts.values() for note in note_ahead(receipt.ahead)),
             *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
+            *(note for member, receipt in receipts.items() for note in _note_deleted_there(receipt.rows, member)),
             *note_sources(
                 [row.conversation for each in receipts.values() for row in each.rows if row.root in each.sources]
             ),
@@ -401,6 +402,16 @@ def _note_diverged(rows: Iterable[FetchedConversation], remote: Remote, option: 
         each = f"merge each: scopes merge CONV {BUNDLE}/BRANCH --target BRANCH"
         hint = each if remote.name == BUNDLE else f"merge them: scopes pull{option}"
     return (Note(f"{text}: {', '.join(diverged[:5])}", hint),)
+
+
+def _note_deleted_there(rows: Iterable[FetchedConversation], remote: Remote) -> tuple[Note, ...]:
+    deleted = [(row.conversation, branch) for row in rows for branch in row.deleted]
+    if not deleted:
+        return ()
+    number, (conversation, branch) = len(deleted), deleted[0]
+    names = ", ".join(f"{name}/{each}" for name, each in deleted[:5])
+    text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted on {remote.name}: {names}"
+    return (Note(text, f"it stays here; delete it here, too: scopes delete-branch {conversation} {branch}"),)
 
 
 def describe_changes(rows: Iterable[FetchedConversation], remote: Remote) -> Iterator[Note]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scopes.errors import Invalid, NotFound
+from scopes.history.ambiguous_names import HEADS_FORM
 from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.ids import BranchName, ConversationId
 from scopes.store.repository import Repository
@@ -27,6 +28,7 @@ def take_branches(
     whole: set[ConversationId] = set()
     for text in selection.names:
         name, slash, branch = text.partition("/")
+        branch = branch.removeprefix(HEADS_FORM)
         conversation = resolve_conversation(repository, name)
         names[conversation] = None
         if not slash:

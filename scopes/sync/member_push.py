@@ -28,7 +28,7 @@ from scopes.sync.clearance import clear_for_push
 from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.clocks_ahead import correct_clocks
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_there import forget_deleted, note_deleted_branches
+from scopes.sync.deleted_there import forget_deleted, name_branch, note_deleted_branches, read_deleted_branches
 from scopes.sync.family import EVERY_REF_OF_SCOPES
 from scopes.sync.fetch import new_objects, receive
 from scopes.sync.format_check import PurgedHere
@@ -111,6 +111,8 @@ class MemberPush:
         self._find_ref: Callable[[str], str | None] = run.repository.find_ref
         self.fetched: list[FetchedConversation] = []
         self.deleted_branches: dict[str, None] = {}
+        self._restored: dict[Oid, list[str]] = {}  # what is sent again of what was deleted there, by the root
+        self._deleted_here = read_deleted_branches(run.repository.path, run.family)
         self._rows: dict[ConversationId, PushedConversation] = {}
         self._unsent: dict[RemoteName, Outgoing] = {}  # what the remote has as far as is known: it was not asked
         self._older: dict[str, Oid] = {}  # refs of the remote with a value before the one that is known
@@ -327,12 +329,15 @@ class MemberPush:
             conversation,
             objects,
             force=self._of.branches.get(conversation, self._force) if self._force else False,
+            restore=self._of.is_named,
             local=local,
             open_tips=self._open_tips,
             find_ref=self._find_ref,
         )
         self._ahead |= {conversation: outgoing.ahead} if outgoing.ahead else {}
-        self.deleted_branches |= dict.fromkeys(f"{conversation}/{name}" for name in outgoing.deleted)
+        others = [name for name in outgoing.deleted if not self._was_deleted_here(outgoing, name)]
+        self.deleted_branches |= dict.fromkeys(f"{conversation}/{name}" for name in others)
+        self._restored[outgoing.name.root] = [name_branch(outgoing.name.root, name) for name in outgoing.restored]
         refusal = self._purged.find_refusal(outgoing)
         refusal = refusal or self._find_unseen(outgoing, local)
         if refusal is not None:
@@ -384,7 +389,12 @@ class MemberPush:
             outgoing.behind,
             tuple(outgoing.unsent),
             tuple(ReplacedBranch(each.branch, each.messages) for each in outgoing.left_out) if is_sent else (),
+            outgoing.restored if is_sent else (),
         )
+
+    def _was_deleted_here(self, outgoing: Outgoing, branch: BranchName) -> bool:
+        """Return True for a branch that this store has deleted there, and that has no message since."""
+        return name_branch(outgoing.name.root, branch) in self._deleted_here and branch not in outgoing.unsent
 
     def _write_update(self, planned: _Planned, objects: Objects) -> RefUpdate:
         outgoing = planned.outgoing
@@ -397,9 +407,16 @@ class MemberPush:
         ref = outgoing.name.ref
         return self._older.get(ref) or self._purged.find_value(ref) or outgoing.previous_oid
 
-    def finish(self, *, purged: bool) -> tuple[Note, ...]:
+    @property
+    def purged_roots(self) -> tuple[Oid, ...]:
+        """The conversations that were purged as a whole, and that `finish` has deleted there, or would delete."""
+        return self._purged.deleted
+
+    def finish(self, *, purged: bool, dry_run: bool) -> tuple[Note, ...]:
         """Send the list of what was purged here, and with `purged` delete what was purged as a whole."""
         done: tuple[Note, ...] = ()
+        if dry_run:
+            return self._purged.preview() if purged else ()
         if self._purged.is_needed(deletes=purged):
             with quarantine_of(self._repository) as quarantine:
                 transport = self._connection.open(quarantine, self._remote.address)
@@ -432,7 +449,8 @@ class MemberPush:
             self._purged.forget(update.ref for update in updates if update.ref not in gone)
             sent = [Oid(update.ref.rpartition("/")[2]) for update in updates]
             forget_gone(self._repository, self._remote.name, sent)
-            forget_deleted(self._repository, self._of.family, sent)
+            again = (name for root in sent for name in self._restored.get(root, ()))
+            forget_deleted(self._repository, self._of.family, [*sent, *again])
             if tx:
                 count = len(updates) - len(gone)
                 tx.commit("push", f"push {count} {plural(count, 'conversation')} to {self._remote.name}")

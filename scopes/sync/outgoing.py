@@ -62,6 +62,7 @@ class Outgoing(NamedTuple):
     ahead: registers that this machine has changed at a time that has not come yet
     unsent: how many messages of each deleted branch no remote has had, of those with such messages
     left_out: branches whose messages on the remote a forced push leaves out
+    restored: branches that somebody has deleted there, and that a forced push sends again
     """
 
     conversation: ConversationId
@@ -79,6 +80,7 @@ class Outgoing(NamedTuple):
     ahead: tuple[str, ...] = ()
     unsent: Mapping[BranchName, int] = MappingProxyType({})
     left_out: tuple[LeftOut, ...] = ()
+    restored: tuple[BranchName, ...] = ()
 
     @property
     def is_new(self) -> bool:
@@ -115,6 +117,7 @@ def plan_push(
     objects: Objects,
     *,
     force: bool | Collection[BranchName] = False,
+    restore: bool = True,
     local: Mapping[BranchName, Oid] | None = None,
     open_tips: OpenTips | None = None,
     find_ref: Callable[[str], str | None] | None = None,
@@ -125,6 +128,7 @@ def plan_push(
     remote: None if the other side has nothing
     local: the tips of the branches here, if they are known
     force: also move branches of the remote that have other messages, all or some
+    restore: also send forced branches again that somebody has deleted there
     open_tips: which last messages may leave
     find_ref: finds the other refs, if they were read already
     all_removed: also say that tags and branches were removed whose names may have a secret, and that no remote has
@@ -149,9 +153,8 @@ def plan_push(
     local = list_branch_tips(repository, conversation) if local is None else local
     forced = (local if force else ()) if isinstance(force, bool) else force
     open_tips = open_tips or OpenTips(repository)
-    deleted: dict[BranchName, Oid] = {}
-    if previous is not None and not local.keys() <= set(forced):
-        deleted = _find_deleted(repository, entries, local, previous, forced)
+    missing = {} if previous is None else _find_deleted(repository, entries, local, previous)
+    deleted = {name: tip for name, tip in missing.items() if not (restore and name in forced)}
     kept = {name: tip for name, tip in local.items() if name not in deleted}
     chosen = _choose_tips(repository, entries, kept, there, open_tips, forced=forced)
     tips = chosen.tips
@@ -180,6 +183,7 @@ def plan_push(
     return Outgoing(
         conversation, name, previous, manifest, meta, time, messages, chosen.diverged, chosen.held_back, chosen.behind,
         new, tuple(deleted), ahead, _count_unsent(repository, local, there, deleted, open_tips), chosen.left_out,
+        tuple(name for name in missing if name not in deleted),
     )  # fmt: skip
 
 
@@ -203,13 +207,12 @@ def _find_deleted(
     entries: Mapping[BranchName, BranchEntry],
     local: Mapping[BranchName, Oid],
     previous: StoredManifest,
-    forced: Container[BranchName],
 ) -> dict[BranchName, Oid]:
     """Return the local branches that only an earlier manifest of the remote has, with their last tips there.
 
     A push leaves no branch of the remote out, so somebody has deleted such a branch there.
     """
-    keys = {name: branch_id(name, entries.get(name)) for name in local if name not in forced}
+    keys = {name: branch_id(name, entries.get(name)) for name in local}
     missing = {key for key in keys.values() if key not in previous.manifest.branches}
     found: dict[str, Oid] = {}
     stored = previous

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from scopes.clock import new_id
@@ -29,6 +29,8 @@ NEWER_ON_REMOTE: Final = (
     "the remote has newer messages above what was purged here: whoever pushed them runs scopes fetch and "
     "scopes purge --accept, and pushes again; or leave out there what is not here: scopes push CONV --force"
 )
+_FEW: Final = 5
+_SHORT_ROOT: Final = 12
 PURGED_MEANWHILE: Final = "it was purged here while it was sent"
 
 
@@ -66,6 +68,7 @@ class PurgedOnRemote:
         self._values = read_values(repository.path).get(remote, {})
         self._offers = offers
         self._replaced = read_purged_values(repository.path)
+        self.deleted: tuple[Oid, ...] = ()  # roots of what was deleted there, or would be
         self._returned: Mapping[str, Oid] = {}  # what of them was purged as a whole, and is there again
 
     def may_return(self, ref: str) -> bool:
@@ -110,6 +113,11 @@ class PurgedOnRemote:
         """Return True if `finish` has something to do: a store with a list asks each time whether the remote has it."""
         return self._repository.find_ref(PURGED) is not None or bool(deletes and self._list_gone())
 
+    def preview(self) -> tuple[Note, ...]:
+        """Return a note about what `finish` would delete there, as far as it is known here."""
+        self.deleted = _sorted_roots(self._list_gone())
+        return _note_deleted(self.deleted, "would be", "would be")
+
     def finish(self, transport: GitTransport, *, deletes: bool, force: bool = False) -> tuple[Note, ...]:
         """Send the list of what was purged here, and delete conversations there that are gone here.
 
@@ -135,8 +143,8 @@ class PurgedOnRemote:
                 tx.move_ref(SENT + self._remote, self._repository.find_ref(SENT + self._remote), sent.new)
                 tx.commit("push", f"push what was purged to {self._remote}")
             self.forget(ref for ref in gone if ref not in left)
-        kept = len(roots_in(left))
-        return (*_note("was deleted", "were deleted", len(roots_in(gone)) - kept, None), *_note_left(kept, force=force))
+        self.deleted = tuple(root for root in _sorted_roots(gone) if root not in roots_in(left))
+        return (*_note_deleted(self.deleted, "was", "were"), *_note_left(len(roots_in(left)), force=force))
 
     def _list_gone(self) -> dict[str, Oid]:
         """Return the refs of conversations that were purged as a whole, with their values there."""
@@ -162,6 +170,20 @@ def _note(one: str, many: str, count: int, hint: str | None) -> tuple[Note, ...]
     if not count:
         return ()
     return (Note(f"{count} purged {plural(count, 'conversation')} {one if count == 1 else many} on the remote", hint),)
+
+
+def _sorted_roots(on_remote: Iterable[str]) -> tuple[Oid, ...]:
+    return tuple(map(Oid, sorted(roots_in(on_remote))))
+
+
+def _note_deleted(roots: Sequence[Oid], one: str, many: str) -> tuple[Note, ...]:
+    """Return a note about conversations that have no id here any more: each is named by its root."""
+    if not roots:
+        return ()
+    number = len(roots)
+    names = ", ".join(root[:_SHORT_ROOT] for root in roots[:_FEW]) + (", ..." if number > _FEW else "")
+    what = f"{number} purged {plural(number, 'conversation')} {one if number == 1 else many}"
+    return (Note(f"{what} deleted on the remote: {names}"),)
 
 
 def _note_left(count: int, *, force: bool) -> tuple[Note, ...]:

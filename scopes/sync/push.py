@@ -61,8 +61,7 @@ def push(
     with `purged` all of that, replaces what is not taken from the remote, such as a foreign commit, or messages of
     somebody else above what was purged. With `with_sources` original files follow their conversations; where one may
     have a secret they are refused, and the conversation is sent all the same. A repository that is full is closed, and
-    new ones go to the next. A dry run asks nobody and writes nothing: it compares with what the remote had when it was
-    last seen.
+    new ones go to the next. A dry run asks nobody and writes nothing: it compares with what was last seen there.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
@@ -90,7 +89,7 @@ def push(
         each = MemberPush(run, member)
         if conversations:
             rows |= each.preview(conversations) if dry_run else each.run(conversations)
-        deleted += () if dry_run else each.finish(purged=purged)
+        deleted += each.finish(purged=purged, dry_run=dry_run)
         pushes.append(each)
         places.setdefault(member, []).extend(name for name in conversations if rows[name].status != "refused")
     sources = push_sources(repository, places, connection, run.mode, wanted=with_sources, dry_run=dry_run)
@@ -104,6 +103,7 @@ def push(
         unchanged=len(chosen) - len(shown),
         dry_run=dry_run,
         sources=sources.rows,
+        purged=tuple(dict.fromkeys(root for each in pushes for root in each.purged_roots)),
         notes=(
             *((_SECRETS,) if sources.has_found_secrets or any(each.has_found_secrets for each in pushes) else ()),
             *sources.notes,

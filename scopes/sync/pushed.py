@@ -35,6 +35,7 @@ class PushedConversation(NamedTuple):
     held_back: how many messages were not sent, because their session may still grow
     unsent: branches with messages of their own that were not sent, because somebody has deleted the branch there
     replaced: branches of which the remote had messages that are not in them any more, because the push was forced
+    restored: branches that somebody had deleted there, and that were sent again, because the push was forced
     """
 
     conversation: ConversationId
@@ -48,6 +49,7 @@ class PushedConversation(NamedTuple):
     behind: tuple[BranchName, ...] = ()
     unsent: tuple[BranchName, ...] = ()
     replaced: tuple[ReplacedBranch, ...] = ()
+    restored: tuple[BranchName, ...] = ()
 
     @property
     def is_shown(self) -> bool:
@@ -60,7 +62,7 @@ class Pushed(Result):
     """What a push sent, or with `dry_run` would send.
 
     `unchanged` is the number of conversations of which the remote had everything; `sources` is what became of original
-    files.
+    files; `purged` are the roots of conversations that were purged here as a whole, and were deleted there.
     """
 
     remote: str
@@ -69,6 +71,7 @@ class Pushed(Result):
     unchanged: int
     dry_run: bool = False
     sources: tuple[PushedSources, ...] = ()
+    purged: tuple[Oid, ...] = ()
 
     @property
     def exit_code(self) -> int:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.every_byte import find_word
 from tests.support.planted import KINDS
+from tests.support.remotes import make_bare
 
 WORD = "Xylophone-Quarantine-4711"
 
@@ -132,3 +133,31 @@ def test_retention_lists_first_and_removes_only_on_command(planted, tmp_path):
 def test_retention_without_a_rule_says_so_and_is_no_failure(planted):
     done = planted.run("retention", "run", "--yes", "--json")
     assert ["no rule is set" in note["text"] for note in done["notes"]] == [True]
+
+
+def test_retention_names_the_titles_that_go_and_the_remotes_before_anything_does(planted):
+    planted.run("config", "set", "scopes.retention.all.age", "2 years", "--json")
+    words = "Login before Friday comes before everything else"
+    old = f'{{"author": {{"name": "carol", "kind": "human"}}, "text": "{words}", "time": "2019-01-01T00:00:00Z"}}\n'
+    name = planted.run("conv", "new", "--json")["id"]
+    planted.run("append", name, "--jsonl", "-", "--json", given=old)
+    planted.run("rename", planted.name, "--title", f"Note: {words}", "--json")
+    texts = [note["text"] for note in planted.run("retention", "run", "--dry-run", "--json")["notes"]]
+    assert texts == [f"the title of {planted.name} quotes it, and goes"]
+    done = planted.run("retention", "run", "--yes", "--json")
+    assert texts[0] in [note["text"] for note in done["notes"]]
+
+
+def test_a_dry_run_names_the_copies_and_remotes_that_the_run_names(planted, tmp_path):
+    bare = make_bare(tmp_path / "bare.git")
+    planted.run("append", planted.id, "--as", "carol", f"I read that the password is {WORD}", "--json")
+    planted.run("remote", "add", "origin", bare, "--json")
+    planted.run("push", "--all", "--json")
+    words = ("purge", planted.name, planted.message)
+    plan = planted.run(*words, "--dry-run", "--json")
+    done = planted.run(*words, "--yes", "--json")
+    assert len(done["copies"]) == 1
+    assert plan["copies"] == done["copies"]
+    for word in ("other message has the same text", f"the remote origin ({bare}) has"):
+        assert [word in note["text"] for note in plan["notes"]].count(True) == 1
+        assert [word in note["text"] for note in done["notes"]].count(True) == 1

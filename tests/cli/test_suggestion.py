@@ -140,3 +140,8 @@ def test_a_word_of_git_suggests_no_command_of_another_group():
     """`agents status` is not `show`."""
     assert hint("agents", "status") == "see: scopes help agents"
     assert hint("conv", "status") == hint("status") == "did you mean scopes show?"
+
+
+def test_words_of_git_remote_are_pointed_to_ours():
+    assert hint("remote", "rm") == "did you mean scopes remote remove?"
+    assert hint("remote", "get-url") == "did you mean scopes remote show?"

@@ -96,6 +96,7 @@ def test_a_branch_is_found_by_name_by_unique_prefix_or_as_the_active_one(reposit
     """S4-55."""
     assert resolve_branch_name(repository, drawn.conversation, None) == "main"
     assert resolve_branch_name(repository, drawn.conversation, "analysis/speed") == "analysis/speed"
+    assert resolve_branch_name(repository, drawn.conversation, "refs/heads/analysis/speed") == "analysis/speed"
     assert resolve_branch_name(repository, drawn.conversation, "analysis/se") == "analysis/security"
     assert resolve_branch_name(repository, drawn.conversation, "m") == "main"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from scopes.conversation.append import append
 from scopes.conversation.changes import changes
 from scopes.conversation.decisions import decisions
@@ -14,9 +16,13 @@ from scopes.conversation.show import show
 from scopes.conversation.tag import list_tags
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
+from scopes.errors import Refused
 from scopes.history.messages import plain_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.importers.import_sample import import_sample
+from scopes.purge.purge import Places, purge
+from scopes.purge.selection import PurgeRequest
+from tests.support.every_byte import find_word
 from tests.support.store import git, make_store, open_store, refs
 
 
@@ -76,3 +82,30 @@ def test_the_sample_passes_verify_and_git_fsck(repository):
     import_sample(repository)
     assert verify(repository).findings == ()
     assert git(repository, "fsck", "--strict", "--no-dangling") == ""
+
+
+def purge_in(repository, tmp_path, request):
+    purge(repository, request, Places(str(tmp_path / "index")))
+    return open_store(repository)
+
+
+def test_a_purged_sample_does_not_come_back(repository, tmp_path):
+    import_sample(repository)
+    after = purge_in(repository, tmp_path, PurgeRequest(conversations=("conv-001",)))
+    with pytest.raises(Refused, match="the conversation of the sample was purged here"):
+        import_sample(after)
+    assert conversation_ids(after) == []
+    assert find_word("Login fails on Safari", repository.path) == []
+
+
+def test_a_purged_message_of_the_sample_does_not_come_back(repository, tmp_path):
+    import_sample(repository)
+    word = "Login before Friday comes"
+    after = purge_in(repository, tmp_path, PurgeRequest(query='"' + word + '"'))
+    before = refs(after)
+    assert import_sample(after).operation is None
+    assert refs(after) == before
+    assert find_word(word, repository.path) == []  # not as an object that nothing reaches either
+    delete(after, "conv-001")
+    with pytest.raises(Refused, match="a message of the sample was purged here"):
+        import_sample(after)

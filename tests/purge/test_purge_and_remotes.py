@@ -120,8 +120,16 @@ def test_a_new_clone_of_the_pushed_copy_has_no_byte_of_it(repository, drawn, pla
 
 def test_a_purged_conversation_is_deleted_on_the_remote(repository, drawn, places, bare):
     purge(repository, PurgeRequest((drawn.conversation,)), places)
+    there = git(bare, "for-each-ref")
+    preview = push_to(repository, purged=True, dry_run=True)
+    would = f"1 purged conversation would be deleted on the remote: {drawn.root[:12]}"
+    assert ([note.text for note in preview.notes], preview.purged) == ([would], (drawn.root,))
+    assert git(bare, "for-each-ref") == there
     pushed = push_to(repository, purged=True)
-    assert "1 purged conversation was deleted on the remote" in [note.text for note in pushed.notes]
+    assert pushed.purged == preview.purged
+    assert f"1 purged conversation was deleted on the remote: {pushed.purged[0][:12]}" in [
+        note.text for note in pushed.notes
+    ]
     assert len(git(bare, "for-each-ref", "refs/scopes/v1/c").splitlines()) == 1
     collect_garbage(bare)
     assert find_word(WORD, bare, repository.path) == []

@@ -10,14 +10,14 @@ import string
 
 import pytest
 
-from scopes.errors import Inaccessible
+from scopes.errors import Inaccessible, NotFound
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote
 from scopes.sync.failure_causes import UNKNOWN, find_cause
 from tests.cli.running import PRODUCT, scopes
 from tests.support.git_servers import PASSWORD, serve_http, write_credential_helper
 from tests.support.history import say
-from tests.support.remotes import add, connection, fetch_from, make_bare, push_to
+from tests.support.remotes import add, clone_to, connection, fetch_from, make_bare, push_to
 from tests.support.store import git
 
 
@@ -171,3 +171,16 @@ def test_programs_read_whether_to_try_again(tmp_path):
     assert done.returncode == Inaccessible.exit_code
     assert json.loads(done.stderr)["error"]["retryable"] is True
     assert os.listdir(tmp_path / "a") != []
+
+
+def test_a_failed_clone_leaves_an_empty_directory_that_was_there(tmp_path):
+    target = tmp_path / "target"
+    target.mkdir()
+    target.chmod(0o750)
+    with pytest.raises(NotFound):
+        clone_to(target, str(tmp_path / "nothing.git"))
+    assert [*target.iterdir()] == []
+    assert target.stat().st_mode & 0o777 == 0o750
+    with pytest.raises(NotFound):
+        clone_to(tmp_path / "new", str(tmp_path / "nothing.git"))
+    assert not (tmp_path / "new").exists()

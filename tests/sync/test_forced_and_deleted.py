@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 
 from scopes.errors import Invalid, NotFound
+from scopes.history.revisions import list_branch_tips
 from scopes.sync.delete_on_remote import delete_on_remote
+from scopes.sync.local_conversations import Selection
+from scopes.sync.push import push
 from scopes.sync.remotes import resolve_remote
+from tests.cli.running import PRODUCT, scopes
 from tests.support.history import history, say, texts
 from tests.support.remotes import clone_to, connection, fetch_from, push_to
 from tests.support.store import assert_sound, open_store
@@ -53,7 +57,7 @@ def test_a_deleted_branch_without_own_messages_is_no_failure(ours, theirs):
     fetch_from(theirs)
     done = push_to(theirs)
     assert (done.exit_code, done.conversations) == (0, ())
-    assert done.notes[0].hint == f"send it again: scopes push {named(theirs, 'a')}/fix --force"
+    assert done.notes[0].hint.startswith(f"send it again: scopes push {named(theirs, 'a')}/fix --force; ")
 
 
 def test_what_else_is_new_is_sent_and_the_exit_code_says_that_something_was_not(ours, theirs):
@@ -127,3 +131,64 @@ def test_force_that_leaves_nothing_out_is_an_update(ours, theirs):
     say(ours, f"{NAME}/main", "ours")
     (row,) = push_to(ours, NAME, force=True).conversations
     assert (row.status, row.replaced) == ("updated", ())
+
+
+def test_force_without_names_brings_no_deleted_branch_back(ours, theirs, bare, tmp_path):
+    delete_branch_there(ours, f"{NAME}/fix")
+    name = named(theirs, "a")
+    fetch_from(theirs)
+    for dry_run in (True, False):
+        done = push(theirs, resolve_remote(theirs, None), Selection(), connection(), force=True, dry_run=dry_run)
+        assert done.conversations == ()
+        assert f"1 branch was deleted from origin: {name}/fix" in [note.text for note in done.notes]
+    clone_to(tmp_path / "later", bare)
+    assert "fix" not in list_branch_tips(open_store(tmp_path / "later"), named(open_store(tmp_path / "later"), "a"))
+
+
+def test_a_named_conversation_is_forced_with_its_deleted_branches_and_says_so(ours, theirs):
+    delete_branch_there(ours, f"{NAME}/fix")
+    fetch_from(theirs)
+    (row,) = push_to(theirs, named(theirs, "a"), force=True).conversations
+    assert (row.status, row.restored) == ("updated", ("fix",))
+
+
+def test_a_fetch_names_a_branch_that_was_deleted_there_once(ours, theirs):
+    name = named(theirs, "a")
+    delete_branch_there(ours, f"{NAME}/fix")
+    done = fetch_from(theirs)
+    (row,) = done.conversations
+    assert (row.status, row.deleted) == ("updated", ("fix",))
+    (note,) = done.notes
+    assert note.text == f"1 branch was deleted on origin: {name}/fix"
+    assert note.hint.endswith(f"scopes delete-branch {name} fix")
+    assert fetch_from(theirs).conversations == ()
+    assert fetch_from(ours).notes == ()
+
+
+def test_no_push_repeats_a_deletion_to_whoever_did_it(ours, theirs):
+    delete_branch_there(ours, f"{NAME}/fix")
+    say(ours, f"{NAME}/main", "more")
+    assert [note.text for note in push_to(ours).notes] == []
+    fetch_from(theirs)
+    (note,) = push_to(theirs).notes
+    assert note.text == f"1 branch was deleted from origin: {named(theirs, 'a')}/fix"
+    assert note.hint.endswith(f"or delete it here, too: scopes delete-branch {named(theirs, 'a')} fix")
+    push_to(theirs, f"{named(theirs, 'a')}/fix", force=True)
+    fetch_from(ours)
+    assert texts(ours, f"{NAME}/fix")
+    assert [note.text for note in push_to(ours).notes] == []
+    say(ours, f"{NAME}/fix", "unsent")
+    delete_branch_there(theirs, f"{named(theirs, 'a')}/fix")
+    assert [row.unsent for row in push_to(ours).conversations] == [("fix",)]
+
+
+def test_the_long_form_of_a_branch_names_it(ours, theirs):
+    delete_branch_there(ours, f"{NAME}/refs/heads/fix")
+    fetch_from(theirs)
+    (row,) = push_to(theirs, f"{named(theirs, 'a')}/refs/heads/fix", force=True).conversations
+    assert row.restored == ("fix",)
+
+
+def test_the_option_of_git_that_force_is_already_is_pointed_to_it():
+    done = scopes("push", "conv-001", "--force-with-lease", table=PRODUCT)
+    assert (done.returncode, "--force is that" in done.stderr) == (2, True)

@@ -146,7 +146,7 @@ def test_a_purged_conversation_is_deleted_on_the_remote_as_one(alice, bob, place
     purge_all(alice, places)
     pushed = push_to_purged(alice)
     assert [note.text for note in pushed.notes if "purged conversation" in note.text] == [
-        "1 purged conversation was deleted on the remote"
+        f"1 purged conversation was deleted on the remote: {pushed.purged[0][:12]}"
     ]
 
 

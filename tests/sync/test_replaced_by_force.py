@@ -122,7 +122,9 @@ def test_a_forced_push_of_what_was_purged_replaces_what_was_pushed_above_it(abov
     assert refused.notes[-1].hint.endswith("scopes push --purged --force")
     done = push_to(open_store(ours), purged=True, force=True)
     assert (statuses(done), done.exit_code) == ({NAME: "updated"}, 0)
-    assert "1 purged conversation was deleted on the remote" in [note.text for note in done.notes]
+    assert f"1 purged conversation was deleted on the remote: {done.purged[0][:12]}" in [
+        note.text for note in done.notes
+    ]
     assert list_copies(ours.path) == ()
     assert is_clean(bare)
     theirs = open_store(theirs)

@@ -125,7 +125,9 @@ def test_a_purged_conversation_that_came_back_is_deleted_again(repository, drawn
     push_to(repository, purged=True)
     restore(backup, bare)
     pushed = push_to(repository, purged=True)
-    assert "1 purged conversation was deleted on the remote" in [note.text for note in pushed.notes]
+    assert f"1 purged conversation was deleted on the remote: {pushed.purged[0][:12]}" in [
+        note.text for note in pushed.notes
+    ]
     assert (count_conversations(bare), len(lists_on(bare))) == (1, 1)
 
 

@@ -102,6 +102,7 @@ def purge(
             return invocation.show(plan)
         if request.conversations and not whole:
             _check_wanted_whole(invocation, plan.conversations)
+        _say_what_else(invocation, plan)
         invocation.confirm(question_of(plan))
     with progress(invocation.output(), "purging") as meter:
         if go_on:
@@ -137,10 +138,18 @@ def _decide(invocation: Invocation, what: str, choice: OfferChoice, *, dry_run: 
     plan = plan_accept(repository, choice)
     if dry_run:
         return invocation.show(plan)
+    _say_what_else(invocation, plan)
     invocation.confirm(question_of(plan, count_unpublished(repository, plan.conversations)))
     with progress(invocation.output(), "purging") as meter:
         done = accept_purges(repository, places_of(invocation), choice, on_progress=lambda _: meter(1))
         return invocation.show(done)
+
+
+def _say_what_else(invocation: Invocation, plan: PurgePlanned) -> None:
+    """Say what else goes, and where it is, before the question about it."""
+    if invocation.interactive and not invocation.yes:
+        for note in plan.notes:
+            invocation.output().note(note)
 
 
 def places_of(invocation: Invocation) -> Places:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.commands.purge import places_of
 from scopes.cli.invocation import Invocation
-from scopes.purge.retention import NOTHING_DUE, read_retention, run_retention
+from scopes.purge.retention import plan_retention, read_retention, run_retention
 from scopes.render.progress import progress
 from scopes.result import plural
 
@@ -45,13 +44,14 @@ def retention_run(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
+    is_shown = dry_run or (invocation.interactive and not invocation.yes)
     status = read_retention(repository)
     count = len(status.due)
-    if not (dry_run or count) and status.rules:
-        status = replace(status, notes=(*status.notes, NOTHING_DUE))
+    if is_shown or not count:
+        status = plan_retention(repository, status, places_of(invocation))
     if dry_run or not count:
         return invocation.show(status)
-    if invocation.interactive and not invocation.yes:
+    if is_shown:
         invocation.show(status)
     invocation.confirm(f"remove {count} {plural(count, 'conversation')} for good? This cannot be undone.")
     with progress(invocation.output(), "purging") as meter:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import counted, write_field, write_hint
+from scopes.render.text.phrases import counted, write_hint
 from scopes.render.view import Column, View
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scopes.purge.on_remotes import RemoteCopy
     from scopes.purge.purge import PurgeDone, PurgePlanned
 
 _MESSAGES = (
@@ -38,7 +35,6 @@ def render_purge_planned(result: PurgePlanned, view: View) -> None:
         view.line(
             f"{counted(result.commits, 'commit')} and {counted(result.operations, 'operation')} would be written again."
         )
-        _write_remotes(result.remotes, view)
 
 
 @render_text.register
@@ -56,11 +52,3 @@ def render_purge_done(result: PurgeDone, view: View) -> None:
         view.line(place)
     if view.terminal and result.left:
         write_hint(view, "delete these files; an object belongs to what quotes it: purge that, too")
-
-
-def _write_remotes(remotes: Sequence[RemoteCopy], view: View) -> None:
-    for each in remotes:
-        count = counted(each.conversations, "conversation")
-        view.line(f"The remote {each.remote} ({each.address}) has {count} with it.")
-        write_field(view, "Then", each.push)
-        write_field(view, "There", each.server)

@@ -204,7 +204,9 @@ def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
     if row.replaced:
         counts = ", ".join(f"{each.messages} of {each.branch}" for each in row.replaced)
         left.insert(0, f"left out there: {counts}")
-    reason = row.reason if row.reason and not row.replaced else "; ".join(left)
+    if row.restored:
+        left.insert(0, f"sent again: {', '.join(row.restored)}")
+    reason = row.reason if row.reason and not (row.replaced or row.restored) else "; ".join(left)
     is_left = row.diverged and not row.messages  # only its metadata may have been sent
     state = "forced" if row.replaced else "left" if is_left else row.status
     return row.conversation, Span(state, _STYLES.get(state, "")), str(row.branches), str(row.messages), reason
@@ -376,6 +378,8 @@ def _fetched_row(row: FetchedConversation) -> tuple[Cell, ...]:
 
 def _describe_branches(row: FetchedConversation) -> Iterator[str]:
     """Yield how many branches are in each state, but not those that are as they were."""
+    if row.deleted:
+        yield f"{len(row.deleted)} deleted there"
     for state in ("created", "moved", "grown", "ahead", "diverged"):
         number = sum(branch.state == state for branch in row.branches)
         if number:
