@@ -47,18 +47,42 @@ def note_followed(branch: BranchHandle, appended: Oid, verb: str = "append") -> 
 
     Of a conversation that was not imported nothing is looked up: appends are fast. `verb` is the command.
     """
-    repository = branch.repository
-    parent = read_commit(repository, read_commit(repository, appended).parents[0])
-    if is_root(parent) or not _is_imported(branch, parent.oid) or not is_followed(branch, parent.oid):
+    before = read_commit(branch.repository, read_commit(branch.repository, appended).parents[0]).oid
+    if not _is_taken(branch, before):
         return ()
-    text = (
-        f"{branch} was the branch of a session, whose next messages go to a branch {IMPORT_PREFIXES[0]}... from now on"
-    )
     where = shlex.quote(f"{branch.conversation.id}/{NOTES}")
     command = f"scopes append {where} --create ..."
     if verb != "append":
         command = f"scopes branch {branch.conversation.id} {NOTES} --no-switch, scopes {verb} {where} ..."
-    return (Note(text, f"to leave it to the session: scopes undo, and then: {command}"),)
+    return (Note(_taken_text(branch), f"to leave it to the session: scopes undo, and then: {command}"),)
+
+
+def note_merged(branch: BranchHandle, before: Oid, source: str, *, dry_run: bool = False) -> tuple[Note, ...]:
+    """Return a note if a merge has taken a branch, which was at `before`, from the session that wrote it.
+
+    source: what was merged, or would be with `dry_run`
+    """
+    if not _is_taken(branch, before):
+        return ()
+    if dry_run:
+        return (
+            Note(_taken_text(branch, "is", "would go", "then"), f"to leave it to the session: do not merge {source}"),
+        )
+    return (Note(_taken_text(branch), "to leave it to the session: scopes undo"),)
+
+
+def _is_taken(branch: BranchHandle, before: Oid) -> bool:
+    """Return True if a session went on from the commit that a branch had before somebody else moved it."""
+    return (
+        not is_root(read_commit(branch.repository, before))
+        and _is_imported(branch, before)
+        and is_followed(branch, before)
+    )
+
+
+def _taken_text(branch: BranchHandle, was: str = "was", go: str = "go", since: str = "now") -> str:
+    prefix = IMPORT_PREFIXES[0]
+    return f"{branch} {was} the branch of a session, whose next messages {go} to a branch {prefix}... from {since} on"
 
 
 def find_successor(branch: BranchHandle) -> BranchName | None:

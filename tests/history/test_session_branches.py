@@ -113,6 +113,29 @@ def test_a_merge_ends_the_note_until_the_session_goes_on(repository, grow):
     assert find_successor(main_of(repository)) == successor
 
 
+@pytest.mark.parametrize("own", ["", "c"], ids=["fast-forward", "merge"])
+def test_a_merge_into_the_branch_of_a_session_says_what_it_does_and_the_cure(repository, grow, own):
+    """A user merged the notes, the natural last step, and the session went on elsewhere without a word."""
+    append_to_new_branch(repository, "conv-001", MINE, start=None, name="notes", switch=False)
+    grow(f"a b {own}".strip())
+    (planned,) = merge(repository, "conv-001", "notes", dry_run=True).notes
+    (note,) = merge(repository, "conv-001", "notes").notes
+    assert ("conv-001/main is the branch of a session" in planned.text, planned.hint) == (
+        True,
+        "to leave it to the session: do not merge notes",
+    )
+    assert ("conv-001/main was the branch of a session" in note.text, note.hint) == (
+        True,
+        "to leave it to the session: scopes undo",
+    )
+    grow("a b c d e")
+    words = f"a b {own} mine".split()
+    assert branch_words(repository).split()[: len(words)] == words
+    assert find_successor(main_of(repository)) is not None
+    append(repository, "conv-001", MINE, branch="notes")
+    assert merge(repository, "conv-001", "notes").notes == ()
+
+
 def test_the_branch_that_follows_the_session_can_be_taken_from_it_too(repository, grow):
     append(repository, "conv-001", MINE)
     grow("a b c")
