@@ -51,9 +51,7 @@ def note_followed(branch: BranchHandle, appended: Oid, verb: str = "append") -> 
     if not _is_taken(branch, before):
         return ()
     where = shlex.quote(f"{branch.conversation.id}/{NOTES}")
-    command = f"scopes append {where} --create ..."
-    if verb != "append":
-        command = f"scopes branch {branch.conversation.id} {NOTES} --no-switch, scopes {verb} {where} ..."
+    command = f"scopes {verb} {where} --create ..."
     return (Note(_taken_text(branch), f"to leave it to the session: scopes undo, and then: {command}"),)
 
 

@@ -53,7 +53,7 @@ def send_mine(repository):
     [
         (lambda repository: append(repository, "conv-001", MINE), "scopes append conv-001/notes --create"),
         (append_two, "scopes append conv-001/notes --create"),
-        (send_mine, "scopes send conv-001/notes"),
+        (send_mine, "scopes send conv-001/notes --create"),
     ],
     ids=["append", "append --atomic", "send"],
 )
