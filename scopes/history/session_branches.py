@@ -10,14 +10,14 @@ import shlex
 from collections.abc import Mapping
 
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import is_root, read_root_of
+from scopes.history.messages import count_messages, is_root, read_root_of
 from scopes.history.revisions import MAIN, Revision, find_root_commit, list_branch_tips
 from scopes.history.sources import TRACKING
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import ACP
 from scopes.model.path_encoding import encode_component
-from scopes.result import Note
-from scopes.store.graph import is_ancestor
+from scopes.result import Note, plural
+from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.repository import Repository, read_commit
 from scopes.store.session_locks import is_session_locked, session_lock_path
 
@@ -119,6 +119,26 @@ def successor_notes(repository: Repository, revision: Revision, text: str) -> tu
     what = f"{branch} was moved here: the new messages of its session are on {successor}"
     switch = shlex.join(["scopes", "switch", branch.conversation.id, successor])
     return (Note(what, f"to go on there: {switch}"),)
+
+
+def reader_notes(repository: Repository, revision: Revision, text: str) -> tuple[Note, ...]:
+    """Return what a reader of a branch should know: where its session goes on, and what is beside it; as below."""
+    return (*successor_notes(repository, revision, text), *note_notes_branch(repository, revision))
+
+
+def note_notes_branch(repository: Repository, revision: Revision) -> tuple[Note, ...]:
+    """Return a note if the branch `notes` has messages that a branch, which is read to its tip, does not have."""
+    if revision.branch is None or revision.branch == NOTES:
+        return ()
+    tips = list_branch_tips(repository, revision.conversation)
+    if NOTES not in tips or tips.get(revision.branch) != revision.oid:
+        return ()
+    count = count_messages(list_new_commits(repository, tips[NOTES], revision.oid))
+    if not count:
+        return ()
+    where = f"{revision.conversation}/{NOTES}"
+    text = f"{where} has {count:,} {plural(count, 'message')} that {'is' if count == 1 else 'are'} not on this branch"
+    return (Note(text, f"read them: scopes log {where}"),)
 
 
 def _tracked_as(name: BranchName, tracked: Mapping[str, str]) -> set[str]:

@@ -103,6 +103,21 @@ def test_readers_of_a_branch_that_its_session_has_left_name_the_other(repository
     assert (branch_words(repository, successor), read(repository, "conv-001").notes) == ("a b c d e", ())
 
 
+@pytest.mark.parametrize("reader", ["log", "history"])
+def test_readers_of_a_branch_learn_of_the_branch_notes_until_it_is_merged(repository, grow, reader):
+    """Decisions that an agent recorded for the next one were out of its sight."""
+    read = READERS[reader]
+    append_to_new_branch(repository, "conv-001", MINE, start=None, name="notes", switch=False)
+    append(repository, "conv-001", plain_message("carol", "more"), branch="notes")
+    for where in ("conv-001", "conv-001/main"):
+        assert [(note.text, note.hint) for note in read(repository, where).notes] == [
+            ("conv-001/notes has 2 messages that are not on this branch", "read them: scopes log conv-001/notes")
+        ]
+    assert read(repository, "conv-001/notes").notes == ()
+    merge(repository, "conv-001", "notes")
+    assert read(repository, "conv-001").notes == ()
+
+
 def test_a_merge_ends_the_note_until_the_session_goes_on(repository, grow):
     append(repository, "conv-001", MINE)
     grow("a b c")

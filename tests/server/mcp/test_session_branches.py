@@ -64,6 +64,15 @@ def test_a_question_to_another_agent_goes_there_too(store, grow):
     assert branch_words(open_store(store.path)) == "a b c"
 
 
+def test_who_continues_the_session_learns_of_the_notes(store, grow):
+    agent = Agent(store.path)
+    agent.get("conversation_record", conversation="conv-001", text="decided")
+    notes = agent.get("conversation_continue", continuation_id="conv-001")["notes"]
+    assert [(note["text"], "conversation_read" in note["hint"]) for note in notes] == [
+        ("conv-001/notes has 1 message that is not on this branch", True)
+    ]
+
+
 def test_a_merge_into_the_branch_of_a_session_says_what_it_does(store, grow):
     agent = Agent(store.path)
     agent.get("conversation_record", conversation="conv-001", text="decided")
