@@ -14,7 +14,8 @@ from scopes.agents.received import InboxEntry
 from scopes.agents.registry import KIND, Registry, suggest_capability, write_registry
 from scopes.clock import now
 from scopes.conversation.append import message_writers
-from scopes.errors import Invalid, NoAvailableAgents, NotFound
+from scopes.conversation.branch import branch as create_branch
+from scopes.errors import Invalid, NoAvailableAgents, NotFound, Refused
 from scopes.history.conversations import participants_of, read_uuid
 from scopes.history.handles import BranchHandle
 from scopes.history.revisions import list_branch_tips
@@ -45,13 +46,16 @@ class Routed(Result):
     operation: OperationId
 
 
-def send(branch: BranchHandle, message: Message, to: Sequence[str] = (), *, queue: bool = False) -> Routed:
+def send(
+    branch: BranchHandle, message: Message, to: Sequence[str] = (), *, queue: bool = False, create: bool = False
+) -> Routed:
     """Append a message to a branch and put it into the inboxes of agents; either both happen or nothing.
 
     to: names or numbers of agents, `@capability`, or `all`. Without any, the kind of the message decides: proposals go
         to agents with the capability `review`, collaboration requests to those with the capability that they name,
         analyses to the registered participants of the conversation (S4-35).
     queue: send also if nobody is available.
+    create: begin the branch at the tip of the active one if it is not there, as an operation before.
 
     Raises:
         NotFound: a name or a capability is unknown; or the branch was deleted.
@@ -59,13 +63,16 @@ def send(branch: BranchHandle, message: Message, to: Sequence[str] = (), *, queu
         NoAvailableAgents: no receiver is available, and `queue` is not set (S4-31).
     """
     repository, conversation = branch.repository, branch.conversation.id
+    if create and branch.name not in list_branch_tips(repository, conversation):
+        _find_receivers(Registry(repository), branch, message, to, queue=queue)  # or nothing is made
+        try:
+            create_branch(repository, conversation, name=branch.name, switch=False)
+        except Refused:
+            if branch.name not in list_branch_tips(repository, conversation):
+                raise  # else another process was faster
     with exclusive_write(repository):
         registry = Registry(repository)
-        receivers = expand(registry, branch, message, to)
-        available = [agent for agent in receivers if agent.available]
-        if not available and not queue:
-            names = ", ".join(agent.name for agent in receivers)
-            raise NoAvailableAgents(f"no agent is available: {names}", hint="to let the message wait for them: --queue")
+        receivers, available = _find_receivers(registry, branch, message, to, queue=queue)
         addressed = address(message, receivers, to)
         tip = list_branch_tips(repository, conversation).get(branch.name)
         if tip is None:
@@ -88,6 +95,18 @@ def send(branch: BranchHandle, message: Message, to: Sequence[str] = (), *, queu
         queued_for=tuple(agent.name for agent in receivers if not agent.available),
         operation=operation.id,
     )
+
+
+def _find_receivers(
+    registry: Registry, branch: BranchHandle, message: Message, to: Sequence[str], *, queue: bool
+) -> tuple[list[Agent], list[Agent]]:
+    """Return who gets a message, and which of them are available; raises as `send`."""
+    receivers = expand(registry, branch, message, to)
+    available = [agent for agent in receivers if agent.available]
+    if not available and not queue:
+        names = ", ".join(agent.name for agent in receivers)
+        raise NoAvailableAgents(f"no agent is available: {names}", hint="to let the message wait for them: --queue")
+    return receivers, available
 
 
 def address(message: Message, receivers: Sequence[Agent], to: Sequence[str]) -> Message:

@@ -11,7 +11,7 @@ EXIT_CODES = (
     ("5", "Ambiguous: a prefix matches more than one name."),
     ("6", "Busy: another process has locked the store, or runs the agents of a conversation; try again."),
     ("7", "Unreadable: corrupt, written by a newer version, or of an unknown format."),
-    ("8", "Cannot read or write: disk, permissions or owner."),
+    ("8", "Cannot read or write: disk, permissions or owner; or the store, which was there, is gone."),
     ("9", "A limit was reached; the result is partial."),
     ("70", "A bug in scopes; the path of a crash file with details is printed."),
     ("130", "Interrupted by Ctrl-C."),

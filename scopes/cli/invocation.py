@@ -212,8 +212,8 @@ class Invocation:
         """Return the selected store; it is opened once, and created first if `create` is set and it does not exist.
 
         Raises:
-            NotFound: it does not exist.
-            Corrupt, TooNew, Inaccessible: it cannot be opened, or is gone and would be created anew.
+            NotFound: it does not exist, and never did.
+            Corrupt, TooNew, Inaccessible: it cannot be opened, or is gone.
         """
         if self._repository is None:
             path = self.store_path
@@ -286,9 +286,7 @@ class Invocation:
         try:
             opened: Repository = load("scopes.store.open_repository:open_repository")(path, self.overrides)
         except NotFound as error:
-            lost = self._find_lost_store()
-            if lost is not None:
-                raise NotFound(lost.text, hint=lost.hint) from None
+            self.require_store_not_lost()
             if self.store:
                 command = load("shlex:join")(["scopes", "--store", self.store])
                 error.hint = f"create one: {command} import, or: {command} new"
@@ -300,11 +298,14 @@ class Invocation:
 
         Raises:
             NotFound: a store that the user named does not exist, or the operation of --at-operation.
+            Inaccessible: it cannot be opened, or one that the user named is gone.
         """
         try:
             return self.repository()
-        except NotFound:
+        except (NotFound, Inaccessible) as error:
             if self._repository is not None or (self.is_store_named and not create):
+                raise
+            if isinstance(error, Inaccessible) and self._find_lost_store() is None:
                 raise
             return None
 
@@ -328,9 +329,6 @@ class Invocation:
 
     def no_store_notes(self) -> tuple[Note, ...]:
         """Return the note for commands that found no store."""
-        lost = self._find_lost_store()
-        if lost is not None:
-            return (lost,)
         hint = "import the sessions of your agents: scopes import, or start a conversation: scopes new"
         return (load("scopes.result:Note")(f"there is no store at {self.store_path} yet", hint),)
 

@@ -23,7 +23,7 @@ from scopes.history.messages import (
 )
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import Revision, resolve_revision
-from scopes.history.session_branches import successor_notes
+from scopes.history.session_branches import reader_notes
 from scopes.history.staleness import walk_compactions
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.loading import deferred
@@ -142,7 +142,7 @@ def active_branch_notes(repository: Repository, revision: Revision, text: str, v
     `text` is the name that was given for the revision; `verb` is the command that reads it.
     """
     if revision.branch is None or not revision.branch.startswith(f"{CONFLICT_RESOLUTION}/"):
-        return successor_notes(repository, revision, text)
+        return reader_notes(repository, revision, text)
     return resolution_branch_notes(repository, revision, text, verb)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from scopes.clock import format_seconds
+from scopes.clock import format_seconds, local_day, seconds_of
 from scopes.errors import check_not_negative
 from scopes.index.conversation_table import ConversationRow
 from scopes.result import Note, few
@@ -16,7 +16,6 @@ from scopes.store.chosen_projects import ChosenProject
 from scopes.store.projects import Project, find_project
 
 _SECOND = 1_000_000_000
-_DAY = len("2026-01-31")
 
 
 class ListFilter(NamedTuple):
@@ -123,7 +122,12 @@ def _describe_period(rows: Iterable[ConversationRow]) -> str:
     if not active:
         return ""
     (first, oldest), (last, newest) = active[0], active[-1]
-    return f"last activity: from {first[:_DAY]} ({oldest}) to {last[:_DAY]} ({newest})"
+    return f"last activity: from {_day(first)} ({oldest}) to {_day(last)} ({newest})"
+
+
+def _day(time: str) -> str:
+    """Return the day in the time zone of this machine, as --since names one."""
+    return local_day(seconds_of(time))
 
 
 def _matching(wanted: str, names: Iterable[str]) -> set[str]:

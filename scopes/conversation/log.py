@@ -28,7 +28,7 @@ from scopes.history.metadata import read_tags
 from scopes.history.name_syntax import MIN_PREFIX_LENGTH
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import Revision, list_branch_tips, resolve_revision, resolve_with_latest
-from scopes.history.session_branches import successor_notes
+from scopes.history.session_branches import reader_notes
 from scopes.history.staleness import SUMMARY, is_news
 from scopes.history.tool_calls import TOOL_RESULTS, ToolResultTracker, find_call_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
@@ -232,7 +232,7 @@ def log(
         entries = _with_bodies(entries, bodies_of)
     notes: tuple[Note, ...] = ()
     if branch is not None and len(tips) == 1:
-        notes = successor_notes(repository, Revision(conversation_id, branch, tips[0]), where)
+        notes = reader_notes(repository, Revision(conversation_id, branch, tips[0]), where)
     if not criteria.conditional or limit == 0:
         return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first, notes=notes)
     first = list(islice(entries, 1))

@@ -32,6 +32,7 @@ from scopes.history.revisions import (
     resolve_conversation,
     resolve_revision_anywhere,
 )
+from scopes.history.session_branches import note_merged
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.automatic_resolution import Policy, read_policy
@@ -131,7 +132,7 @@ def merge(
             request = _resolve(repository, conversation, source, source_tip, target)
             plan = _plan(repository, objects, request, policy, unrelated=unrelated)
             _require_resolved(objects, request, plan)
-            return _preview(objects, request, plan, chosen)
+            return _preview(repository, objects, request, plan, chosen)
     with exclusive_write(repository):
         check()
         request = replace(
@@ -217,14 +218,14 @@ def _resolve(
     revision = Revision(conversation_id, None, source_tip or Oid(""))
     if source_tip is None:
         revision = resolve_revision_anywhere(repository, source, conversation_id)
-    tip = BranchHandle(ConversationHandle(repository, conversation_id), name).tip
+    handle = BranchHandle(ConversationHandle(repository, conversation_id), name)
+    tip = handle.tip
     if (revision.conversation, revision.branch, revision.oid) == (conversation_id, name, tip):
-        parent = BranchHandle(ConversationHandle(repository, conversation_id), name).parent
         if target is not None:
             raise Invalid(f"{name} cannot be merged into itself", hint=_NAME_OTHER)
         raise Invalid(
             f"{name} cannot be merged into itself: it is the active branch, which is the default target",
-            hint=f"scopes merge {conversation_id} {name} --target {parent or 'BRANCH'}",
+            hint=f"scopes merge {conversation_id} {name} --target {handle.parent or 'BRANCH'}",
         )
     tips = list_branch_tips(repository, revision.conversation)
     whole = revision.branch is not None and tips.get(revision.branch) == revision.oid
@@ -271,7 +272,9 @@ def _require_merge_commit(repository: Repository, in_progress: InProgress) -> No
         )
 
 
-def _preview(objects: Objects, request: _Request, plan: MergePlan, options: MergeOptions) -> MergeOutcome:
+def _preview(
+    repository: Repository, objects: Objects, request: _Request, plan: MergePlan, options: MergeOptions
+) -> MergeOutcome:
     """Return the outcome of a dry run (S4-18)."""
     kind: type[UpToDate | FastForwarded | Merged | MergeConflicted] = Merged
     if plan.up_to_date or (not options.record_copies and adds_nothing(objects, plan)):
@@ -281,6 +284,8 @@ def _preview(objects: Objects, request: _Request, plan: MergePlan, options: Merg
     elif plan.open_conflicts:
         kind = MergeConflicted
     fields = _merge_fields(request, plan)
+    if kind in {FastForwarded, Merged}:
+        fields = _moved_fields(repository, request, plan, dry_run=True)
     return kind(**fields, spellings=_read_spellings(objects, plan), branch=request.target, tip=None, dry_run=True)
 
 
@@ -291,7 +296,7 @@ def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) ->
     _complete_requests(tx, request, request.source_tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
     return FastForwarded(
-        **_merge_fields(request, plan),
+        **_moved_fields(repository, request, plan),
         branch=request.target,
         tip=request.source_tip,
         operation=operation.id,
@@ -313,7 +318,7 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     _complete_requests(tx, request, tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
     return Merged(
-        **_merge_fields(request, plan),
+        **_moved_fields(repository, request, plan),
         branch=request.target,
         tip=tip,
         operation=operation.id,
@@ -405,7 +410,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     mark_merged(tx, in_progress.source, in_progress.target, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
-    fields = _merge_fields(request, plan)
+    fields = _moved_fields(repository, request, plan)
     fields["messages"] = _without_own_notices(repository, plan, in_progress)
     fields["notes"] += _note_newer(repository, in_progress, tip)
     return Merged(
@@ -470,6 +475,14 @@ def _read_spellings(objects: Objects, plan: MergePlan) -> dict[str, tuple[str, .
     states = plan.divergence.target.state, plan.divergence.source.state
     keys = {conflict.key for conflict in plan.conflicts if conflict.status != "resolved"}
     return {key: found for key in keys if (found := list_shown_spellings(objects, states, key))}
+
+
+def _moved_fields(repository: Repository, request: _Request, plan: MergePlan, *, dry_run: bool = False) -> MergeFields:
+    """Return the fields of a merge that moves its target, which may have been the branch of a session."""
+    fields = _merge_fields(request, plan)
+    target = ConversationHandle(repository, request.conversation).branch(request.target)
+    fields["notes"] += note_merged(target, request.target_tip, request.source, dry_run=dry_run)
+    return fields
 
 
 def _merge_fields(request: _Request, plan: MergePlan) -> MergeFields:

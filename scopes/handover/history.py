@@ -76,7 +76,7 @@ def make_session(
         Invalid: the newest messages have more tokens than there is room.
     """
     tip = message_id_of(read_commit(branch.repository, branch.tip))
-    messages, total = _read_messages(branch, gate, full=options.full)
+    messages, total, compacted = _read_messages(branch, gate, full=options.full)
     found = list_turns(messages, reasoning=options.reasoning)
     if not any(turn.role == "user" and turn.message for turn in found.turns) and len(found.turns) < 2:
         raise Refused(f"{branch} has no message to hand over", hint="see: scopes log")
@@ -98,7 +98,6 @@ def make_session(
         model=options.model,
         opening=_read_opening(branch),
     )
-    compacted = total - len(messages)
     return SessionHistory(
         session, tip, fitted.tokens, total, compacted + beyond, compacted, found.flattened, found.dropped
     )
@@ -111,18 +110,22 @@ def _read_opening(branch: BranchHandle) -> str:
     return shown if len(shown) <= _MAX_OPENING else f"{cut(shown, _MAX_OPENING - 1)}…"
 
 
-def _read_messages(branch: BranchHandle, gate: Gate, *, full: bool) -> tuple[Sequence[Message], int]:
-    """Return the messages from the last compaction on, or all, with amendments applied; and how many there are."""
+def _read_messages(branch: BranchHandle, gate: Gate, *, full: bool) -> tuple[Sequence[Message], int, int]:
+    """Return the messages from the last compaction on, or all, with amendments applied; how many there are, and before.
+
+    Among the messages are marks of merged branches, which are not in the history and do not count.
+    """
     repository = branch.repository
     selection = select_messages(repository, str(branch), all_branches=False)
     heads = list(selection.heads)
     newest = next(walk_compactions(repository, branch.tip, reversed(heads)), None)
     with redacting(repository, gate):
         messages = list(walk_current(repository, selection))
-    if newest is not None and not full:
-        start = next((n for n, message in enumerate(messages) if message.id == newest[0].id), 0)
-        messages = messages[start:]
-    return messages, len(heads)
+    if newest is None or full:
+        return messages, len(heads), 0
+    start = next((n for n, message in enumerate(messages) if message.id == newest[0].id), 0)
+    before = next((n for n, head in enumerate(heads) if start and head.id == newest[0].id), 0)
+    return messages[start:], len(heads), before
 
 
 def _time_of(turns: Sequence[Turn]) -> str:

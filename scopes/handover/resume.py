@@ -22,8 +22,8 @@ from scopes.handover.sessions import AgentSession, find_session, is_kept
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.latest import list_latest
 from scopes.history.messages import read_root_of
-from scopes.history.revisions import find_directory, find_root_commit, walk_directories
-from scopes.history.session_branches import find_successor
+from scopes.history.revisions import Revision, find_directory, find_root_commit, walk_directories
+from scopes.history.session_branches import find_successor, note_notes_branch
 from scopes.hosts.agents import find_program
 from scopes.ids import BranchName, ConversationId
 from scopes.result import Note, Result
@@ -192,7 +192,10 @@ def _plan(
             conversation=conversation, branch=branch.name, agent=agent.name, session="own", session_id=session.id,
             reason=None, directory=directory, command=tuple(words),
             shell=shell_line(directory, " ".join(map(_quote, words))),
-            notes=tuple(_unused_options(request)),
+            notes=(
+                *_unused_options(request),
+                *note_notes_branch(repository, Revision(conversation, branch.name, branch.tip)),
+            ),
         )  # fmt: skip
     return _begin_new(branch, agent, request, choice, (directory, reason or "its id is not valid", user))
 

@@ -10,14 +10,14 @@ import shlex
 from collections.abc import Mapping
 
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import is_root, read_root_of
+from scopes.history.messages import count_messages, is_root, read_root_of
 from scopes.history.revisions import MAIN, Revision, find_root_commit, list_branch_tips
 from scopes.history.sources import TRACKING
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import ACP
 from scopes.model.path_encoding import encode_component
-from scopes.result import Note
-from scopes.store.graph import is_ancestor
+from scopes.result import Note, plural
+from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.repository import Repository, read_commit
 from scopes.store.session_locks import is_session_locked, session_lock_path
 
@@ -47,18 +47,40 @@ def note_followed(branch: BranchHandle, appended: Oid, verb: str = "append") -> 
 
     Of a conversation that was not imported nothing is looked up: appends are fast. `verb` is the command.
     """
-    repository = branch.repository
-    parent = read_commit(repository, read_commit(repository, appended).parents[0])
-    if is_root(parent) or not _is_imported(branch, parent.oid) or not is_followed(branch, parent.oid):
+    before = read_commit(branch.repository, read_commit(branch.repository, appended).parents[0]).oid
+    if not _is_taken(branch, before):
         return ()
-    text = (
-        f"{branch} was the branch of a session, whose next messages go to a branch {IMPORT_PREFIXES[0]}... from now on"
-    )
     where = shlex.quote(f"{branch.conversation.id}/{NOTES}")
-    command = f"scopes append {where} --create ..."
-    if verb != "append":
-        command = f"scopes branch {branch.conversation.id} {NOTES} --no-switch, scopes {verb} {where} ..."
-    return (Note(text, f"to leave it to the session: scopes undo, and then: {command}"),)
+    command = f"scopes {verb} {where} --create ..."
+    return (Note(_taken_text(branch), f"to leave it to the session: scopes undo, and then: {command}"),)
+
+
+def note_merged(branch: BranchHandle, before: Oid, source: str, *, dry_run: bool = False) -> tuple[Note, ...]:
+    """Return a note if a merge has taken a branch, which was at `before`, from the session that wrote it.
+
+    source: what was merged, or would be with `dry_run`
+    """
+    if not _is_taken(branch, before):
+        return ()
+    if dry_run:
+        return (
+            Note(_taken_text(branch, "is", "would go", "then"), f"to leave it to the session: do not merge {source}"),
+        )
+    return (Note(_taken_text(branch), "to leave it to the session: scopes undo"),)
+
+
+def _is_taken(branch: BranchHandle, before: Oid) -> bool:
+    """Return True if a session went on from the commit that a branch had before somebody else moved it."""
+    return (
+        not is_root(read_commit(branch.repository, before))
+        and _is_imported(branch, before)
+        and is_followed(branch, before)
+    )
+
+
+def _taken_text(branch: BranchHandle, was: str = "was", go: str = "go", since: str = "now") -> str:
+    prefix = IMPORT_PREFIXES[0]
+    return f"{branch} {was} the branch of a session, whose next messages {go} to a branch {prefix}... from {since} on"
 
 
 def find_successor(branch: BranchHandle) -> BranchName | None:
@@ -97,6 +119,26 @@ def successor_notes(repository: Repository, revision: Revision, text: str) -> tu
     what = f"{branch} was moved here: the new messages of its session are on {successor}"
     switch = shlex.join(["scopes", "switch", branch.conversation.id, successor])
     return (Note(what, f"to go on there: {switch}"),)
+
+
+def reader_notes(repository: Repository, revision: Revision, text: str) -> tuple[Note, ...]:
+    """Return what a reader of a branch should know: where its session goes on, and what is beside it; as below."""
+    return (*successor_notes(repository, revision, text), *note_notes_branch(repository, revision))
+
+
+def note_notes_branch(repository: Repository, revision: Revision) -> tuple[Note, ...]:
+    """Return a note if the branch `notes` has messages that a branch, which is read to its tip, does not have."""
+    if revision.branch is None or revision.branch == NOTES:
+        return ()
+    tips = list_branch_tips(repository, revision.conversation)
+    if NOTES not in tips or tips.get(revision.branch) != revision.oid:
+        return ()
+    count = count_messages(list_new_commits(repository, tips[NOTES], revision.oid))
+    if not count:
+        return ()
+    where = f"{revision.conversation}/{NOTES}"
+    text = f"{where} has {count:,} {plural(count, 'message')} that {'is' if count == 1 else 'are'} not on this branch"
+    return (Note(text, f"read them: scopes log {where}"),)
 
 
 def _tracked_as(name: BranchName, tracked: Mapping[str, str]) -> set[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from scopes.clock import in_seconds
 from scopes.code_links.git_hooks import NAME as GIT
 from scopes.hosts.hook_target import HookEnvironment, HookState, HookTarget
 from scopes.live.event_log import HOOK_LOG, Event, read_events
 from scopes.live.hook_failures import last_events
 from scopes.live.hook_targets import TARGETS, find_target
-from scopes.live.lost_store import find_lost_store
+from scopes.live.lost_store import find_lost_store, find_returned_store
 from scopes.result import Result
 from scopes.store.discovery import cache_directory
 from scopes.store.projects import find_worktree
@@ -61,8 +62,12 @@ def _with_problems(
     elif state.condition == "unreadable":
         cures.append("fix the file")
     if failed is not None:
-        state = state._replace(problem=str(failed.details.get("error")))
-        cures += _cures_of(state.target, failed)
+        error = str(failed.details.get("error"))
+        returned = find_returned_store(error)
+        if returned is not None:
+            error = f"the store {returned} was gone at {in_seconds(failed.time)}"
+        state = state._replace(problem=error)
+        cures += ["record what is missing: scopes import"] if returned is not None else _cures_of(state.target, failed)
     return state._replace(detail=detail, cure="; ".join(dict.fromkeys(filter(None, cures))) or None)
 
 

@@ -15,6 +15,8 @@ from scopes.live.event_log import HOOK_LOG, read_events
 from scopes.result import Note
 from scopes.store.init import is_store
 
+_THE_STORE, _IS_GONE = "the store ", " is gone"
+
 
 def require_store_not_lost(path: str, cache_directory: str, state_directory: str) -> None:
     """Raise Inaccessible if a store is gone; one that never was there may be created."""
@@ -32,9 +34,15 @@ def find_lost_store(path: str, cache_directory: str, state_directory: str) -> No
         return None
     again = f"scopes --store {shlex.quote(path)} init"
     return Note(
-        f"the store {path} is gone",
+        f"{_THE_STORE}{path}{_IS_GONE}",
         f"mount its disk, or move it back; then record what is missing: scopes import; to begin a new one: {again}",
     )
+
+
+def find_returned_store(error: str) -> str | None:
+    """Return the path of the store that an error says is gone, if it is there again."""
+    path = error.removeprefix(_THE_STORE).removesuffix(_IS_GONE)
+    return path if error == f"{_THE_STORE}{path}{_IS_GONE}" and is_store(path) else None
 
 
 def _is_empty(path: str) -> bool:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import NamedTuple
 
-from scopes.clock import format_seconds, now_nanoseconds, parse_window
+from scopes.clock import format_seconds, local_day, now_nanoseconds, parse_window
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import find_cached_list
 from scopes.conversation.list_filter import ListFilter
@@ -346,7 +346,7 @@ def _match_at_any_time(index: Index, request: _Request, query: Node | None) -> t
 
 
 def _day(seconds: int) -> str:
-    return format_seconds(seconds)[: len("2026-01-31")]
+    return local_day(seconds)
 
 
 def _coverage(index: Index, request: _Request, shown: int, total: int | None, stopped_at: str | None) -> SearchCoverage:

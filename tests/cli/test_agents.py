@@ -192,3 +192,19 @@ def test_a_misspelled_context_key_of_a_new_agent_is_noted(registered, key, near)
     """The agent never ran, and nothing said so."""
     done = registered.run("agents", "register", "analyst", "--depends-on", key, "--json")
     assert [note["hint"] for note in done.get("notes", [])] == near
+
+
+def test_send_begins_the_branch_that_is_named_with_create(conversation):
+    """The skill says to send on CONV/notes, which is not there at first; the error did not name a cure."""
+    conversation.append("main", "hello")
+    conversation.run("agents", "register", "reviewer", "--json")
+    where = f"{conversation.id}/notes"
+    words = ("send", where, "right?", "--to", "reviewer", "--as", "lead")
+    refused = conversation.run_main(*words)
+    assert (refused.returncode, f"begin it: scopes send {where} --create" in refused.stderr) == (4, True)
+    unknown = conversation.run_main("send", where, "right?", "--to", "nobody", "--as", "lead", "--create")
+    assert (unknown.returncode, conversation.run_main(*words).returncode) == (4, 4)
+    for _ in range(2):
+        assert conversation.run(*words, "--create", "--json")["branch"] == "notes"
+    assert conversation.run("show", conversation.id, "--json")["active_branch"] == "main"
+    assert conversation.run_main("send", conversation.id, "x", "--create", "--to", "reviewer").returncode == 2

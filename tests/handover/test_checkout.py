@@ -7,8 +7,10 @@ import os
 
 import pytest
 
-from scopes.conversation.branch import branch
+from scopes.conversation.append import append
+from scopes.conversation.branch import append_to_new_branch, branch
 from scopes.conversation.delete import delete
+from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
@@ -17,7 +19,7 @@ from scopes.exporters.undo_session import follow_undo
 from scopes.handover.checkout import CheckoutRequest, checkout, plan_checkout, print_session
 from scopes.handover.native.registry import WRITERS
 from scopes.handover.resume import User
-from scopes.history.messages import read_body, walk_headers_oldest_first
+from scopes.history.messages import plain_message, read_body, walk_headers_oldest_first
 from scopes.history.revisions import list_branch_tips
 from scopes.history.titles import Heading, read_heading
 from scopes.importers.formats.registry import FORMATS
@@ -512,3 +514,17 @@ def test_a_session_that_an_earlier_run_has_written_is_registered_once_more(shop)
         assert file.read() == data
     assert shop.checkout().state == "unchanged"
     assert shop.branches() == ["codex/1", "main"]
+
+
+def test_the_marks_of_a_merged_branch_are_not_left_out_messages(shop):
+    """It said that -2 of 12 messages are before the last compaction."""
+    repository = shop.repository
+    append_to_new_branch(
+        repository, "conv-001", plain_message("carol", "aside"), start=None, name="notes", switch=False
+    )
+    append(repository, "conv-001", plain_message("carol", "ahead"))
+    merge(repository, "conv-001", "notes")
+    for full in (False, True):
+        done = shop.checkout(dry_run=True, full=full)
+        assert (done.left_out, done.before_compaction) == (0, 0)
+        assert not any("compaction" in note.text for note in done.notes)

@@ -53,7 +53,7 @@ def send_mine(repository):
     [
         (lambda repository: append(repository, "conv-001", MINE), "scopes append conv-001/notes --create"),
         (append_two, "scopes append conv-001/notes --create"),
-        (send_mine, "scopes send conv-001/notes"),
+        (send_mine, "scopes send conv-001/notes --create"),
     ],
     ids=["append", "append --atomic", "send"],
 )
@@ -103,6 +103,21 @@ def test_readers_of_a_branch_that_its_session_has_left_name_the_other(repository
     assert (branch_words(repository, successor), read(repository, "conv-001").notes) == ("a b c d e", ())
 
 
+@pytest.mark.parametrize("reader", ["log", "history"])
+def test_readers_of_a_branch_learn_of_the_branch_notes_until_it_is_merged(repository, grow, reader):
+    """Decisions that an agent recorded for the next one were out of its sight."""
+    read = READERS[reader]
+    append_to_new_branch(repository, "conv-001", MINE, start=None, name="notes", switch=False)
+    append(repository, "conv-001", plain_message("carol", "more"), branch="notes")
+    for where in ("conv-001", "conv-001/main"):
+        assert [(note.text, note.hint) for note in read(repository, where).notes] == [
+            ("conv-001/notes has 2 messages that are not on this branch", "read them: scopes log conv-001/notes")
+        ]
+    assert read(repository, "conv-001/notes").notes == ()
+    merge(repository, "conv-001", "notes")
+    assert read(repository, "conv-001").notes == ()
+
+
 def test_a_merge_ends_the_note_until_the_session_goes_on(repository, grow):
     append(repository, "conv-001", MINE)
     grow("a b c")
@@ -111,6 +126,29 @@ def test_a_merge_ends_the_note_until_the_session_goes_on(repository, grow):
     assert find_successor(main_of(repository)) is None
     grow("a b c d")
     assert find_successor(main_of(repository)) == successor
+
+
+@pytest.mark.parametrize("own", ["", "c"], ids=["fast-forward", "merge"])
+def test_a_merge_into_the_branch_of_a_session_says_what_it_does_and_the_cure(repository, grow, own):
+    """A user merged the notes, the natural last step, and the session went on elsewhere without a word."""
+    append_to_new_branch(repository, "conv-001", MINE, start=None, name="notes", switch=False)
+    grow(f"a b {own}".strip())
+    (planned,) = merge(repository, "conv-001", "notes", dry_run=True).notes
+    (note,) = merge(repository, "conv-001", "notes").notes
+    assert ("conv-001/main is the branch of a session" in planned.text, planned.hint) == (
+        True,
+        "to leave it to the session: do not merge notes",
+    )
+    assert ("conv-001/main was the branch of a session" in note.text, note.hint) == (
+        True,
+        "to leave it to the session: scopes undo",
+    )
+    grow("a b c d e")
+    words = f"a b {own} mine".split()
+    assert branch_words(repository).split()[: len(words)] == words
+    assert find_successor(main_of(repository)) is not None
+    append(repository, "conv-001", MINE, branch="notes")
+    assert merge(repository, "conv-001", "notes").notes == ()
 
 
 def test_the_branch_that_follows_the_session_can_be_taken_from_it_too(repository, grow):

@@ -82,6 +82,13 @@ def test_a_store_that_is_gone_is_not_made_anew(agent, tmp_path):
         "bundle import some.bundle",
         "agents register checker",
         "facts key add Risk",
+        "list",
+        "show",
+        "undo",
+        "memory add x",
+        "append conv-001 x --as a",
+        "export conv-001",
+        "fetch",
     ):
         refused = scopes(*command.split(), table=PRODUCT)
         assert (refused.returncode, f"the store {agent.store} is gone" in refused.stderr) == (8, True), command
@@ -90,6 +97,16 @@ def test_a_store_that_is_gone_is_not_made_anew(agent, tmp_path):
     assert [("mount its disk" in line) for line in rows] == [True, True]
     os.rmdir(agent.store)
     os.rename(away, agent.store)
+    rows = json.loads(scopes("hooks", "status", "claude-code", "--json", table=PRODUCT).stdout)["hooks"]
+    assert [(row["problem"][:-20], row["cure"]) for row in rows] == [
+        (f"the store {agent.store} was gone at ", "record what is missing: scopes import")
+    ]
+    shown = scopes("doctor", table=PRODUCT).stdout
+    assert (f"the store {agent.store} was gone at" in shown, "is gone" in shown, "scopes import" in shown) == (
+        True,
+        False,
+        True,
+    )
     agent.stop()
     agent.wait_for_texts(*texts_of(1, 2))
 

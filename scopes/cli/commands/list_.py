@@ -109,6 +109,7 @@ def _list(invocation: Invocation, wanted: ListFilter, *, complete: bool) -> Conv
             return result
     repository = invocation.find_repository()
     if repository is None:
+        invocation.require_store_not_lost()
         return ConversationList(conversations=(), notes=invocation.no_store_notes())
     list_conversations = load("scopes.conversation.list:list_conversations")
     with load("scopes.render.progress:progress")(invocation.output(), "reading conversations") as on_progress:

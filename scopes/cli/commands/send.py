@@ -19,12 +19,15 @@ from scopes.cli.arguments import (
     find_conversation,
     split_branch,
 )
-from scopes.cli.commands.append import Branch, Data, Kind, ReplyTo, Text, Time
+from scopes.cli.commands.append import Branch, Create, Data, Kind, ReplyTo, Text, Time
 from scopes.cli.input import STANDARD_INPUT, has_piped_input
 from scopes.cli.invocation import Invocation
-from scopes.errors import Invalid
-from scopes.history.handles import StoreHandle
+from scopes.errors import Invalid, NotFound
+from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.message_names import complete_message_id
+from scopes.history.session_branches import NOTES
+from scopes.ids import BranchName
+from scopes.store.repository import Repository
 
 Queue: TypeAlias = Annotated[bool, usage.Option("--queue", help="Send also if nobody is available: it waits for them")]
 
@@ -40,6 +43,7 @@ def send(
     author: AuthorName = None,
     author_kind: AuthorKind = None,
     branch: Branch = None,
+    create: Create = False,
     kind: Kind = "plain",
     data: Data = None,
     reply_to: ReplyTo = None,
@@ -58,6 +62,9 @@ def send(
     Without --to, proposals go to agents with the capability review, collaboration requests to those with the capability
     that they name, and analyses to the registered participants of the conversation.
 
+    --create begins CONV/BRANCH at the tip of the active branch if it is not there, and makes nothing active. A message
+    beside a session that is being recorded belongs on such a branch: scopes send CONV/notes --create TEXT.
+
     Examples:
       scopes send conv-001 --to reviewer "Please look at the login form"
       scopes send conv-001 --to @review --to carol --queue "The tests pass"
@@ -68,7 +75,7 @@ def send(
     name, branch = split_branch(conversation, branch)
     if to is None and Registry(repository).find_named(name) and find_conversation(repository, name) is None:
         raise Invalid(f"{name} is an agent, not a conversation", hint=f"scopes send CONV --to {quote(name)} TEXT")
-    target = StoreHandle(repository).branch(name, branch)
+    target = _find_target(repository, name, branch, create=create)
     if text is None and data is None and has_piped_input(invocation):
         text = STANDARD_INPUT
     if text is None and data is None:
@@ -80,6 +87,27 @@ def send(
     answered = complete_message_id(repository, target.conversation.id, reply_to)
     fields = Fields(kind=kind, data=data, reply_to=answered, time=time)
     message = compose_message(author_of(invocation, author, author_kind), content, fields)
-    done = send_message(target, message, to or (), queue=queue)
+    done = send_message(target, message, to or (), queue=queue, create=create)
     failures = deliver_to_programs(repository, done.delivered_to, SentMessage(done.message, [done.operation]))
     return invocation.show(replace(done, notes=(*done.notes, *failures)))
+
+
+def _find_target(repository: Repository, name: str, branch: str | None, *, create: bool) -> BranchHandle:
+    """Return the branch for the message; with `create` it need not be there.
+
+    Raises:
+        NotFound, Ambiguous: it, or the conversation, cannot be resolved.
+        Invalid: no branch is named that could be created.
+    """
+    if create and branch is None:
+        raise Invalid("--create needs a branch", hint=f"for example: scopes send {quote(f'{name}/{NOTES}')} --create")
+    if create and branch is not None:
+        conversation = StoreHandle(repository).conversation(name)
+        if branch not in conversation.tips:
+            return BranchHandle(conversation, BranchName(branch))
+    try:
+        return StoreHandle(repository).branch(name, branch)
+    except NotFound as error:
+        if branch == NOTES and find_conversation(repository, name) is not None:
+            error.hint = f"begin it: scopes send {quote(f'{name}/{branch}')} --create ..."
+        raise

@@ -64,6 +64,28 @@ def test_a_question_to_another_agent_goes_there_too(store, grow):
     assert branch_words(open_store(store.path)) == "a b c"
 
 
+def test_who_continues_the_session_learns_of_the_notes(store, grow):
+    agent = Agent(store.path)
+    agent.get("conversation_record", conversation="conv-001", text="decided")
+    notes = agent.get("conversation_continue", continuation_id="conv-001")["notes"]
+    assert [(note["text"], "conversation_read" in note["hint"]) for note in notes] == [
+        ("conv-001/notes has 1 message that is not on this branch", True)
+    ]
+
+
+def test_a_merge_into_the_branch_of_a_session_says_what_it_does(store, grow):
+    agent = Agent(store.path)
+    agent.get("conversation_record", conversation="conv-001", text="decided")
+    given = {"conversation": "conv-001", "source": "notes"}
+    (planned,) = agent.get("conversation_merge", **given, dry_run=True)["notes"]
+    (note,) = agent.get("conversation_merge", **given)["notes"]
+    assert ("would go to a branch import/" in planned["text"], planned["hint"].endswith("do not merge notes")) == (
+        True,
+        True,
+    )
+    assert "go to a branch import/... from now on" in note["text"]
+
+
 def test_a_conversation_without_a_session_gets_messages_where_it_is(store):
     history(store, "main: a")
     assert Agent(store.path).get("conversation_record", conversation="conv-001", text="b")["branch"] == "main"
