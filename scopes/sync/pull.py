@@ -18,6 +18,7 @@ from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.merge.replay_control import ReplayConflicted, ReplayUpToDate
 from scopes.model.conversation import branch_id
 from scopes.result import Note, Result
+from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection
 from scopes.sync.family import list_members
@@ -91,7 +92,7 @@ def merge_fetched(
             merged.append(PulledBranch(each.conversation, each.branch, each.source, "refused", reason=reason))
             continue
         with same_command(repository, *operations):
-            done = (_rebase if rebasing else _merge)(repository, each)
+            done = (_rebase if rebasing and not each.is_behind else _merge)(repository, each)
         merged.append(done)
         operations += [] if done.operation is None else [done.operation]
     stopped = next((each for each in merged if each.state == "conflict"), None)
@@ -101,7 +102,10 @@ def merge_fetched(
 
 
 class _Diverged(NamedTuple):
-    """A branch with its tip, and the branch of the remote, `source`, with its own."""
+    """A branch with its tip, and the branch of the remote, `source`, with its own.
+
+    is_behind: the remote has all of it and more, such as after an accepted purge, or if it was rewound here
+    """
 
     root: Oid
     conversation: ConversationId
@@ -109,10 +113,11 @@ class _Diverged(NamedTuple):
     ours: Oid
     source: str
     theirs: Oid
+    is_behind: bool
 
 
 def _walk_diverged(repository: Repository, remote: Remote, selection: Selection) -> Iterator[_Diverged]:
-    """Yield the branches that have messages on both sides."""
+    """Yield the branches of which the remote has messages that are not here."""
     chosen = set(choose_local(repository, selection)) if selection.names or selection.has_conditions else None
     members = [member.name for member in list_members(repository, remote)]
     for root, conversation in sorted(list_roots(repository).items(), key=lambda item: item[1]):
@@ -124,12 +129,15 @@ def _walk_diverged(repository: Repository, remote: Remote, selection: Selection)
             entries = read_metadata(repository, conversation).branches if there else {}
             for name, tip in list_branch_tips(repository, conversation).items() if there else ():
                 other = there.get(branch_id(name, entries.get(name)))
-                if other is not None and has_diverged(repository, tip, other.tip):
-                    yield _Diverged(root, conversation, name, tip, f"{member}/{other.name}", other.tip)
+                if other is None or other.tip == tip:
+                    continue
+                is_behind = is_ancestor(repository, tip, other.tip)
+                if is_behind or has_diverged(repository, tip, other.tip):
+                    yield _Diverged(root, conversation, name, tip, f"{member}/{other.name}", other.tip, is_behind)
 
 
 def _merge(repository: Repository, diverged: _Diverged) -> PulledBranch:
-    _, conversation, branch, _, source, theirs = diverged
+    _, conversation, branch, _, source, theirs, _ = diverged
     try:
         outcome = merge(repository, conversation, source, source_tip=theirs, target=branch)
     except (Refused, Conflicted, NotFound) as error:
@@ -140,7 +148,7 @@ def _merge(repository: Repository, diverged: _Diverged) -> PulledBranch:
 
 
 def _rebase(repository: Repository, diverged: _Diverged) -> PulledBranch:
-    _, conversation, branch, _, source, theirs = diverged
+    _, conversation, branch, _, source, theirs, _ = diverged
     try:
         outcome = rebase(repository, conversation, onto=source, onto_tip=theirs, branch=branch, from_base=True)
     except (Refused, Conflicted, NotFound) as error:

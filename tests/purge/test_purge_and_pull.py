@@ -289,3 +289,17 @@ def test_a_title_that_quoted_it_does_not_come_back_with_the_messages_of_somebody
     assert find_word(WORD, repository.path) == []
     fetch_from(theirs)
     assert read_metadata(theirs, named).title is None
+
+
+@pytest.mark.parametrize("rebasing", [False, True])
+def test_a_pull_after_an_accept_takes_what_a_fetch_had_brought_before(repository, drawn, theirs, places, rebasing):
+    """The accepted purge leaves a branch that is only behind that of the remote."""
+    purge_word(repository, drawn, places)
+    say(repository, f"{NAME}/main", "four")
+    push_to(repository, purged=True)
+    fetch_from(theirs)
+    accept_purges(theirs, places)
+    assert texts(theirs, NAME)[-1] == "b"
+    (branch,) = pull_to(theirs, rebasing=rebasing).branches
+    assert (branch.state, texts(theirs, NAME)[-1]) == ("fast-forward", "four")
+    assert pull_to(theirs, rebasing=rebasing).branches == ()
