@@ -138,12 +138,12 @@ def test_another_proxy_before_this_one_has_other_ids():
 
 
 def test_work_is_done_in_its_order_and_after_a_bug_too(sides, monkeypatch):
-    done, finished, told = [], threading.Event(), threading.Event()
-    monkeypatch.setattr(threading, "excepthook", lambda _: told.set())
+    done, finished, reported = [], threading.Event(), threading.Event()
+    monkeypatch.setattr(threading, "excepthook", lambda _: reported.set())
     sides.peers.run_in_worker(lambda: done.append(1))
     sides.peers.run_in_worker(lambda: 1 / 0)
     sides.peers.run_in_worker(lambda: done.append(2))
     sides.peers.run_in_worker(finished.set)
     assert finished.wait(30)
-    assert told.wait(30)  # the thread with the bug may end after the work that another one does
+    assert reported.wait(30)  # the thread with the bug may end after the work that another one does
     assert done == [1, 2]
