@@ -40,6 +40,8 @@ def store(tmp_path_factory):
     path = tmp_path_factory.mktemp("names")
     before = clock.random_bytes
     clock.random_bytes = hashed_counter()
+    patch = pytest.MonkeyPatch()
+    patch.setenv("HOME", str(path))  # a fixture of a module is made before a test has a home
     try:
         store = Conversation(path)
         directory = path / f"shop-{TOKEN}"
@@ -54,6 +56,7 @@ def store(tmp_path_factory):
         store.run("remote", "add", "origin", str(path / "remote.git"), "--no-probe")
     finally:
         clock.random_bytes = before
+        patch.undo()
     return store
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
+import pytest
+
 from scopes.sanitize import SUBJECT_LENGTH
 from scopes.store.objects import one_line
 from tests.cli.conversation import Conversation
@@ -20,8 +22,10 @@ class Planted:
 
     def __init__(self, path, texts: Mapping[str, Iterable[str]]) -> None:
         """Store a conversation of these texts for each name; the first text is also its title, as imports cut it."""
-        self.conversation = Conversation(path)
-        self.ids = {name: self._store(list(lines)) for name, lines in texts.items()}
+        with pytest.MonkeyPatch.context() as patch:  # a fixture of a module is made before a test has a home
+            patch.setenv("HOME", str(path))
+            self.conversation = Conversation(path)
+            self.ids = {name: self._store(list(lines)) for name, lines in texts.items()}
         self.run = self.conversation.run_main
 
     def _store(self, texts: list[str]) -> str:
