@@ -91,6 +91,12 @@ def name_of_answer(proof: bytes) -> str:
     return f"answer {proof.hex()}"
 
 
+def is_whole(purged: Purged) -> Callable[[str], bool]:
+    """Return what tells whether a message was purged as a whole; an amendment of one that was in part may stay."""
+    whole = {name for name, parts in purged.messages.items() if parts is None}
+    return lambda message: hash_of(message) in whole
+
+
 def hash_of(name: str) -> str:
     """Return the hash under which a message or a root commit is listed."""
     return sha256(f"purged {name}".encode()).hexdigest()

@@ -14,12 +14,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from scopes.history.messages import header_of, read_stored_body
-from scopes.history.purged import NOTHING, Purged, purged_of
+from scopes.history.purged import NOTHING, Purged, is_whole, purged_of
 from scopes.ids import MessageId, Oid
 from scopes.model.codec import decode
 from scopes.model.message import TYPED_KINDS
 from scopes.purge.all_commits import is_history, walk_all_commits
-from scopes.purge.amendments import is_whole
 from scopes.purge.links import Link, has_marks, is_tombstone, list_values, read_links, walk_unrecorded_values
 from scopes.store import refs
 from scopes.store.repository import Repository

@@ -23,8 +23,7 @@ from scopes.model.claims import CONFLICTS
 from scopes.model.conflicts import Conflict, decode_conflict
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
-from scopes.model.tombstone import PURGED, purge_message
-from scopes.purge.amendments import origin_of
+from scopes.model.tombstone import PURGED, purge_message, quoted_by_retraction
 from scopes.store.repository import Objects
 from scopes.store.trees import find_blob
 
@@ -140,3 +139,8 @@ def _walk_values(document: dict[str, Any]) -> Iterator[Any]:
     for other in also if isinstance(also, list) else ():
         if isinstance(other, dict):
             yield from _walk_values(other)
+
+
+def origin_of(message: Message) -> str | None:
+    """Return the message whose content a message has again; None if it is one of its own."""
+    return message.amends or quoted_by_retraction(message)

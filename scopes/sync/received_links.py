@@ -14,11 +14,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from scopes.history.messages import MessageHeader, header_of, read_stored_body
-from scopes.history.purged import Purged
+from scopes.history.purged import Purged, is_whole
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
 from scopes.model.codec import decode
-from scopes.purge.amendments import is_whole
 from scopes.purge.links import Link, has_marks, is_tombstone, read_links
 from scopes.purge.stored_messages import walk_stored_headers
 from scopes.store.graph import walk_newest_first
