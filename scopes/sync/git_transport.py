@@ -22,6 +22,7 @@ from scopes.sync.addresses import Address
 from scopes.sync.credential_cache import helper_of
 from scopes.sync.failure_causes import Cause, find_cause
 from scopes.sync.git_process import Finished, Limits, Progress, describe_failure, run_limited, server_lines
+from scopes.sync.served_directory import find_git_directory, link_directory
 from scopes.sync.special_files import require_no_special_files
 
 INCOMING: Final = "refs/new/"
@@ -48,7 +49,7 @@ _OPTIONS: Final = (
     "core.warnAmbiguousRefs=false",  # else git looks for six refs with the name of each object that is pushed
 )  # fmt: skip
 _UNCHECKED: Final = ("-c", "transfer.fsckObjects=false", "-c", "fetch.fsckObjects=false")
-# For the git that serves a directory: it reads the configuration of that directory, and gets none of ours. It reads
+# For the git that serves a directory, see `sync.served_directory`; it gets none of the options above. It reads
 # `uploadpack.packObjectsHook` from the user's configuration only, and an empty value would be run.
 _SERVER_OPTIONS: Final = (
     "core.hooksPath=/dev/null", "core.fsmonitor=false", "core.alternateRefsCommand=true",
@@ -156,6 +157,7 @@ class GitTransport:
         self._environment = transport_environment(environ, address, terminal=terminal)
         self._settings: dict[str, str] = {} if settings is None else settings
         self._has_left_out = False
+        self._served: str | None = None
         self._trace = os.path.join(quarantine.path, _TRACE)
         if address.transport in {"http", "https"}:  # only to name the address of a redirect that is not followed
             self._environment |= {"GIT_TRACE_CURL": self._trace, "GIT_TRACE_CURL_NO_DATA": "1", "GIT_TRACE_REDACT": "1"}
@@ -344,9 +346,23 @@ class GitTransport:
             hint = f"check the path; for a new one: git init --bare {quote(self._address.text)}"
             raise NotFound(f"there is no directory {self._address.text}", hint=hint)
         else:
-            require_no_special_files(self._address.text)
+            self._served = self._served or self._link_directory()
         options = " ".join(f"-c {option}" for option in _SERVER_OPTIONS)
-        return [f"--{name}={quote(self._program)} {options} {name}"]
+        command = f"exec {quote(self._program)} {options} {name} {quote(self._served or self._address.text)}"
+        return [f"--{name}=sh -c {quote(command)} --"]  # git adds the address, which is not served
+
+    def _link_directory(self) -> str:
+        """Make what git serves in place of the directory of the remote."""
+        path = self._address.text
+        directory = find_git_directory(path)
+        require_no_special_files(directory or path)
+        if directory is None:
+            hint = f"check the path, or make it one: git init --bare {quote(path)}"
+            raise Inaccessible(f"{path} does not appear to be a git repository", hint=hint)
+        listed = self._run(["config", f"--file={directory}/config", "--no-includes", "--null", "--list"])
+        lines = (line.partition("\n") for line in listed.output.decode("utf-8", "surrogateescape").split("\0") if line)
+        settings = [(name, value if has_value else "true") for name, has_value, value in lines]
+        return link_directory(directory, settings, self._quarantine.path)
 
     def _failure(self, what: str, done: Finished) -> ScopesError:
         reason = describe_failure(done.errors)
@@ -356,10 +372,6 @@ class GitTransport:
             hint = "nothing of it was taken; see who wrote it to the remote"
             return Corrupt(f"the remote sent an object that is not allowed: {reason}", hint=hint)
         cause = find_cause(done.errors, self._address.text)
-        if "does not appear to be a git repo" in done.errors and self._address.transport == "directory":
-            cause = Cause(
-                f"check the path, or make it one: git init --bare {quote(self._address.text)}", retryable=False
-            )
         redirected = self._find_redirect()
         if redirected is not None:
             reason = f"it redirects to {redirected}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 from contextlib import suppress
 
 import pytest
@@ -17,6 +18,7 @@ from tests.support.git_servers import write_sentinel
 from tests.support.history import say
 from tests.support.remotes import add, clone_to, connection, fetch_from, make_bare, push_to
 from tests.support.store import git
+from tests.support.worktrees import Project
 
 HOOKS = (
     "pre-receive", "update", "post-receive", "post-update", "reference-transaction", "proc-receive", "push-to-checkout",
@@ -53,6 +55,51 @@ def test_no_hook_and_no_program_of_a_directory_runs(ours, bare, sentinel, tmp_pa
     clone_to(tmp_path / "other", bare)
     fetch_from(ours)
     assert not sentinel.exists()
+
+
+def test_no_hook_of_the_configuration_runs(ours, bare, tmp_path):
+    """Git has these since 2.54. `hook.update.command` makes a name of an event one of a hook, which no switch ends."""
+    written = tmp_path / "written"
+    program = write_sentinel(tmp_path / "program", written)
+    for name in HOOKS:
+        git(bare, "config", f"hook.h-{name}.event", name)
+        git(bare, "config", f"hook.h-{name}.command", program)
+        git(bare, "config", f"hook.{name}.command", program)
+    push_to(ours)
+    add_remote(ours, "again", parse_address(bare), connection())
+    push_to(ours, remote="again")
+    fetch_from(ours)
+    assert not written.exists()
+
+
+def test_no_filter_of_a_working_tree_runs(ours, tmp_path):
+    """`updateInstead` lets a push check out what it brings, if HEAD there names the ref of a conversation."""
+    written = tmp_path / "written"
+    program = write_sentinel(tmp_path / "program", written)
+    code = Project(tmp_path / "code")
+    add(ours, code.directory, "code")
+    push_to(ours, remote="code")
+    (ref,) = [line for line in code.git("for-each-ref", "--format=%(refname)").split() if "/c/" in line]
+    code.write(".git/HEAD", f"ref: {ref}\n")
+    code.git("reset", "-q", "--hard")
+    code.write(".git/info/attributes", "* filter=x\n")
+    code.git("config", "receive.denyCurrentBranch", "updateInstead")
+    for each in ("clean", "smudge"):
+        code.git("config", f"filter.x.{each}", program)
+    say(ours, "conv-001/main", "news")
+    assert [row.status for row in push_to(ours, remote="code").conversations] == ["updated"]
+    assert not written.exists()
+
+
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_a_working_tree_is_a_remote_also_a_linked_one(ours, tmp_path, is_linked):
+    code = Project(tmp_path / "code")
+    code.git("commit", "-q", "--allow-empty", "-m", "first")
+    if is_linked:
+        code.git("worktree", "add", "-q", str(tmp_path / "linked"))
+    add(ours, str(tmp_path / "linked") if is_linked else code.directory, "code")
+    assert push_to(ours, remote="code").exit_code == 0
+    assert "refs/scopes/v1/c/" in code.git("for-each-ref")
 
 
 def test_plain_git_runs_a_hook_of_such_a_directory(ours, bare, sentinel):
@@ -115,6 +162,16 @@ def test_the_rules_of_a_directory_hold(ours, bare):
     pushed = push_to(ours)
     assert pushed.exit_code == 1
     assert "deny updating a hidden ref" in pushed.conversations[0].reason
+
+
+def test_a_shared_directory_keeps_its_permissions_and_its_reflogs(ours, bare):
+    git(bare, "config", "core.sharedRepository", "0660")
+    git(bare, "config", "core.logAllRefUpdates", "always")
+    os.makedirs(os.path.join(bare, "logs"), exist_ok=True)
+    push_to(ours)
+    assert "push" in git(bare, "reflog", "show", git(bare, "for-each-ref", "--format=%(refname)").split()[0])
+    (file, *_) = [file for top, _, names in os.walk(f"{bare}/objects") for file in (f"{top}/{name}" for name in names)]
+    assert os.stat(file).st_mode & stat.S_IRGRP
 
 
 def test_a_missing_directory_is_not_found(ours, tmp_path):

@@ -1,0 +1,84 @@
+"""A git directory of our own over that of a remote: its objects and refs, and of its configuration only the rules.
+
+The git that serves a directory runs as this user. The configuration there can name programs in more places than options
+of a command can turn off: hooks in files and, since git 2.54, in `hook.*.command`; filters of a working tree that
+`receive.denyCurrentBranch = updateInstead` checks out; and what later versions add. So git serves a directory that is
+made here: it links to the objects and refs of the remote, and has no hook, no working tree, and a configuration with
+nothing but the known rules about what may be read and written, the format and the permissions of new files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable
+from typing import Final
+
+from scopes.regular_file import read_regular
+from scopes.store.error_translation import translated
+from scopes.store.libgit2 import pygit2
+
+_PREFIX: Final = "served-"
+_LINKS: Final = ("objects", "refs", "packed-refs", "shallow", "reftable")
+_LOGS: Final = "logs"  # git makes the directories in it: a link into nothing would stop it
+_HEAD: Final = "ref: refs/heads/scopes-none\n"
+_MAX_FILE: Final = 4096
+_RULES: Final = re.compile(
+    r"core\.(repositoryformatversion|sharedrepository|logallrefupdates)|extensions\.[\w.-]+"
+    r"|receive\.(deny(deletes|nonfastforwards)|fsckobjects|fsck\.[\w-]+|unpacklimit|maxinputsize|shallowupdate|hiderefs)"
+    r"|transfer\.(hiderefs|fsckobjects|unpacklimit)"
+    r"|uploadpack\.(hiderefs|allow(tip|reachable|any)sha1inwant|allowfilter|keepalive)"
+)
+
+
+def find_git_directory(path: str) -> str | None:
+    """Return the git directory that git serves for a path: of a bare repository, a working tree or a linked one."""
+    for place in (os.path.join(path, ".git"), path):
+        directory = _follow_file(place)
+        if directory is not None:
+            common = _read_line(os.path.join(directory, "commondir"))
+            directory = directory if common is None else os.path.join(directory, common)
+            if all(os.path.isdir(os.path.join(directory, name)) for name in ("objects", "refs")):
+                return os.path.realpath(directory)
+    return None
+
+
+def _follow_file(path: str) -> str | None:
+    """Return a directory with a HEAD, which may be named by a file `.git`."""
+    if os.path.isfile(path):
+        kind, _, target = (_read_line(path) or "").partition(": ")
+        path = os.path.join(os.path.dirname(path), target) if kind == "gitdir" else ""
+    return path if os.path.lexists(os.path.join(path, "HEAD")) else None
+
+
+def _read_line(path: str) -> str | None:
+    try:
+        return read_regular(path, _MAX_FILE).decode("utf-8", "surrogateescape").rstrip("\n")
+    except OSError:
+        return None
+
+
+def link_directory(directory: str, settings: Iterable[tuple[str, str]], inside: str) -> str:
+    """Make the directory that git serves in place of a git directory, and return its path.
+
+    settings: names and values of the configuration there, as git lists them; all but the rules are left out
+    inside: where it is made; what is removed there later are links, never what they lead to
+
+    Raises:
+        Inaccessible: the disk failed.
+    """
+    with translated("prepare a directory for git", inside):
+        served = tempfile.mkdtemp(prefix=_PREFIX, dir=inside)
+        for name in _LINKS:
+            os.symlink(os.path.join(directory, name), os.path.join(served, name))
+        if os.path.isdir(os.path.join(directory, _LOGS)):
+            os.symlink(os.path.join(directory, _LOGS), os.path.join(served, _LOGS))
+        with open(os.path.join(served, "HEAD"), "x", encoding="ascii") as file:
+            file.write(_HEAD)
+        config = pygit2.Config(os.path.join(served, "config"))
+        config["core.bare"] = True
+        for name, value in settings:
+            if _RULES.fullmatch(name):
+                config.set_multivar(name, "^$", value)
+    return served
