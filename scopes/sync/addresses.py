@@ -70,6 +70,8 @@ def parse_address(text: str, cwd: str = "/") -> Address:
         if "@" in short["path"].partition("/")[0] and ":" in short["path"].partition("/")[0]:  # user:password@host:path
             raise _has_password()
         _check_authority(short["authority"], "ssh")
+        if find_secrets(short["path"]):
+            raise _has_password()
         if short["path"].startswith("-"):
             raise Invalid("the path of an address must not begin with '-'", hint=EXAMPLES)
         return Address(text, "ssh")
@@ -83,6 +85,8 @@ def _parse_url(scheme: str, rest: str) -> Address:
     if scheme not in {"https", "http", "ssh", "git"}:
         raise Invalid(f"addresses that begin with {scheme}:// are not allowed", hint=EXAMPLES)
     host = _check_authority(authority, scheme)
+    if find_secrets(path) or find_secrets(_unquote(path)):
+        raise _has_password()
     if _unquote(path).startswith("-") or _UNSAFE.search(_unquote(path)):
         raise Invalid("the path of an address must not begin with '-' or have a control character", hint=EXAMPLES)
     if not path.strip("/"):
