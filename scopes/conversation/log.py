@@ -230,9 +230,8 @@ def log(
         entries = _with_prefixes(entries, _find_prefixes(repository, conversation_id))
     if bodies_of is not None and (graph or oldest_first):  # all entries are in memory: not with their bodies
         entries = _with_bodies(entries, bodies_of)
-    notes: tuple[Note, ...] = ()
-    if branch is not None and len(tips) == 1:
-        notes = reader_notes(repository, Revision(conversation_id, branch, tips[0]), where)
+    is_branch = branch is not None and len(tips) == 1
+    notes = reader_notes(repository, Revision(conversation_id, branch, tips[0]), where) if is_branch else ()
     if not criteria.conditional or limit == 0:
         return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first, notes=notes)
     first = list(islice(entries, 1))

@@ -51,7 +51,7 @@ def finish_pending(repository: Repository) -> Operation | None:
             None if last is None or marker != last else read_operation(repository, read_commit(repository, Oid(last)))
         )
     commit, operation = pending
-    repository.check_ref_updates(*(change.ref for change in operation.changes), refs.PENDING, refs.OPERATIONS)
+    repository.ref_reader.check_updates(*(change.ref for change in operation.changes), refs.PENDING, refs.OPERATIONS)
     move_refs(repository, operation, commit)
     return operation
 
@@ -167,15 +167,15 @@ def _count_common_names(one: str, two: str) -> int:
 def set_ref(repository: Repository, change: RefChange, reason: str, *, checked: bool = False) -> None:
     """Move one ref from its old to its new value; do nothing if it already has the new value.
 
-    `checked` means that the caller has just called `check_ref_updates`. A ref with a third value (a git command moved
-    it in the meantime) is not changed; `verify` reports it.
+    `checked` means that the caller has just called `RefReader.check_updates`. A ref with a third value (a git command
+    moved it in the meantime) is not changed; `verify` reports it.
     """
     for turns_left in reversed(range(_TRIES)):
         current = repository.raw_ref(change.ref)
         if current == change.new or current != change.old:
             return
         if not checked:
-            repository.check_ref_updates(change.ref)
+            repository.ref_reader.check_updates(change.ref)
         checked = False
         try:
             _set(repository.git, change.ref, change.new, current, reason)

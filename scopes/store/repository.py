@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -20,7 +19,6 @@ from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs
 from scopes.store.config import Config
 from scopes.store.error_translation import is_missing, refusal, translated
-from scopes.store.file_checks import check_ref, check_ref_updates
 from scopes.store.init import FORMAT_VERSION
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
@@ -29,8 +27,9 @@ from scopes.store.loose_writer import write_large
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
 from scopes.store.prunes import Prunes
-from scopes.store.raw_refs import RefFiles, list_ref_names, read_loose_ref, read_ref_files
+from scopes.store.raw_refs import RefFiles, list_ref_names, read_ref_files
 from scopes.store.recent_objects import RecentObjects
+from scopes.store.ref_reader import RefReader
 
 if TYPE_CHECKING:
     from scopes.result import Note
@@ -43,9 +42,9 @@ if TYPE_CHECKING:
 
 KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
-_OID_LENGTH, _TRIES = 40, 5  # how often to try to write an object
+_OID_LENGTH = 40
+_TRIES = 5  # to write an object
 _FEW_READS = 64  # of packed objects; from here on it pays to open the packs without libgit2
-_PLAIN_REF = re.compile(r"refs/[\w./+-]+")
 _Value = TypeVar("_Value")
 _Stamp: TypeAlias = tuple[str | None, str | None, tuple[int, int] | None]
 
@@ -88,6 +87,7 @@ class Repository:
         unreadable = 0 if config.find("scopes.formatVersion") is None else FORMAT_VERSION + 1
         self.format_version = config.find_integer("scopes.formatVersion", unreadable)
         self.prunes = Prunes(path)
+        self.ref_reader = RefReader(path, git)
         self.lock = StoreLock(path, config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS))
         self.durable = config.find("scopes.durability") != "fast"
         self.committed: str | None = None
@@ -105,8 +105,6 @@ class Repository:
         self._reads_left = _FEW_READS  # until libgit2 has read so many packed objects that a reader is opened
         self.first_blobs: FirstBlobs | None = None  # once a walk has come to a chunk
         self._pack_sizes: PackSizes | None = None
-        self._unpacked: set[str] = set()
-        self._unpacked_since: tuple[int, int, int] | None = None
         self._last_stamp: _Stamp | None = None
         self.listed: ListedRefs | None = None  # answers in place of the files
 
@@ -347,55 +345,7 @@ class Repository:
         """
         if self.listed is not None and self.listed.is_past:
             return self.listed.find(name)
-        if _PLAIN_REF.fullmatch(name) and "/." not in name:  # without libgit2, which takes four times as long
-            try:
-                loose = read_loose_ref(self.path, name)
-                if loose is not None or self._is_known_unpacked(name):
-                    return loose
-            except (OSError, ValueError):
-                pass  # the check below, or libgit2, tells what is wrong
-        reference = self.find_reference(name)
-        if reference is None:
-            self._unpacked.add(name)
-            return None
-        return _value(reference)
-
-    def _is_known_unpacked(self, name: str) -> bool:
-        """Return True if there is no `packed-refs`, or libgit2 did not find the ref since that file was written."""
-        try:
-            status = os.stat(f"{self.path}/packed-refs")
-        except FileNotFoundError:
-            return not os.path.lexists(f"{self.path}/packed-refs")
-        stamp = status.st_ino, status.st_size, status.st_mtime_ns
-        if stamp != self._unpacked_since:
-            self._unpacked_since, self._unpacked = stamp, set()
-        return name in self._unpacked
-
-    def check_ref_updates(self, *names: str) -> None:
-        """Check that libgit2 can move refs without waiting for a named pipe; call it before they are moved.
-
-        Raises:
-            Corrupt: a file that it opens is not a regular file.
-        """
-        try:
-            check_ref_updates(self.path, names)
-        except OSError as error:
-            raise refusal(f"move the ref {names[0]}", self.path, error) from error
-
-    def find_reference(self, name: str, *, checked: bool = False) -> pygit2.Reference | None:
-        """Return libgit2's object for a ref, None if it does not exist; `checked`: by `check_ref_updates`, just now.
-
-        Raises:
-            Corrupt: the ref is damaged, or one of its files is not a regular file.
-        """
-        try:
-            if not checked:
-                check_ref(self.path, name)
-            return self.git.references.get(name)
-        except (pygit2.GitError, ValueError) as error:
-            raise Corrupt(f"the ref {name} is damaged", hint="see: scopes verify") from error
-        except OSError as error:
-            raise refusal(f"read the ref {name}", self.path, error) from error
+        return self.ref_reader.read(name)
 
     def ref_files(self, *prefixes: str) -> RefFiles:
         """Read the ref files with these prefixes, without the values of a pending operation."""
@@ -498,10 +448,6 @@ def _damage(oid: Oid) -> Corrupt:
 
 def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
     return {refs.OPERATIONS: commit} | {change.ref: change.new for change in operation.changes}
-
-
-def _value(reference: pygit2.Reference) -> str:
-    return refs.SYMBOLIC + reference.target if isinstance(reference.target, str) else str(reference.target)
 
 
 def _with_pending(values: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:

@@ -112,8 +112,8 @@ def _try_append(
     repository: Repository, ref: str, build: Callable[[Oid], Oid], reason: str, first: str | None
 ) -> Oid | None:
     """Compare and swap once; return None if another process moved the ref or holds its lock."""
-    repository.check_ref_updates(ref)
-    reference = repository.find_reference(ref, checked=True)
+    repository.ref_reader.check_updates(ref)
+    reference = repository.ref_reader.find(ref, checked=True)
     if reference is None:
         raise NotFound(f"there is no {ref.removeprefix(refs.HEADS)}")
     commit = build(Oid(str(reference.target)))
@@ -158,7 +158,7 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
         Invalid: git does not accept a name, or two names conflict.
         Inaccessible: the disk failed; nothing has changed.
     """
-    repository.check_ref_updates(*(change.ref for change in operation.changes), refs.PENDING, refs.OPERATIONS)
+    repository.ref_reader.check_updates(*(change.ref for change in operation.changes), refs.PENDING, refs.OPERATIONS)
     creates = any(change.old is None for change in operation.changes)
     existing = repository.list_ref_names(_ALL_REFS) if creates else set()
     _check_old_values(repository, operation, existing)

@@ -102,13 +102,18 @@ def import_(
     start = None if since is None else parse_date(since, now_nanoseconds())
     projects = choose_projects(invocation, project or [], all_projects=all_projects)
     samples: Sequence[str] = load("scopes.importers.import_sample:SAMPLE_SESSIONS") if sample_sessions else ()
-    taken = 0 if dry_run else take_spooled(invocation)
-    collected = _collect(invocation, list(samples) or paths or [], taken=taken)
-    if isinstance(collected, Imported):
-        return invocation.show(collected)
     options = ImportOptions(
         dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects, join=not no_join
     )
+    return _import(invocation, list(samples) or paths or [], options, reread=reread, report=report)
+
+
+def _import(invocation: Invocation, paths: list[str], options: ImportOptions, *, reread: bool, report: bool) -> int:
+    """Take the turns that `acp` has left, then import the transcripts."""
+    taken = 0 if options.dry_run else take_spooled(invocation)
+    collected = _collect(invocation, paths, taken=taken)
+    if isinstance(collected, Imported):
+        return invocation.show(collected)
     note_imported_files(invocation, result := import_or_repeat(invocation, collected, options, reread=reread))
     return invocation.show(result, options=ViewOptions(report=report, details=invocation.verbose))
 

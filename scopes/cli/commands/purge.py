@@ -85,27 +85,30 @@ def purge(
       scopes purge --continue
     """
     invocation: Invocation = context.obj
-    repository, places = invocation.repository(), places_of(invocation)
+    request = _read_request(conversation, messages or [], file, query, transcript)
     if offers or accept or decline or source is not None:
-        others = (go_on, whole, bool(messages), *(each is not None for each in (file, query, transcript)))
-        if [offers, accept, decline].count(True) != 1 or any(others):
+        about_more = go_on or whole or request._replace(conversations=()) != PurgeRequest()
+        if about_more or [offers, accept, decline].count(True) != 1:
             raise Invalid("which offers, and what about them?", hint="use --offers, --accept or --decline alone")
         what = "offers" if offers else "accept" if accept else "decline"
         return _decide(invocation, what, OfferChoice(source, conversation), dry_run=dry_run)
-    request = _read_request(conversation, messages or [], file, query, transcript)
-    _check_one_thing(request, go_on=go_on)
-    if whole and not request.conversations:
-        raise Invalid("--whole is about all of one conversation", hint="leave it out, or name only the conversation")
+    _check_one_thing(request, go_on=go_on, whole=whole)
     if not go_on:
-        plan = plan_purge(repository, request, places)
+        plan = plan_purge(invocation.repository(), request, places_of(invocation))
         if dry_run:
             return invocation.show(plan)
         if request.conversations and not whole:
             _check_wanted_whole(invocation, plan.conversations)
         _say_what_else(invocation, plan)
         invocation.confirm(question_of(plan))
+    return _purge(invocation, None if go_on else request)
+
+
+def _purge(invocation: Invocation, request: PurgeRequest | None) -> int:
+    """Purge what the user has confirmed, or without a request finish the purge that was interrupted."""
+    repository, places = invocation.repository(), places_of(invocation)
     with progress(invocation.output(), "purging") as meter:
-        if go_on:
+        if request is None:
             return invocation.show(continue_purge(repository, places, on_progress=lambda _: meter(1)))
         return invocation.show(run_purge(repository, request, places, on_progress=lambda _: meter(1)))
 
@@ -118,10 +121,12 @@ def _check_wanted_whole(invocation: Invocation, conversations: Sequence[str]) ->
         raise Invalid(f"no message of {name} is named", hint=hint)
 
 
-def _check_one_thing(request: PurgeRequest, *, go_on: bool) -> None:
+def _check_one_thing(request: PurgeRequest, *, go_on: bool, whole: bool) -> None:
     if go_on + (request != PurgeRequest()) != 1:
         hint = "name a conversation, or use --file, --search, --source, --accept or --continue"
         raise Invalid("name one thing to purge", hint=hint)
+    if whole and not request.conversations:
+        raise Invalid("--whole is about all of one conversation", hint="leave it out, or name only the conversation")
 
 
 def _decide(invocation: Invocation, what: str, choice: OfferChoice, *, dry_run: bool) -> int:
