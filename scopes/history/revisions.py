@@ -277,9 +277,8 @@ def resolve_revision(repository: Repository, text: str, conversation: Conversati
     if time is not None:
         tip = find_tip_at(repository, revision.conversation, revision.branch, revision.oid, time)
         revision = revision._replace(oid=tip)
-    return (
-        revision._replace(oid=step_back(repository, revision.conversation, revision.oid, steps)) if steps else revision
-    )
+    oid = step_back(repository, revision.conversation, revision.oid, steps) if steps else revision.oid
+    return revision._replace(oid=oid)
 
 
 def resolve_revision_anywhere(repository: Repository, text: str, conversation: ConversationId) -> Revision:
@@ -411,7 +410,9 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
     is_prefix = known is not None and any(each.startswith(name) for each in known)
     if known is not None and (is_whole_id(name) or not is_prefix):
         try:
-            return _resolve_id(repository, name, _list_candidates(repository, name, known))
+            named = _resolve_id(repository, name, _list_candidates(repository, name, known))
+            names_all = is_root(read_commit(repository, named.oid))  # remotes name conversations by their roots
+            return _resolve_inside(repository, "", named.conversation) if names_all else named
         except NotFound:
             found = None if is_prefix else _find_by_other_name(repository, name, known)
             if found is not None or is_prefix:

@@ -12,6 +12,7 @@ from scopes import clock
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
+from scopes.conversation.log import log
 from scopes.conversation.new import new
 from scopes.conversation.rewind import rewind
 from scopes.conversation.tag import tag
@@ -115,8 +116,11 @@ def test_a_message_is_found_by_a_prefix_of_its_commit_id(repository, drawn, leng
     assert cat(repository, prefix).message.text == "g"
 
 
-def test_the_root_commit_of_a_conversation_is_found_by_its_id(repository, drawn):
-    assert oid_at(repository, drawn.root) == drawn.root
+def test_the_id_of_a_root_commit_names_the_conversation_and_in_it_the_root(repository, drawn):
+    """Remotes name conversations by their roots."""
+    for prefix in (drawn.root, drawn.root[:12]):
+        assert resolve_revision(repository, prefix) == resolve_revision(repository, "conv-001")
+        assert [entry.head.oid for entry in log(repository, prefix).items] == [drawn.oids[name] for name in "dcba"]
     assert oid_at(repository, drawn.root[:12], drawn.conversation) == drawn.root
 
 
