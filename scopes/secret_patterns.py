@@ -213,6 +213,12 @@ _QUOTED_KEY = compile_lazily(  # a value in quotes that has other signs than tho
     r"(?=[^\s\"']{0,119}\d)(?=[^\s\"']{0,119}[A-Za-z])(?=[^\s\"']{0,119}[!@#%^&*~?])"
     r"(?P<value>[A-Za-z0-9_+/=.~!@#%^&*?-]{20,120})(?=\\{0,7}(?P=quote))"
 )
+_HEADER_KEY = compile_lazily(  # the same in quotes that are around the name, too, as curl -H has it
+    rf"(?i){_NAME}:[ \t]{{0,3}}"
+    r"(?=[^\s\"']{0,119}\d)(?=[^\s\"']{0,119}[A-Za-z])(?=[^\s\"']{0,119}[!@#%^&*~?])"
+    r"(?P<value>[A-Za-z0-9_+/=.~!@#%^&*?-]{20,120})(?=\\{0,7}[\"'])"
+)
+_WITH_SIGNS = (_QUOTED_KEY, _HEADER_KEY)
 KEY_WORDS = ("key", "secret", "token", "password", "passwd", "passphrase", "pwd")
 _BEHIND_KEY = compile_lazily(_TO_VALUE)
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -443,8 +449,8 @@ def _walk_assigned(text: str) -> Iterator[Secret]:
     for start, end in walk_keys(text):
         match = _KEY.search(text, max(start - 10, 0), end + 140)
         group: int | str = 1
-        if match is None:
-            match, group = _QUOTED_KEY.search(text, max(start - 10, 0), end + 140), "value"
+        for pattern in () if match is not None else _WITH_SIGNS:
+            match, group = match or pattern.search(text, max(start - 10, 0), end + 140), "value"
         if match is None or is_placeholder(match[group]):
             continue
         if _UUID.fullmatch(match[group]) and "_authToken" not in text[max(match.start() - 1, 0) : match.start(group)]:

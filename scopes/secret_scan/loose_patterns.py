@@ -41,7 +41,7 @@ BEHIND_KEY: Final = (
     rf"\\{{0,15}}[\"']?(?:[ \t]|\\{{1,15}}t){{0,3}}"
     rf"(?:[=:>(]|:=|=(?:>|\\{{1,20}}u003[eE])|\\{{1,20}}u003[eE]|,{_ANY_GAP}|{_VALUE})"
     r"(?:[ \t]|\\{1,15}t){0,3}\\{0,15}"
-    r"(?:[\"']?[A-Za-z0-9_+/-]{20}|[\"'][A-Za-z0-9_+/=.~!@#%^&*?-]{20})"
+    r"(?:[\"']?[A-Za-z0-9_+/=.~!@#%^&*?-]{20})"
 )
 ASSIGNED: Final = rf"(?i:{'|'.join(KEY_WORDS)}){BEHIND_KEY}"
 # Six groups of four characters that each stand for three printable bytes: no fewer are in 20 characters. In UTF-16

@@ -16,7 +16,7 @@ from scopes.secret_scan.checksums import is_possible
 from scopes.secret_scan.decoding import decode_escapes, walk_encoded
 from scopes.secret_scan.members import NOTHING, Around, Path, is_ciphertext, walk_texts
 
-RULES_VERSION: Final = 6
+RULES_VERSION: Final = 7
 """Changed with the rules: what an older version found is looked for again."""
 
 _SHORTEST: Final = 12  # characters of a secret with what has to be around it: `://u:123456@`

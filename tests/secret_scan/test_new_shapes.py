@@ -31,6 +31,7 @@ FOUND = [
     ("assigned-secret", f'{{"name": "DB_PASSWORD",\n     "value": "{VALUE}"}}', VALUE),
     ("assigned-secret", f'password="{VALUE[:9]}&{VALUE[9:]}!"', f"{VALUE[:9]}&{VALUE[9:]}!"),
     ("assigned-secret", f"client_secret: '{VALUE[:9]}!{VALUE[9:]}'", f"{VALUE[:9]}!{VALUE[9:]}"),
+    ("assigned-secret", f"curl -H 'X-Auth-Password: {VALUE[:9]}&{VALUE[9:]}' https://h", f"{VALUE[:9]}&{VALUE[9:]}"),
     ("azure-secret", f"AZURE_CLIENT={AZURE} x", AZURE),
     ("private-key", f"see\n{SSH2}\nend", SSH2),
 ]  # fmt: skip

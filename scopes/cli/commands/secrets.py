@@ -48,12 +48,12 @@ def secrets_scan(
     those directly behind an ASCII letter or digit of another word; with control characters other than NUL and those of
     terminals, or invisible characters of notation (U+1BCA0, U+1D173) inside; with letters of other scripts that only
     look like theirs; base32 in small letters; tokens in a URL without a digit; values behind names such as password= of
-    fewer than 20 characters or 10 different ones, without a letter and a digit, with signs such as & outside of quotes
-    (the reports of check and acp --redact hide many of those too), in three quotes, backquotes or quotes with a letter
-    such as b or f in front, without a sign such as = or with more than three blanks in front of it, or in front of the
-    name; Basic headers of logins of fewer than 16 characters; texts inside of the bytes of an image, and base64 after
-    other bytes in a signature; and kinds without a fixed form. So it lowers the risk and does not remove it: revoke a
-    key that an agent has seen.
+    fewer than 20 characters or 10 different ones, without a letter and a digit, with signs such as & unless they or a
+    header such as 'Password: x' are in quotes (the reports of check and acp --redact hide many of those too), with such
+    a sign and a $, in three quotes, backquotes or quotes with a letter such as b or f in front, without a sign such as
+    = or with more than three blanks in front of it, or in front of the name; Basic headers of logins of fewer than 16
+    characters; texts inside of the bytes of an image, and base64 after other bytes in a signature; and kinds without a
+    fixed form. So it lowers the risk and does not remove it: revoke a key that an agent has seen.
 
     No secret is printed: each has an id, which is another one in every store. A conversation that has not changed since
     the last scan is not read again. The exit code is 1 if something was found that is not allowed, and 0 otherwise.
