@@ -127,11 +127,11 @@ def _names_of(session: Session) -> Iterator[str]:
 
 
 def _is_recorded_again(session: Session, match: TargetMatch) -> bool:
-    """Return True if `scopes acp` recorded a session since it was purged; a part of one must have begun since then."""
+    """Return True if `scopes acp` recorded a session since it was purged; a part of one must begin later."""
     target = match.target
     if target.conversation is None or target.document.format != ACP or match.joined is not None:
         return False
     if may_be_recorded(session):
         return match.parent is None
-    begun, recorded = parse_time(session.created or ""), parse_time(target.document.created)
-    return session.sub_file is not None and begun is not None and recorded is not None and begun >= recorded
+    since, recorded = parse_time(session.created or ""), parse_time(target.document.created)
+    return session.sub_file is not None and since is not None and recorded is not None and since >= recorded

@@ -30,12 +30,12 @@ from scopes.store.repository import Repository
 class _Line(NamedTuple):
     """The messages up to one of them: how many, and the length of what the agent wrote.
 
-    is_begun: the first answer with a proof was among them
+    is_proven: the first answer with a proof was among them
     """
 
     messages: int
     length: int
-    is_begun: bool
+    is_proven: bool
 
 
 def with_sessions(repository: Repository, purged: Purged) -> Purged:
@@ -86,18 +86,18 @@ def _walk_proofs(
     for commit in walk_oldest_first(repository, tips):
         if is_root(commit):
             if purged.has_conversation(commit.oid):
-                lines[commit.oid] = _Line(0, 0, is_begun=False)
+                lines[commit.oid] = _Line(0, 0, is_proven=False)
             continue
         before = lines.get(commit.parents[0]) if commit.parents else None
         if before is None:
             continue
         message = read_body(repository, commit)
-        line = _Line(before.messages + 1, before.length + _text_length(message), before.is_begun)
+        line = _Line(before.messages + 1, before.length + _text_length(message), before.is_proven)
         found = list(_proofs_of(message, line)) if line.messages > 1 and message.author.kind == "agent" else []
         is_shared = message.id in elsewhere
         if not found or is_shared:
-            lines[commit.oid] = line._replace(is_begun=line.is_begun or bool(found))
-        if not is_shared or not line.is_begun:
+            lines[commit.oid] = line._replace(is_proven=line.is_proven or bool(found))
+        if not is_shared or not line.is_proven:
             yield from found
 
 

@@ -87,7 +87,7 @@ def test_it_is_the_same_with_each_further_import(live, places):
     assert find_word(WORD, live.repository.path) == []
 
 
-def test_the_same_words_were_said_before(live, places):
+def test_an_equal_prompt_came_before(live, places):
     """The prompts tell nothing then; the first one that was recorded later than the purge does."""
     live.turn("go on", f"the {WORD}")
     purge_first(live.repository, places)
@@ -153,16 +153,33 @@ def test_a_fork_of_it_is_refused(live, places, tmp_path, is_imported):
     assert find_word(WORD, live.repository.path) == []
 
 
+def test_a_copy_that_is_recorded_live_is_taken_from_there_on(live, places, tmp_path):
+    """What was purged was imported; its session goes on as another one in an editor, and has all of it."""
+    log = Log("99999999-2222-4333-8444-555555555555")
+    log.user(f"hide the {WORD}", cwd=DIRECTORY, timestamp="2025-03-01T10:00:00.000Z")
+    log.answer("m1", text("done"), cwd=DIRECTORY, timestamp="2025-03-01T10:00:00.137Z")
+    import_paths(live.repository, write_other(tmp_path, log, log.session))
+    purge_first(live.repository, places)
+    live.log.records = [{**record, "sessionId": SESSION} for record in log.records]
+    live.log.last = log.last
+    live.turn("and the docs?", "written")
+    live.save()
+    live.keep("in a terminal", "there, too")
+    live.save()
+    assert live.texts() == [*NEXT, "in a terminal", "I look.", "there, too"]
+    assert find_word(WORD, live.repository.path) == []
+
+
 @pytest.mark.every_case("one that began before, and one that began after")
-@pytest.mark.parametrize("begun", ["2025-01-01T10:00:00.000Z", "2999-01-01T10:00:00.000Z"])
-def test_a_sub_agent_is_taken_if_it_began_after(live, places, tmp_path, begun):
+@pytest.mark.parametrize("since", ["2025-01-01T10:00:00.000Z", "2999-01-01T10:00:00.000Z"])
+def test_a_sub_agent_is_taken_if_it_began_after(live, places, tmp_path, since):
     purge_and_go_on(live, places)
     live.save()
     log = Log()
-    log.user(f"look for the {WORD}", isSidechain=True, agentId="a1b2c3", timestamp=begun, cwd=DIRECTORY)
-    log.answer("s1", text("found it"), isSidechain=True, agentId="a1b2c3", timestamp=begun, cwd=DIRECTORY)
+    log.user(f"look for the {WORD}", isSidechain=True, agentId="a1b2c3", timestamp=since, cwd=DIRECTORY)
+    log.answer("s1", text("found it"), isSidechain=True, agentId="a1b2c3", timestamp=since, cwd=DIRECTORY)
     path = write_other(tmp_path, log, f"{SESSION}/subagents/agent-a1b2c3")
-    is_after = begun > now()
+    is_after = since > now()
     if is_after:
         import_paths(live.repository, path)
     else:
