@@ -13,13 +13,15 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
+from scopes.history.needles import Needles
 from scopes.model.message import Message, Part
 from scopes.store.objects import one_line
 
 SHORTEST: Final = 4  # characters of a text that is recognized where a short text is expected, such as a title
 _LONGER: Final = 8
 DISTINCT: Final = 16  # characters of a line that no other text has by chance
-MAX_SEARCHED: Final = 64
+MAX_SEARCHED: Final = 20_000  # of the distinct lines, the longest: a search for more needs much memory
+_FEW: Final = 64
 _NO_TEXTS: Final = frozenset({"call_id", "name", "media_type", "op"})
 _LONGEST: Final = 4096
 _CUT: Final = ("…", "...", "[truncated]")  # what ends a text that an agent has cut
@@ -174,17 +176,7 @@ class Quotes:
         return place < len(self._sorted) and self._sorted[place].startswith(start)
 
     def _has_line(self, text: str, shortest: int, *, as_words: bool = False) -> bool:
-        """Look at each place of the text for the lengths of lines that begin like it: many lines may begin alike."""
-        for place in range(len(text) - SHORTEST + 1):
-            for length in self._lengths.get(text[place : place + SHORTEST], ()):
-                end = place + length
-                if (
-                    length >= shortest
-                    and text[place:end] in self._lines
-                    and not (as_words and _is_cut(text, place, end))
-                ):
-                    return True
-        return False
+        return _has_any(text, self._lines, self._lengths, shortest, as_words=as_words)
 
     @cached_property
     def _sorted(self) -> list[str]:
@@ -192,27 +184,22 @@ class Quotes:
 
     @cached_property
     def _lengths(self) -> dict[str, set[int]]:
-        found: dict[str, set[int]] = {}
-        for line in self._lines:
-            found.setdefault(line[:SHORTEST], set()).add(len(line))
-        return found
+        return _lengths_of(self._lines)
 
     def are_in_file(self, data: bytes) -> bool:
         """Return True if a stored file has one of the distinct lines in it, as text or as JSON writes it."""
-        return any(form in data for form in self._forms)
+        return self._forms.are_in(data)
 
-    def are_in_document(self, data: bytes, *, every_line: bool = False) -> bool:
+    def are_in_document(self, data: bytes) -> bool:
         """Return True for a file with one of the distinct lines, and for a document in which a text is a longer one.
 
         The directory that something was written in is no copy, and a name is none that is as short as others are.
-
-        every_line: look for all distinct lines, not only for the longest
         """
         document = _parse(data)
         if self.are_in_file(data) and self.are_in_file(without_directory(data)):
             return True
         return any(
-            self._is_whole(name, text, _LONGER) or (every_line and self._has_line(text, DISTINCT))
+            self._is_whole(name, text, _LONGER) or self._has_line(text, DISTINCT)
             for name, text in _walk_leaves(document, _DOCUMENT_NAMES)
             if text not in _DECIDED
         )
@@ -229,7 +216,7 @@ class Quotes:
         return any(self._is_copied(name, text) for name, text in _walk_leaves(document))
 
     def _is_copied(self, name: str, text: str) -> bool:
-        if any(line in text for line in self.distinct()) or self._is_whole(name, text, SHORTEST):
+        if self._plain.are_in(text.encode("utf-8", "surrogatepass")) or self._is_whole(name, text, SHORTEST):
             return True
         if name in _NO_CONTENT:
             return False
@@ -237,11 +224,16 @@ class Quotes:
         if not self._lines.keys().isdisjoint({line[:_LONGEST] for line in lines if len(line) >= _LONGER}):
             return True
         flat = _flat(text)
-        return self._is_beginning(flat) or any(each in flat for each in self._short)
+        return self._is_beginning(flat) or self._has_short(flat)
 
     def _is_whole(self, name: str, text: str, shortest: int) -> bool:
         flat = "" if name in _NO_CONTENT or not self._texts else _flat(text)
         return len(flat) >= shortest and flat in self._texts
+
+    def _has_short(self, flat: str) -> bool:
+        if len(self._short) > _FEW:
+            return _has_any(flat, self._short, self._short_lengths)
+        return any(each in flat for each in self._short)
 
     def _is_beginning(self, flat: str) -> bool:
         """Return True for a text that is cut: one with a mark of that, or a longer one that is no path."""
@@ -253,22 +245,38 @@ class Quotes:
         return place < len(self._beginnings) and self._beginnings[place].startswith(start)
 
     def distinct(self) -> Sequence[str]:
-        """Return the lines that are long enough to be found by chance nowhere else, the longest first."""
-        return self._distinct
+        """Return the lines that are long enough to be found by chance nowhere else, the longest first.
+
+        Of very many only the longest, see `unsearched`.
+        """
+        return self._distinct[:MAX_SEARCHED]
+
+    @property
+    def unsearched(self) -> int:
+        """How many lines are not looked for in files and messages, because there are so many."""
+        return max(len(self._distinct) - MAX_SEARCHED, 0)
 
     @cached_property
     def _distinct(self) -> list[str]:
         lines = [line for line in self._lines if len(line) >= DISTINCT]
-        return sorted(lines, key=lambda line: (-len(line), line))[:MAX_SEARCHED]
+        return sorted(lines, key=lambda line: (-len(line), line))
 
     @cached_property
-    def _forms(self) -> tuple[bytes, ...]:
-        return tuple(form for line in self._distinct for form in forms_of(line))
+    def _plain(self) -> Needles:
+        return Needles(line.encode("utf-8", "surrogatepass") for line in self.distinct())
 
     @cached_property
-    def _short(self) -> list[str]:
+    def _forms(self) -> Needles:
+        return Needles(form for line in self.distinct() for form in forms_of(line))
+
+    @cached_property
+    def _short(self) -> dict[str, None]:
         """The whole texts that are shorter than distinct lines."""
-        return sorted(text for text in self._texts if _LONGER <= len(text) < DISTINCT)[:MAX_SEARCHED]
+        return dict.fromkeys(sorted(text for text in self._texts if _LONGER <= len(text) < DISTINCT))
+
+    @cached_property
+    def _short_lengths(self) -> dict[str, set[int]]:
+        return _lengths_of(self._short)
 
     @cached_property
     def _beginnings(self) -> list[str]:
@@ -276,6 +284,31 @@ class Quotes:
 
 
 _COMPUTED: Final = tuple(name for name, value in vars(Quotes).items() if isinstance(value, cached_property))
+
+
+def _lengths_of(lines: Iterable[str]) -> dict[str, set[int]]:
+    """Return the lengths of lines by how they begin."""
+    found: dict[str, set[int]] = {}
+    for line in lines:
+        found.setdefault(line[:SHORTEST], set()).add(len(line))
+    return found
+
+
+def _has_any(
+    text: str,
+    lines: Container[str],
+    lengths: Mapping[str, set[int]],
+    shortest: int = SHORTEST,
+    *,
+    as_words: bool = False,
+) -> bool:
+    """Look at each place of the text for the lengths of lines that begin like it: many lines may begin alike."""
+    for place in range(len(text) - SHORTEST + 1):
+        for length in lengths.get(text[place : place + SHORTEST], ()):
+            end = place + length
+            if length >= shortest and text[place:end] in lines and not (as_words and _is_cut(text, place, end)):
+                return True
+    return False
 
 
 def has_words(text: str, words: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from scopes.history.answer_proofs import prove_by_id, prove_by_text, prove_by_time
 from scopes.ids import MessageId
@@ -46,12 +47,20 @@ def can_join(session: Session) -> bool:
 
 def read_beginning(events: Iterable[Event]) -> Beginning:
     """Read the first answers of the first session; the other events are not read."""
-    lines: dict[str, _Line] = {}
     answers: list[MessageId] = []
     proofs: dict[bytes, None] = {}
+    for answer, found in islice(walk_answers(events), MAX_ANSWERS):
+        answers.append(answer)
+        proofs |= dict.fromkeys(found)
+    return Beginning(tuple(answers), tuple(proofs))
+
+
+def walk_answers(events: Iterable[Event]) -> Iterator[tuple[MessageId, list[bytes]]]:
+    """Yield the message ids of the answers of the first session, after at least one other message, and their proofs."""
+    lines: dict[str, _Line] = {}
     for event in events:
-        if isinstance(event, Ending) or len(answers) == MAX_ANSWERS:
-            break
+        if isinstance(event, Ending):
+            return
         if not isinstance(event, Draft) or event.side is not None or event.spawned_by is not None:
             continue
         before = None if event.parent is None else lines.get(event.parent)
@@ -63,9 +72,7 @@ def read_beginning(events: Iterable[Event]) -> Beginning:
         if event.author.kind == "agent":
             line.text += sum(len(part.fields.get("text") or "") for part in event.parts if part.type == "text")
             if line.length > 1:
-                answers.append(identity)
-                proofs |= dict.fromkeys(_proofs_of(event, line))
-    return Beginning(tuple(answers), tuple(proofs))
+                yield identity, list(_proofs_of(event, line))
 
 
 def _proofs_of(draft: Draft, line: _Line) -> Iterator[bytes]:

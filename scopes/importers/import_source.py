@@ -8,19 +8,20 @@ from dataclasses import dataclass, replace
 from scopes.clock import seconds_of
 from scopes.errors import CannotImport
 from scopes.history.blank_records import Span
-from scopes.history.purged import name_of_live_session
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
-from scopes.history.sources import SOURCES, Handover, SourceRecord, source_key
+from scopes.history.sources import SOURCES, Handover, SourceRecord
 from scopes.ids import Oid
+from scopes.importers.after_purge import without_purged
 from scopes.importers.archive import CHUNK_BYTES, changed_meanwhile, digests_of, walk_segments, write_source_record
 from scopes.importers.branch_names import BranchTip, active_draft, name_branches, path_to
 from scopes.importers.fork_points import ParentSession, find_start, stored_parent
 from scopes.importers.formats.base import Source
-from scopes.importers.formats.events import ByteRange, Ending, Event, Session
+from scopes.importers.formats.events import ByteRange, Event, Session
 from scopes.importers.formats.message_trees import REPEATED_ID, REPEATED_IDS
 from scopes.importers.identity import PARSER_VERSION, source_key_of, stream_key
+from scopes.importers.listed_sessions import STAYS_OUT
 from scopes.importers.live_records import LiveBranch, find_known, find_live_branch
-from scopes.importers.purged_parts import LEFT_OUT, is_left_out, take_left_out
+from scopes.importers.purged_parts import LEFT_OUT, take_left_out
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
 from scopes.importers.session_commits import (
@@ -33,7 +34,6 @@ from scopes.importers.session_commits import (
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.streams import is_contained, take_session, without_messages
 from scopes.importers.targets import (
-    MIN_SESSION_ID,
     UNDATED,
     CommittedSession,
     ImportTarget,
@@ -51,7 +51,6 @@ _IRREGULAR = {
     (REPEATED_ID, REPEATED_IDS): "messages with the ids of others",
     (RESULT_WITHOUT_CALL, RESULTS_WITHOUT_CALLS): "tool results without calls",
 }
-_GONE = "what was purged does not come back"
 _LEFT_OUT = "{} sessions stay out, because their conversations were purged"
 COPIES = "{} files are copies of others"
 
@@ -149,7 +148,7 @@ def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
     key = source_key_of(queued.session)
     match = _match_target(run, queued.session, queued.group, queued.joined)
     if queued.is_purged and match.target.conversation is None:
-        raise CannotImport("it begins with the messages of a conversation that was purged", hint=_GONE)
+        raise CannotImport("it begins with the messages of a conversation that was purged", hint=STAYS_OUT)
     stored = run.targets.stored(key)
     size = 0 if stored is None else stored.record.size
     digest, prefix_digest = digests_of(queued.source, queued.source.size, size)
@@ -164,28 +163,10 @@ def _compare_with_store(run: ImportRun, queued: QueuedSource) -> SourceStatus:
 
 def _match_target(run: ImportRun, session: Session, group: int, joined: str | None = None) -> TargetMatch:
     match = run.targets.match(session, group, joined)
-    if run.purged.has_conversation(match.target.root) or _is_listed(run, session, match.target):
-        raise CannotImport("its conversation was purged", hint=_GONE)
+    run.listed.check(session, match)
     if match.missing_base is not None:
         run.missing_parents[session.native_id] = match.missing_base
     return match
-
-
-def _is_listed(run: ImportRun, session: Session, target: ImportTarget) -> bool:
-    """Return True if a session belonged to a purged conversation, and belongs to none that is here.
-
-    The list may be that of somebody else, who cannot keep a session from its conversation by that.
-    """
-    return target.conversation is None and any(map(run.purged.has_conversation, _names_of(session)))
-
-
-def _names_of(session: Session) -> Iterator[str]:
-    """Yield what a session of a purged conversation is listed by; a part of a session goes with it."""
-    yield source_key_of(session)
-    if session.sub_file is not None:
-        yield source_key(session.format, session.native_id, None)
-    if len(session.native_id) >= MIN_SESSION_ID:
-        yield name_of_live_session(session.native_id)
 
 
 def _is_unchanged(run: ImportRun, status: SourceStatus, record: SourceRecord) -> bool:
@@ -209,14 +190,13 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
     """Import all sessions of a source and write its record."""
     queued = status.queued
     segments: list[Segment] = []
-    left_out: list[Segment] = []
     roots: dict[str, Oid] = {}
     events = queued.format.walk_events(queued.source)
     while isinstance(first := next(events, None), Session):
-        if first.native_id != queued.session.native_id and is_left_out(run.repository, first, run.purged):
-            found = take_left_out(events)
-            left_out, segments = left_out + found, segments + found
-            run.notes.append(GroupedNote(f"session {first.native_id}: its conversation was purged", _LEFT_OUT, _GONE))
+        if first.native_id != queued.session.native_id and run.listed.is_left_out(first):
+            segments += take_left_out(events)
+            text = f"session {first.native_id}: its conversation was purged"
+            run.notes.append(GroupedNote(text, _LEFT_OUT, STAYS_OUT))
             continue
         session = replace(first, sub_file=queued.session.sub_file) if roots else queued.session
         imported = _import_session(run, status, session, events)
@@ -235,7 +215,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
         sessions=tuple(roots.items())[1:],
         joined=status.match.joined,
         handover=_handover_of(run, status),
-        purged=bool(left_out) or any(each.message and run.purged.has_message(each.message) for each in segments),
+        purged=any(_is_purged(run, segment) for segment in segments),
     )
     run.versions[status.key] = record.version
     commit = _write_record(run, status, record, segments)
@@ -245,6 +225,10 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
         if parent.imported is not None:
             parent.imported.segments = []  # the record has them
     return segments
+
+
+def _is_purged(run: ImportRun, segment: Segment) -> bool:
+    return segment.state == LEFT_OUT or (segment.message is not None and run.purged.has_message(segment.message))
 
 
 def _import_session(run: ImportRun, status: SourceStatus, session: Session, events: Iterator[Event]) -> ImportedSession:
@@ -260,6 +244,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     else:
         own = match.own or other_parser or left_alone or written is not None
         run.targets.read_known(target, key, replace(match, own=own), sub_agent_fields)
+    session, events = without_purged(run, session, match, events, is_purged=queued.is_purged)
     parent = _find_parent(run, match.parent)
     imported = ImportedSession(
         session=session,
@@ -276,7 +261,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
     )
     recorded = _find_recorded(run, status, session)
     if recorded is not None:
-        own_events = list(_take_own(events))
+        own_events = list(take_session(events))
         imported.recorded = find_known(recorded, own_events, run.purged)
         events = iter(own_events)
     contained = False
@@ -326,14 +311,6 @@ def _find_recorded(run: ImportRun, status: SourceStatus, session: Session) -> Li
     ids = found.ids()
     is_known = any(segment.message in ids for segment in walk_segments(run.repository, status.stored.commit))
     return found if is_known else None
-
-
-def _take_own(events: Iterable[Event]) -> Iterator[Event]:
-    """Yield the events of one session, the Ending too."""
-    for event in events:
-        yield event
-        if isinstance(event, Ending):
-            return
 
 
 def _on_recorded_branch(imported: ImportedSession, tip: BranchTip, recorded: LiveBranch) -> BranchTip:
@@ -423,7 +400,7 @@ def _write_record(run: ImportRun, status: SourceStatus, record: SourceRecord, se
 
 
 def _list_purged_spans(run: ImportRun, source: Source, segments: Iterable[Segment]) -> list[Span]:
-    records = [RecordSpan(Span(*each.span), each.message) for each in segments]
+    records = [RecordSpan(Span(*each.span), each.message) for each in segments if each.state != LEFT_OUT]
     with source.open() as stream:
         return list_purged_spans(
             records, run.purged.has_message, run.quotes, lambda: iter(lambda: stream.read(CHUNK_BYTES), b"")

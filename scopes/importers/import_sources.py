@@ -36,6 +36,7 @@ from scopes.importers.import_notes import (
 from scopes.importers.import_result import build_result, list_changed, summarize
 from scopes.importers.import_source import COPIES, refuse_unparsed
 from scopes.importers.kept_for_later import begin_to_keep, keep_rest
+from scopes.importers.listed_sessions import ListedSessions
 from scopes.importers.live_records import drop_open
 from scopes.importers.project_filter import ProjectFilter
 from scopes.importers.purged_parts import name_kept_sessions
@@ -311,13 +312,14 @@ def import_all(
     sizes = [queued.source.size for queued in queue]
     with refs_listed_once(repository):
         purged = read_purged(repository)
-        queue = name_session_files(repository, objects, name_kept_sessions(repository, queue, purged))
+        kept = name_kept_sessions(queue, ListedSessions(repository, purged))
+        queue = name_session_files(repository, objects, kept)
         queue = name_streams(repository, objects, queue, formats)
         sizes += [0] * (len(queue) - len(sizes))  # stored streams, which come last
         keys = [source_key_of(queued.session) for queued in queue]
         targets = ImportTargets(repository, objects, keys, formats, index_directory)
-        run = ImportRun(repository, objects, targets, options.again, feed, secret_finder(repository), notes=list(notes))
-        run.purged = purged
+        find_secrets = secret_finder(repository)
+        run = ImportRun(repository, objects, targets, options.again, feed, find_secrets, notes=[*notes], purged=purged)
         run.rereads = rereads
         run.paths = {key: queued.source.path for key, queued in zip(keys, queue, strict=True)}
         broken: dict[int, Skipped] = {}

@@ -7,27 +7,18 @@ from contextlib import suppress
 from dataclasses import replace
 
 from scopes.errors import CannotImport
-from scopes.history.purged import Purged
-from scopes.history.sources import SOURCES
 from scopes.importers.formats.base import name_source
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
-from scopes.importers.identity import source_key_of
+from scopes.importers.listed_sessions import ListedSessions
 from scopes.importers.session_commits import Segment
 from scopes.importers.work_queue import QueuedSource
-from scopes.store.repository import Repository
 
 LEFT_OUT = "purged"  # what became of a record of such a session
 
 
-def name_kept_sessions(repository: Repository, queue: Sequence[QueuedSource], purged: Purged) -> list[QueuedSource]:
+def name_kept_sessions(queue: Sequence[QueuedSource], listed: ListedSessions) -> list[QueuedSource]:
     """Return the queue in which no file is named after a session that stays out, unless it has no other one."""
-    return [_name_kept_session(repository, queued, purged) for queued in queue] if purged.conversations else [*queue]
-
-
-def is_left_out(repository: Repository, session: Session, purged: Purged) -> bool:
-    """Return True for a session of a purged conversation that the store does not have."""
-    key = source_key_of(session)
-    return purged.has_conversation(key) and repository.find_ref(SOURCES + key) is None
+    return [_name_kept_session(queued, listed) for queued in queue]
 
 
 def take_left_out(events: Iterator[Event]) -> list[Segment]:
@@ -42,11 +33,11 @@ def take_left_out(events: Iterator[Event]) -> list[Segment]:
     return [Segment(span, state=LEFT_OUT) for span in sorted(found, key=lambda span: span.offset)]
 
 
-def _name_kept_session(repository: Repository, queued: QueuedSource, purged: Purged) -> QueuedSource:
-    if not is_left_out(repository, queued.session, purged):
+def _name_kept_session(queued: QueuedSource, listed: ListedSessions) -> QueuedSource:
+    if not listed.is_left_out(queued.session):
         return queued
     with suppress(OSError, CannotImport), name_source(queued.source):  # the import reports it
         for event in queued.format.walk_events(queued.source):
-            if isinstance(event, Session) and not is_left_out(repository, event, purged):
+            if isinstance(event, Session) and not listed.is_left_out(event):
                 return replace(queued, session=event, beginning=None)
     return queued

@@ -9,6 +9,7 @@ from scopes.history.purged import NOTHING, Purged
 from scopes.history.quotes import Quotes
 from scopes.history.transaction import RefTransaction
 from scopes.importers.fork_points import ParentSession
+from scopes.importers.listed_sessions import ListedSessions
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.session_commits import ImportedSession
 from scopes.importers.targets import ImportTargets
@@ -37,6 +38,7 @@ class ImportRun:
     feed: receives the messages for the search index
     paths: path of each source, by source key
     purged: what does not come back
+    listed: the sessions of it
     grown: what of it was purged before it was complete
     quotes: the texts of it that were met
     find_secrets: counts the secrets in new messages; None: they are not counted
@@ -62,10 +64,12 @@ class ImportRun:
     grown: Purged = NOTHING
     quotes: Quotes = field(default_factory=Quotes)
     paths: dict[str, str] = field(default_factory=dict)
+    listed: ListedSessions = field(init=False)
     records: RefTransaction = field(init=False)
     prunes: Prunes = field(init=False)
 
     def __post_init__(self) -> None:
+        self.listed = ListedSessions(self.repository, self.purged)
         self.records = RefTransaction(self.repository)
         self.prunes = Prunes(self.repository.path)  # the lock is held, under which the objects are written
 

@@ -31,6 +31,17 @@ def may_be_recorded(session: Session) -> bool:
     return len(session.native_id) >= MIN_SESSION_ID and session.sub_file is None
 
 
+def root_of_session(session: Session) -> Root:
+    """Return the root of the conversation that begins with a session."""
+    return Root(
+        uuid=session_uuid(session.format, session.native_id),
+        created=session.created or UNDATED,
+        format=session.format,
+        native_id=session.native_id,
+        cwd=session.cwd,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
     """The stored record of a source, and its commit."""
@@ -376,11 +387,4 @@ class ImportTargets:
         return next((live.root for live in recorded if live.may_be(session)), None)
 
     def _write_root(self, session: Session) -> Oid:
-        document = Root(
-            uuid=session_uuid(session.format, session.native_id),
-            created=session.created or UNDATED,
-            format=session.format,
-            native_id=session.native_id,
-            cwd=session.cwd,
-        )
-        return write_root_commit(self._objects, document, {})
+        return write_root_commit(self._objects, root_of_session(session), {})

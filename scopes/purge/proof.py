@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from scopes.history.needles import Needles
 from scopes.history.quotes import Quotes, forms_of, without_directory
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.purge.stored_messages import walk_named_messages
@@ -68,16 +69,37 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     unreached = sorted({*present} - {*reached.split()})
     left = [f"object {oid}" for oid in sorted(set(present) & set(removed))]
     left += [f"object {oid}, which nothing reaches" for oid in unreached]
-    lines = [tuple(_all_forms(line)) for line in quotes.distinct()]
-    needles = tuple(form for forms in lines for form in forms)
+    lines = _Lines(quotes.distinct())
     files = list(_walk_files([repository.path, *directories]))  # before the messages are read, which fills caches
-    left += [path for path in files if needles and not path.endswith(_OBJECT_FILES) and _has(_inflated(path), needles)]
-    hits = [oid for oid in present if needles and _has(repository.read(oid)[1], needles)]
-    sharing = list(dict.fromkeys(_find_messages(repository, lines if hits else ())))
+    left += [path for path in files if lines and not path.endswith(_OBJECT_FILES) and lines.are_in(_inflated(path))]
+    hits = [oid for oid in present if lines and lines.are_in(repository.read(oid)[1])]
+    sharing = list(dict.fromkeys(_find_messages(repository, lines))) if hits else []
     shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
-    others = [form for number, forms in enumerate(lines) if number not in shared for form in forms]
-    left += [f"object {oid}" for oid in hits if _has(without_directory(repository.read(oid)[1]), others)]
+    left += [f"object {oid}" for oid in hits if lines.find(without_directory(repository.read(oid)[1])) - shared]
     return Proof(len(present), len(files), tuple(left), *_divide(sharing, len(lines)))
+
+
+class _Lines:
+    """Lines in all forms in which they may be somewhere."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._count = len(lines)
+        self._numbers: dict[bytes, list[int]] = {}
+        for number, line in enumerate(lines):
+            for form in dict.fromkeys(_all_forms(line)):
+                self._numbers.setdefault(form, []).append(number)
+        self._needles = Needles(self._numbers)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def are_in(self, data: bytes) -> bool:
+        """Return True if data have one of them."""
+        return self._needles.are_in(data)
+
+    def find(self, data: bytes) -> frozenset[int]:
+        """Return the numbers of those that data have."""
+        return frozenset(number for form in self._needles.walk(data) for number in self._numbers[form])
 
 
 def _all_forms(line: str) -> Iterator[bytes]:
@@ -90,13 +112,9 @@ def _all_forms(line: str) -> Iterator[bytes]:
         yield base64.b64encode(tail[: len(tail) // _GROUP * _GROUP])
 
 
-def _has(data: bytes, needles: Iterable[bytes]) -> bool:
-    return any(needle in data for needle in needles)
-
-
-def _find_messages(repository: Repository, lines: Sequence[Sequence[bytes]]) -> Iterator[_Sharing]:
+def _find_messages(repository: Repository, lines: _Lines) -> Iterator[_Sharing]:
     for conversation, each in walk_named_messages(repository) if lines else ():
-        shared = frozenset(number for number, forms in enumerate(lines) if _has(each.data, forms))
+        shared = lines.find(each.data)
         if shared:
             yield _Sharing(CopiedIn(conversation, each.head.id), shared)
 
@@ -105,7 +123,7 @@ def find_copies(
     repository: Repository, quotes: Quotes, goes: Callable[[CopiedIn], bool]
 ) -> tuple[tuple[CopiedIn, ...], tuple[CopiedIn, ...]]:
     """Return the copies that `prove` would find, before anything has gone; see `Proof`."""
-    lines = [tuple(_all_forms(line)) for line in quotes.distinct()]
+    lines = _Lines(quotes.distinct())
     found = dict.fromkeys(_find_messages(repository, lines))
     return _divide([each for each in found if not goes(each.copy)], len(lines))
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from scopes.errors import NotFound, Refused
 from scopes.history.purged import Purged, read_purged, write_purged
+from scopes.history.quotes import Quotes
 from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
@@ -154,6 +155,7 @@ def plan_removal(
         copies=copies[0],
         notes=(
             *_note_all_copies(*copies),
+            *_note_unsearched(done.histories.quotes),
             *others,
             *map(_note_remote, on_remotes),
             *_file_notes(_source_files(repository, done)),
@@ -326,6 +328,14 @@ def _note_all_copies(copies: Sequence[CopiedIn], alike: Sequence[CopiedIn]) -> t
     return (*_note_copies(copies, "the same text", "then purge it too"), *_note_copies(alike, what, then))
 
 
+def _note_unsearched(quotes: Quotes) -> tuple[Note, ...]:
+    if not quotes.unsearched:
+        return ()
+    count = len(quotes.distinct())
+    text = f"only the {count} longest of {count + quotes.unsearched} lines were looked for in what stays"
+    return (Note(text, "look for another one with: scopes search"),)
+
+
 class _Found(NamedTuple):
     """What became of a removal, beside the rewritten store."""
 
@@ -339,7 +349,7 @@ class _Found(NamedTuple):
 def _result(repository: Repository, done: RewrittenStore, found: _Found) -> PurgeDone:
     proof = found.proof
     notes = [Note(f"a cache may still hold it: {why}", "remove it yourself") for why in found.errors]
-    notes += _note_all_copies(proof.copies, proof.alike)
+    notes += (*_note_all_copies(proof.copies, proof.alike), *_note_unsearched(done.histories.quotes))
     notes += found.others
     remotes = list_copies(repository.path)
     return PurgeDone(

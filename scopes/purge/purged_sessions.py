@@ -5,32 +5,37 @@ These are listed beside the root of a conversation, as hashes like it:
 
     the key of a source          that was imported into it, or written from it
     session <native id>          that was recorded live
-    answer <proof>               what only a copy of the first answer on a line has, see `history/answer_proofs`
+    answer <proof>               what only a copy of the first answer on a line has, see `history/answer_proofs`, and of
+                                 the first one that no conversation has which is kept
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from scopes.history.answer_proofs import prove_by_id, prove_by_text, prove_by_time
 from scopes.history.live_sessions import walk_live_sessions
-from scopes.history.messages import is_root, read_body
+from scopes.history.messages import is_root, message_id_of, read_body
 from scopes.history.metadata import read_metadata
 from scopes.history.purged import Purged, hash_of, name_of_answer, name_of_live_session
 from scopes.history.revisions import conversation_ids, find_root_commit, list_branch_tips
 from scopes.history.sources import SOURCES, TRACKING, read_source_record
-from scopes.ids import ConversationId, Oid
+from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.message import Message
-from scopes.store.graph import walk_oldest_first
+from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.repository import Repository
 
 
 class _Line(NamedTuple):
-    """The messages up to one of them: how many, and the length of what the agent wrote."""
+    """The messages up to one of them: how many, and the length of what the agent wrote.
+
+    is_proven: the first answer with a proof was among them
+    """
 
     messages: int
     length: int
+    is_proven: bool
 
 
 def with_sessions(repository: Repository, purged: Purged) -> Purged:
@@ -38,13 +43,17 @@ def with_sessions(repository: Repository, purged: Purged) -> Purged:
     if not purged.conversations:
         return purged
     names: set[str] = set()
-    tips = list(_walk_sources(repository, purged, names))
+    tips, kept = list(_walk_sources(repository, purged, names)), list[Oid]()
     for conversation in conversation_ids(repository):
         root = find_root_commit(repository, conversation)
+        branches = list_branch_tips(repository, conversation).values()
         if root is not None and purged.has_conversation(root):
             names |= _live_names(repository, conversation)
-            tips += list_branch_tips(repository, conversation).values()
-    names |= {name_of_answer(proof) for proof in _walk_proofs(repository, tips, purged)}
+            tips += branches
+        else:
+            kept += branches
+    elsewhere = {message_id_of(commit) for commit in walk_newest_first(repository, kept) if not is_root(commit)}
+    names |= {name_of_answer(proof) for proof in _walk_proofs(repository, tips, purged, elsewhere)}
     return Purged(purged.messages, purged.conversations | {hash_of(name) for name in names})
 
 
@@ -66,23 +75,30 @@ def _live_names(repository: Repository, conversation: ConversationId) -> set[str
     return {name_of_live_session(session) for session, _, _ in walk_live_sessions(branches)}
 
 
-def _walk_proofs(repository: Repository, tips: list[Oid], purged: Purged) -> Iterator[bytes]:
-    """Yield the proofs of the first answer on each line that has any: what is a copy of more has this one, too."""
+def _walk_proofs(
+    repository: Repository, tips: list[Oid], purged: Purged, elsewhere: Container[MessageId]
+) -> Iterator[bytes]:
+    """Yield the proofs of the first answer on each line that has any: what is a copy of more has this one, too.
+
+    If a conversation that is kept has it elsewhere, the first one that none has follows: a copy may join that.
+    """
     lines: dict[Oid, _Line] = {}
     for commit in walk_oldest_first(repository, tips):
         if is_root(commit):
             if purged.has_conversation(commit.oid):
-                lines[commit.oid] = _Line(0, 0)
+                lines[commit.oid] = _Line(0, 0, is_proven=False)
             continue
         before = lines.get(commit.parents[0]) if commit.parents else None
         if before is None:
             continue
         message = read_body(repository, commit)
-        line = _Line(before.messages + 1, before.length + _text_length(message))
+        line = _Line(before.messages + 1, before.length + _text_length(message), before.is_proven)
         found = list(_proofs_of(message, line)) if line.messages > 1 and message.author.kind == "agent" else []
-        if not found:
-            lines[commit.oid] = line
-        yield from found
+        is_shared = message.id in elsewhere
+        if not found or is_shared:
+            lines[commit.oid] = line._replace(is_proven=line.is_proven or bool(found))
+        if not is_shared or not line.is_proven:
+            yield from found
 
 
 def _text_length(message: Message) -> int:

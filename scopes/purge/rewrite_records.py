@@ -231,10 +231,7 @@ class RecordRewriter:
         uuids, lost = self._histories.uuids, self._histories.lost
         if _has_one(_MESSAGE, data, lost) or (path.startswith(_DISMISSED) and _has_one(_MESSAGE, path.encode(), lost)):
             return True
-        if _has_one(_UUID, data, uuids):
-            return True
-        is_from_one = _has_one(_MESSAGE, data, self._histories.messages)  # of which parts are purged
-        return self._quotes.are_in_document(data, every_line=is_from_one)
+        return _has_one(_UUID, data, uuids) or self._quotes.are_in_document(data)
 
 
 def _has_one(pattern: re.Pattern[bytes], data: bytes, names: Collection[str]) -> bool:

@@ -69,9 +69,27 @@ def test_a_file_has_a_line_as_it_is_or_as_json_writes_it():
     assert not quotes.are_in_file(b"say hush and")
 
 
-def test_short_lines_prove_nothing_and_long_lists_are_limited():
+def test_short_lines_prove_nothing_and_very_long_lists_are_limited():
     assert quotes_of("x" * (DISTINCT - 1)).distinct() == []
-    assert len(quotes_of("\n".join(f"a line with number {n:05}" for n in range(500))).distinct()) == MAX_SEARCHED
+    quotes = quotes_of("\n".join(f"a line with number {n:06}" for n in range(MAX_SEARCHED + 3)))
+    assert (len(quotes.distinct()), quotes.unsearched) == (MAX_SEARCHED, 3)
+    assert quotes_of(LINE).unsearched == 0
+
+
+@pytest.mark.parametrize("line", ["PASSWORD=hunter2x", 'say "hunter2" to it'])
+def test_the_shortest_of_many_lines_is_found(line):
+    quotes = quotes_of("\n".join([*(f"VARIABLE_NUMBER_{n:03} = a longer value" for n in range(200)), line]))
+    assert quotes.are_in_file(f"the log says: {line}".encode())
+    assert quotes.are_in_record(json.dumps({"x": {"said": f"the log says: {line}!"}}).encode())
+    assert quotes.are_in_document(json.dumps({"text": f"Bob says {line}"}).encode())
+    assert not quotes.are_in_file(f"the log says: {line[:-1]}".encode())
+
+
+@pytest.mark.parametrize("count", [20, 200])
+def test_a_short_text_among_few_or_many(count):
+    quotes = quotes_of("Zeb9!hunter2", *(f"short {n:04}" for n in range(count)))
+    assert quotes.are_in_record(b'{"title": "it is Zeb9!hunter2, I think"}') is True
+    assert quotes.are_in_record(b'{"title": "it is Zeb9!hunter, I think"}') is False
 
 
 def test_records_of_purged_messages_and_those_that_quote_them_are_found():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.memory.add import add as add_entry
+from scopes.memory.store import Memory
 from scopes.purge.purge import purge
 from scopes.purge.selection import PurgeRequest
 from tests.support.history import history, say
@@ -69,3 +71,18 @@ def test_the_message_with_most_of_the_text_is_the_example(purged):
     done, spoken = purged(f"one {COMMON}", f"all {OWN}\n{COMMON}")
     assert [each.message for each in done.copies] == [spoken[1], spoken[0]]
     assert spoken[1][:8] in done.notes[0].hint
+
+
+def test_the_shortest_of_many_lines_is_looked_for(repository, places):
+    """Of a file with variables, the one with the password is not among the longest."""
+    secret = "DB_PASS=hunter2-7781-x"
+    longer = "\n".join(f"VARIABLE_{number:03} = some longer value of no interest" for number in range(80))
+    target = history(repository, "main: a").conversation
+    leaked = say(repository, target, f"{longer}\n{secret}")
+    others = [say(repository, target, f"the log says: {secret}").id]
+    others.append(say(repository, history(repository, "main: b").conversation, secret).id)
+    for text in (secret, f"Bob says {secret}", "Bob paints the wall"):
+        add_entry(repository, text, agent="carol")
+    done = purge(repository, PurgeRequest(conversation=target, messages=(leaked.id,)), places)
+    assert {each.message for each in done.copies} == {*others}
+    assert (done.left, [entry.summary for entry in Memory(repository).entries]) == ((), ["Bob paints the wall"])

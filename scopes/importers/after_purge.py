@@ -1,0 +1,111 @@
+"""A session that goes on after its conversation was purged, or is a copy of one: what was purged of it stays out.
+
+What `scopes acp` records again is a new conversation, to which only what came after belongs. A session that begins like
+a conversation which is here may be a copy of another one, which began like it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from scopes.errors import CannotImport
+from scopes.history.purged import Purged, hash_of, name_of_answer, name_of_live_session
+from scopes.importers.beginning import walk_answers
+from scopes.importers.formats.events import Draft, Ending, Event, Session, SessionRecord, Unparsed
+from scopes.importers.listed_sessions import STAYS_OUT
+from scopes.importers.live_records import find_live_branch, find_what_came_after
+from scopes.importers.purged_parts import LEFT_OUT
+from scopes.importers.results import GroupedNote
+from scopes.importers.run_state import ImportRun
+from scopes.importers.streams import take_session
+from scopes.importers.targets import TargetMatch, may_be_recorded
+from scopes.model.conversation import ACP
+from scopes.result import plural
+
+_SEVERAL: Final = "{} sessions are taken without what was purged before"
+_ABOUT_ALL: Final = ("title", "summary")  # in the key of a record that tells what a whole session is about
+
+
+def without_purged(
+    run: ImportRun, session: Session, match: TargetMatch, events: Iterator[Event], *, is_purged: bool
+) -> tuple[Session, Iterator[Event]]:
+    """Return a session and its events without those of a purged conversation.
+
+    is_purged: it begins like one
+
+    Raises:
+        CannotImport: they cannot be told from the others, or it is a copy of that conversation.
+    """
+    target = match.target
+    if not run.purged.conversations or target.conversation is None or session.sub_file is not None:
+        return session, events
+    is_listed = run.listed.is_listed(session)
+    if _is_recorded(session, match) and (is_listed or is_purged) and not run.listed.is_whole(session, target):
+        if not is_listed:  # what is imported of it later begins like this, too
+            run.grown = run.grown.join(Purged({}, frozenset({hash_of(name_of_live_session(session.native_id))})))
+        return _take_what_came_after(run, session, match, list(take_session(events)))
+    if run.listed.is_of(session, target):
+        return session, events
+    own = list(take_session(events))
+    _refuse_copy(run, match, own)
+    return session, iter(own)
+
+
+def _is_recorded(session: Session, match: TargetMatch) -> bool:
+    is_new = match.joined is None and match.parent is None
+    return is_new and match.target.document.format == ACP and may_be_recorded(session)
+
+
+def _take_what_came_after(
+    run: ImportRun, session: Session, match: TargetMatch, events: Sequence[Event]
+) -> tuple[Session, Iterator[Event]]:
+    conversation = match.target.conversation
+    recorded = None if conversation is None else find_live_branch(run.repository, conversation, session)
+    kept = None if recorded is None else find_what_came_after(recorded, events, run.purged)
+    if kept is None:
+        raise CannotImport(
+            f"its conversation was purged, and it does not have the first prompt of {conversation}, which came after",
+            hint=STAYS_OUT,
+        )
+    drafts = [event for event in events if isinstance(event, Draft)]
+    count = sum(draft.key not in kept for draft in drafts)
+    if not count:
+        return session, iter(events)
+    begin = min(span.offset for draft in drafts if draft.key in kept for span in draft.spans)
+    for draft in drafts:
+        if draft.key not in kept:
+            run.quotes.add_parts(draft.parts, None)
+    text = f"session {session.native_id}: {count} {plural(count, 'message')} of it were purged with their conversation"
+    run.notes.append(GroupedNote(text, _SEVERAL, f"{conversation} has what came after"))
+    return replace(session, title=None), (_leave_out(event, kept, begin) for event in events)
+
+
+def _leave_out(event: Event, kept: set[str], begin: int) -> Event:
+    """Return a record that is blanked for what was purged, or may tell of it; the kept messages begin at an offset."""
+    match event:
+        case Draft() if event.key not in kept:
+            return SessionRecord(key=LEFT_OUT, spans=event.spans)
+        case Draft() if event.parent is not None and event.parent not in kept:
+            return event._replace(parent=None)
+        case SessionRecord() if any(word in event.key for word in _ABOUT_ALL):
+            return SessionRecord(key=LEFT_OUT, spans=event.spans)
+        case SessionRecord() | Unparsed() if any(span.offset < begin for span in event.spans):
+            return SessionRecord(key=LEFT_OUT, spans=event.spans)
+        case Ending():
+            return replace(event, title=None)
+    return event
+
+
+def _refuse_copy(run: ImportRun, match: TargetMatch, events: Sequence[Event]) -> None:
+    """Raise if a session has answers that only a purged conversation had, and not the one that it would go to.
+
+    Raises:
+        CannotImport: it has.
+    """
+    known = match.target.known.commits
+    for answer, proofs in walk_answers(events):
+        is_purged = any(run.purged.has_conversation(name_of_answer(proof)) for proof in proofs)
+        if is_purged and not any(identity == answer for identity, _ in known):
+            raise CannotImport("it has messages of a conversation that was purged", hint=STAYS_OUT)
