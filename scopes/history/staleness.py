@@ -9,6 +9,7 @@ from scopes.history.messages import NO_TEXT, MessageHeader, read_body, walk_head
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.message import Message
+from scopes.model.tombstone import PURGED_TEXT
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository
 
@@ -31,7 +32,8 @@ def walk_compactions(
 
 def is_news(head: MessageHeader) -> bool:
     """Return True if a message has content that a summary would cover, judged by its commit."""
-    return head.kind not in SILENT and head.author_kind != "injected" and head.subject != NO_TEXT
+    has_content = head.subject not in {NO_TEXT, PURGED_TEXT}
+    return head.kind not in SILENT and head.author_kind != "injected" and has_content
 
 
 def count_newer(heads_newest_first: Iterable[MessageHeader], summary: MessageHeader) -> int:

@@ -1,6 +1,7 @@
 """The messages that a summary or a memory entry is made from, with amendments and retractions applied.
 
-Tool results, system texts, notices and earlier summaries are not among them.
+Tool results, system texts, notices and earlier summaries are not among them. Neither is what was purged, so that what
+was made after a purge does not name it: what does has its content, and goes with it (`purge/links`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from scopes.history.staleness import SILENT, SUMMARIES
 from scopes.ids import MessageId, Oid, is_oid
 from scopes.model.agent_tools import STEP_LISTS, STEP_TEXTS
 from scopes.model.message import Message, Part
+from scopes.model.tombstone import is_purged
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_entry, walk_blobs
@@ -114,6 +116,8 @@ def walk_source_messages(
 
 def _is_source(message: Message) -> bool:
     if message.kind in SILENT or message.author.kind == "injected" or message.retracts is not None:
+        return False
+    if is_purged(message):
         return False
     return bool(message.text.strip()) or message.payload is not None or find_todo_list(message) is not None
 

@@ -1,9 +1,8 @@
 """What was made from a purged message goes with it: which messages of a store were made from others, and may not stay.
 
-What says again what an amended or retracted message says goes in any case. Everything else was made from a message only
-if its own history has a copy of that message with content, or none at all: a summary that was made after a purge has
-nothing of what was purged. What a copy says counts for that copy: a message goes only if all its copies that have
-content say so, since anybody can write a copy of it that says anything.
+A message says itself what it was made from, wherever a copy of it is, see `links`. What a copy says counts for that
+copy: a message goes only if all its copies that have content say so, since anybody can write a copy of it that says
+anything.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from scopes.ids import MessageId, Oid
 from scopes.model.codec import decode
 from scopes.model.message import TYPED_KINDS
 from scopes.purge.all_commits import is_history, walk_all_commits
-from scopes.purge.links import Link, has_marks, is_tombstone, list_values, read_links, walk_unrecorded_values
+from scopes.purge.links import has_marks, is_tombstone, list_values, walk_origins, walk_unrecorded_values
 from scopes.store import refs
 from scopes.store.repository import Repository
 
@@ -29,6 +28,7 @@ _Value = tuple[str, bytes]
 class _Copy(NamedTuple):
     """A message as one commit has it, and what it says that it was made from.
 
+    origins: the messages that it names
     values: of other messages, which it repeats, by the key
     stated: what it states itself, by the key
     """
@@ -36,7 +36,7 @@ class _Copy(NamedTuple):
     oid: Oid
     message: MessageId
     has_content: bool
-    links: tuple[Link, ...] = ()
+    origins: frozenset[str] = frozenset()
     values: frozenset[_Value] = frozenset()
     stated: frozenset[_Value] = frozenset()
 
@@ -86,10 +86,9 @@ class _StoredCopies:
     """
 
     def __init__(self, repository: Repository) -> None:
-        self._graph: list[tuple[Oid, tuple[Oid, ...], str | None, bool]] = []  # parents first, with what has content
+        self._graph: list[tuple[Oid, tuple[Oid, ...], str | None]] = []  # parents first, with messages with content
         self._copies: defaultdict[str, list[_Copy]] = defaultdict(list)
         self._stating: defaultdict[_Value, dict[str, None]] = defaultdict(dict)
-        self._tombstones: set[str] = set()
         self._read(repository)
         made: defaultdict[str, dict[MessageId, None]] = defaultdict(dict)
         for copies in self._copies.values():
@@ -103,23 +102,21 @@ class _StoredCopies:
         for commit, _ in walk_all_commits(repository, tips):
             if commit.message_id is None:
                 if is_history(commit):
-                    self._graph.append((commit.oid, commit.parents, None, False))
+                    self._graph.append((commit.oid, commit.parents, None))
                 continue
             head = header_of(commit)
             data = read_stored_body(repository, head)
             has_content = not is_tombstone(data)
-            if not has_content:
-                self._tombstones.add(head.id)
-            self._graph.append((head.oid, head.parents, head.id, has_content))
+            self._graph.append((head.oid, head.parents, head.id if has_content else None))
             copy = _Copy(head.oid, head.id, has_content)
             if head.kind in TYPED_KINDS or has_marks(data):
                 message = decode(data)
                 stated = frozenset(list_values(message) if head.kind in TYPED_KINDS else ())
                 for value in stated:
                     self._stating[value][head.id] = None
-                links = tuple(read_links(repository, head.oid, message))
+                origins = frozenset(walk_origins(repository, head.oid, message))
                 values = frozenset(walk_unrecorded_values(repository, head.oid, message))
-                copy = copy._replace(links=links, values=values, stated=stated)
+                copy = copy._replace(origins=origins, values=values, stated=stated)
             self._copies[head.id].append(copy)
 
     def is_made(self, message: str, origin: str) -> bool:
@@ -131,13 +128,11 @@ class _StoredCopies:
         return any(each.has_content for each in self._copies[message])
 
     def _is_copy_made(self, copy: _Copy, origin: str) -> bool:
-        links = [each for each in copy.links if each.origin == origin]
-        if any(each.repeats for each in links):
+        if origin in copy.origins:
             return True
-        in_history = self._find_in_history(copy, origin)
-        if links:
-            return in_history is not False
-        return in_history is True and all(copy.values & each.stated for each in self._list_with_content(origin))
+        return self._has_in_history(copy, origin) and all(
+            copy.values & each.stated for each in self._list_with_content(origin)
+        )
 
     def _list_with_content(self, message: str) -> list[_Copy]:
         """Return the copies of a message that have content, or all if none has."""
@@ -145,34 +140,28 @@ class _StoredCopies:
         return [each for each in copies if each.has_content] or copies
 
     def _walk_origins(self, copy: _Copy) -> Iterator[str]:
-        yield from (each.origin for each in copy.links)
+        yield from copy.origins
         for stated in copy.values:
             yield from self._stating.get(stated, ())
 
-    def _find_in_history(self, copy: _Copy, origin: str) -> bool | None:
-        """Return whether the history of a copy has a message with content; None if it does not have that message."""
-        tombstone, content = self._bits.get(origin, (0, 0))
-        found = self._histories.get(copy.oid, 0)
-        return True if found & content else False if found & tombstone else None
+    def _has_in_history(self, copy: _Copy, origin: str) -> bool:
+        """Return True if the history of a copy has a message, one that states a value that others repeat, whole."""
+        return bool(self._histories.get(copy.oid, 0) & self._bits.get(origin, 0))
 
     @cached_property
-    def _bits(self) -> Mapping[str, tuple[int, int]]:
-        """Two bits for each message of which there are tombstones, or values: a tombstone is there, content is."""
+    def _bits(self) -> Mapping[str, int]:
+        """A bit for each message whose values others may repeat."""
         repeated = (self._stating.get(each, ()) for every in self._copies.values() for c in every for each in c.values)
-        names = dict.fromkeys([*self._tombstones, *(name for names in repeated for name in names)])
-        return {
-            name: (1 << 2 * number, 2 << 2 * number) for number, name in enumerate(n for n in names if n in self.made)
-        }
+        names = dict.fromkeys(name for names in repeated for name in names)
+        return {name: 1 << number for number, name in enumerate(names)}
 
     @cached_property
     def _histories(self) -> Mapping[Oid, int]:
-        """The bits of all that is in the history of each commit."""
+        """The bits of all that is in the history of each commit with its content."""
         bits, found = self._bits, dict[Oid, int]()
-        for oid, parents, message, has_content in self._graph:
-            known = 0
+        for oid, parents, message in self._graph if bits else ():
+            known = 0 if message is None else bits.get(message, 0)
             for parent in parents:
                 known |= found.get(parent, 0)
-            if message is not None and message in bits:
-                known |= bits[message][has_content]
             found[oid] = known
         return found

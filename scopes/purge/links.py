@@ -3,12 +3,16 @@
 These are amendments, notices that quote what they retract, summaries and compactions, decisions that accept a
 candidate, reviews that repeat the values of a proposal, and resolutions and merges that repeat a value of a conflict. A
 compaction that an agent wrote names no message: the proof of a purge names it, if it has a line of one.
+
+The message itself says it, since a copy of it may be anywhere: a rebase takes it to where its sources are purged. What
+is made after a purge has nothing of what was purged, and does not name it. `memory/source_messages` leaves it out, and
+a resolution repeats "[purged]".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.acceptances import ACCEPTS
@@ -23,24 +27,13 @@ from scopes.model.claims import CONFLICTS
 from scopes.model.conflicts import Conflict, decode_conflict
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
-from scopes.model.tombstone import PURGED, purge_message, quoted_by_retraction
+from scopes.model.tombstone import PURGED, PURGED_TEXT, purge_message, quoted_by_retraction
 from scopes.store.repository import Objects
 from scopes.store.trees import find_blob
 
 _FIELDS: Final = ("amends", "retracts", "summarizes", ACCEPTS, "review", "conflict", "merge")
 _MARKS: Final = tuple(f'"{name}"'.encode() for name in _FIELDS)
 _PURGED_MARK: Final = f'"{PURGED}"'.encode()
-
-
-class Link(NamedTuple):
-    """A message from which another one was made.
-
-    repeats: True if it is its content again, whatever its own history has of that message: an amendment, a quote, and a
-        decision or review, which nobody can make from what a purge leaves
-    """
-
-    origin: str
-    repeats: bool
 
 
 def has_marks(data: bytes) -> bool:
@@ -53,15 +46,12 @@ def is_tombstone(data: bytes) -> bool:
     return _PURGED_MARK in data and purge_message(data) == data
 
 
-def read_links(objects: Objects, commit: Oid, message: Message) -> Iterator[Link]:
-    """Yield the messages from which the message of a commit says that it was made."""
-    for name in dict.fromkeys(_walk_repeats(message)):
-        yield Link(name, repeats=True)
-    for name in dict.fromkeys(_walk_sources(objects, commit, message)):
-        yield Link(name, repeats=False)
+def walk_origins(objects: Objects, commit: Oid, message: Message) -> Iterator[str]:
+    """Yield the messages from which the message of a commit says that it was made, each once."""
+    yield from dict.fromkeys(_walk_origins(objects, commit, message))
 
 
-def _walk_repeats(message: Message) -> Iterator[str]:
+def _walk_origins(objects: Objects, commit: Oid, message: Message) -> Iterator[str]:
     origin = origin_of(message)
     if origin is not None:
         yield origin
@@ -70,9 +60,6 @@ def _walk_repeats(message: Message) -> Iterator[str]:
             yield candidate.partition(".")[0]
         case _, {"proposal": str(proposal), "changes": _}:
             yield proposal
-
-
-def _walk_sources(objects: Objects, commit: Oid, message: Message) -> Iterator[str]:
     match message.extra.get("summarizes"):
         case {"messages": list(names)}:
             yield from (name for name in names if isinstance(name, str))
@@ -119,26 +106,56 @@ def _find_conflict(objects: Objects, commit: Oid, document: dict[str, Any]) -> C
 
 def _walk_repeated(record: Conflict, document: dict[str, Any], text: str) -> Iterator[str]:
     """Yield the messages of a conflict whose values a resolution repeats."""
+    positions = [*record.base, *record.source, *record.target]
+    is_older = bool(list_older_values([each.value for each in positions], document))
     values = list(_walk_values(document))
     texts = [text, *walk_texts(document)]
-    for position in (*record.base, *record.source, *record.target):
+    for position in positions:
         value = position.value
         if position.message is None or value is None:
             continue
         is_text = isinstance(value, str) and len(value) >= SHORTEST
-        if value in values or (is_text and any(value in each for each in texts)):
+        if value == PURGED_TEXT:
+            is_repeated = is_older
+        else:
+            is_repeated = value in values or (is_text and any(value in each for each in texts))
+        if is_repeated:
             yield position.message
+
+
+def list_older_values(positions: Sequence[Any], resolution: dict[str, Any]) -> list[Any]:
+    """Return the values that a resolution rejected, but no position of the conflict has any more.
+
+    Who made it still had them: it was replayed on a history whose record is without what was purged, or merged with it.
+    """
+    return [
+        value
+        for each in walk_resolutions(resolution)
+        for value in _list_rejected(each)
+        if value != PURGED_TEXT and value not in positions
+    ]
 
 
 def _walk_values(document: dict[str, Any]) -> Iterator[Any]:
     """Yield the values that a resolution chose or rejected, and others of the same conflict before it."""
-    rejected, also = document.get("rejected"), document.get("also")
-    yield from rejected if isinstance(rejected, list) else ()
-    if "value" in document:
-        yield document["value"]
+    for each in walk_resolutions(document):
+        yield from _list_rejected(each)
+        if "value" in each:
+            yield each["value"]
+
+
+def _list_rejected(document: dict[str, Any]) -> list[Any]:
+    rejected = document.get("rejected")
+    return rejected if isinstance(rejected, list) else []
+
+
+def walk_resolutions(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the document of a resolution, and those of others of the same conflict that are in it."""
+    yield document
+    also = document.get("also")
     for other in also if isinstance(also, list) else ():
         if isinstance(other, dict):
-            yield from _walk_values(other)
+            yield from walk_resolutions(other)
 
 
 def origin_of(message: Message) -> str | None:

@@ -2,31 +2,104 @@
 
 Memory, facts and inboxes say in the first line of a commit what it is about, as `remember CONV/BRANCH`. A name may be
 what was to be removed, so such a line is replaced, as in the operation log, and an entry of an inbox goes.
+
+A name may be that of several conversations, one after the other: the next import after an undone one gets its number.
+The operation log says which of them had it when.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from typing import Final
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
+from scopes.ids import Oid
+from scopes.model.operation import RefChange
 from scopes.model.tombstone import PURGED_TEXT
+from scopes.store import refs
 from scopes.store.objects import Commit
 
 _INBOX: Final = "inbox/"
+_NOW: Final = Oid("")  # after all operations
 _WORDS: Final = re.compile(r"[^\w.-]+")  # between the names of conversations in a text
 _UUID: Final = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _MESSAGE: Final = re.compile(rb"(?<![a-z0-9])[a-z2-7]{26}(?![a-z0-9])")
 
 
-def are_named(names: Collection[str], text: str) -> bool:
-    """Return True if a text has one of the names as a word."""
-    return bool(names) and any(word in names or word.rstrip(".") in names for word in _WORDS.split(text))
+class _Owner(NamedTuple):
+    """Whether the conversation with a name goes, before and after an operation, by its number."""
+
+    number: int
+    before: bool
+    after: bool
 
 
-def subject_without(names: Collection[str], commit: Commit) -> str | None:
-    """Return what replaces the first line of a commit that names a purged conversation; None if it may stay."""
-    return PURGED_TEXT if commit.kind is None and are_named(names, commit.subject) else None
+class NamesInLog:
+    """Knows at which operations a name was that of a conversation that goes.
+
+    is_gone_commit: tells of a commit whether it is one of such a conversation
+    """
+
+    def __init__(self, is_gone_commit: Callable[[str], bool]) -> None:
+        self._is_gone_commit = is_gone_commit
+        self._owners: defaultdict[str, list[_Owner]] = defaultdict(list)
+        self._gone: set[str] = set()  # names that one of these conversations had at any time
+        self._numbers: dict[Oid, int] = {}  # of operations, and of the records that were written by them
+        self._count = 0
+
+    def note(self, operation: Oid, changes: Iterable[RefChange]) -> None:
+        """Note an operation of the log, the oldest one first."""
+        self._numbers[operation] = self._count
+        moved: defaultdict[str, list[RefChange]] = defaultdict(list)
+        for change in changes:
+            name = refs.conversation_of(change.ref)
+            if name is not None and change.ref.startswith(refs.HEADS):
+                moved[name].append(change)
+            elif name is None and change.new is not None:
+                self._numbers.setdefault(Oid(change.new), self._count)
+        for owned, own in moved.items():
+            before = [self._is_gone_commit(each.old) for each in own if each.old is not None]
+            after = [self._is_gone_commit(each.new) for each in own if each.new is not None]
+            self._owners[owned].append(_Owner(self._count, any(before or after), any(after or before)))
+            if any(before) or any(after):
+                self._gone.add(owned)
+        self._count += 1
+
+    def note_refs(self, values: Mapping[str, str]) -> None:
+        """Note what refs have after all operations: the log may begin later than a conversation."""
+        self.note(_NOW, [RefChange(ref, None, value) for ref, value in values.items() if ref.startswith(refs.HEADS)])
+
+    def note_records(self, commits: Sequence[Commit]) -> None:
+        """Note the commits of memory, facts and inboxes, parents first: one of several is below what was moved to."""
+        for commit in reversed(commits):
+            if commit.oid in self._numbers:
+                for parent in commit.parents:
+                    self._numbers.setdefault(parent, self._numbers[commit.oid])
+
+    def is_gone(self, name: str, commit: Oid) -> bool:
+        """Return True if a conversation that goes had a name at an operation, or when a record was written."""
+        if name not in self._gone:
+            return False
+        number = self._numbers.get(commit)
+        if number is None:
+            return True
+        owners = self._owners[name]
+        place = bisect_left(owners, number, key=lambda each: each.number)
+        if place < len(owners) and owners[place].number == number:
+            return owners[place].before or owners[place].after
+        return owners[place - 1].after if place else owners[0].before
+
+    def are_in(self, text: str, commit: Oid) -> bool:
+        """Return True if a text, at an operation or in a record, has the name of a conversation that goes as a word."""
+        return bool(self._gone) and any(
+            self.is_gone(word, commit) or self.is_gone(word.rstrip("."), commit) for word in _WORDS.split(text)
+        )
+
+    def subject_without(self, commit: Commit) -> str | None:
+        """Return what replaces the first line of a commit that names such a conversation; None if it may stay."""
+        return PURGED_TEXT if commit.kind is None and self.are_in(commit.subject, commit.oid) else None
 
 
 def is_inbox_entry_of(path: str, data: bytes, uuids: Collection[str], messages: Collection[str]) -> bool:

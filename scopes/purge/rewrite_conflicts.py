@@ -15,6 +15,7 @@ from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS
 from scopes.model.tombstone import PURGED_TEXT
+from scopes.purge.links import list_older_values, walk_resolutions
 from scopes.store.repository import Objects
 from scopes.store.trees import BlobChange, find_entry, read_blob, update_tree, walk_blobs
 
@@ -49,19 +50,33 @@ class ConflictRewriter:
     def _rewrite(self, data: bytes) -> bytes | None:
         """Return a record without the values of purged messages; None if it has none."""
         document = _load(data)
-        gone: list[object] = []
-        for side in _SIDES:
-            positions = document.get(side)
-            for position in positions if isinstance(positions, list) else ():
-                match position:
-                    case {"message": str(message), "value": value} if self._is_purged(message):
-                        gone.append(value)
-                        position["value"] = PURGED_TEXT
-        if not gone:
+        purged = [each for each in _list_positions(document) if self._is_purged(str(each.get("message")))]
+        if not purged:
             return None
-        _replace_values(document.get("resolution"), gone)
+        gone = [each.get("value") for each in purged]
+        resolution = document.get("resolution")
+        if PURGED_TEXT in gone and isinstance(resolution, dict):
+            gone += _take_older_values(document, resolution)
+        for position in purged:
+            position["value"] = PURGED_TEXT
+        _replace_values(resolution, gone)
         new = encoding.dump(document)
         return None if new == data else new
+
+
+def _list_positions(document: dict[str, Any]) -> list[dict[str, Any]]:
+    sides = (document.get(side) for side in _SIDES)
+    return [each for side in sides if isinstance(side, list) for each in side if isinstance(each, dict)]
+
+
+def _take_older_values(document: dict[str, Any], resolution: dict[str, Any]) -> list[object]:
+    """Return the values in a record that was merged with one in which they were purged before; their reasons go."""
+    positions = [each.get("value") for each in _list_positions(document)]
+    older = list_older_values(positions, resolution)
+    for each in walk_resolutions(resolution) if older else ():
+        if list_older_values(positions, {**each, "also": []}):
+            each["reason"] = PURGED_TEXT
+    return older
 
 
 def without_resolution(data: bytes) -> bytes:

@@ -1,22 +1,22 @@
 """Rewrite the operation log: the entries stay, so that undo works, and lead to the rewritten commits.
 
 What an operation did to a purged conversation is no longer in it. Command lines and summaries that quote what was
-purged are replaced.
+purged are replaced. Another conversation that had the same name before or afterwards keeps its entries.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from scopes.history.edit_commit import edit_commit
 from scopes.history.quotes import walk_texts
-from scopes.ids import ConversationId, Oid
+from scopes.ids import Oid
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange, encode_operation
 from scopes.model.tombstone import PURGED_TEXT
-from scopes.purge.purged_names import are_named
+from scopes.purge.purged_names import NamesInLog
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_records import RecordRewriter
 from scopes.store import refs
@@ -32,7 +32,7 @@ class OperationRewriter:
 
     Attributes:
         rewritten: How many were.
-        names: Those of the conversations that go; `note_names` finds them.
+        names: When which names were those of conversations that go; `note_names` finds them.
         summaries: What stands in the reflogs for the operations whose summaries were replaced.
     """
 
@@ -41,22 +41,27 @@ class OperationRewriter:
         self._histories = histories
         self._records = records
         self._commits = histories.commits
-        self.names: set[ConversationId] = set()
+        self.names = NamesInLog(lambda oid: self._commits.get(Oid(oid), "") is None)
         self._prefixes: dict[bytes, bytes] = {}
         self.summaries: dict[str, str] = {}
         self.rewritten = 0
 
-    def note_names(self, commit: Commit) -> None:
-        """Note the names of the conversations that go, from a commit of the log; call it for each before `rewrite`."""
-        for change in read_operation(self._objects, commit).changes:
-            name = refs.conversation_of(change.ref)
-            if name is not None and change.ref.startswith(refs.HEADS) and self._is_gone(change):
-                self.names.add(name)
+    def note_names(self, log: Iterable[Commit], records: Sequence[Commit], values: Mapping[str, str]) -> None:
+        """Find out when which names were those of conversations that go; call it before `rewrite`.
+
+        log: all commits of the log, parents first
+        records: the other commits that are no history, parents first
+        values: what refs have
+        """
+        for commit in log:
+            self.names.note(commit.oid, read_operation(self._objects, commit).changes)
+        self.names.note_refs(values)
+        self.names.note_records(records)
 
     def rewrite(self, commit: Commit, data: bytes) -> None:
         """Rewrite one commit, if something in it changes."""
         operation = read_operation(self._objects, commit)
-        new = self._rewrite(operation)
+        new = self._rewrite(operation, commit.oid)
         kept = [parent for parent in commit.parents if self._commits.get(parent, parent) is not None]
         parents = [*dict.fromkeys(self._commits.get(parent) or parent for parent in kept)]
         encoded = self.with_new_prefixes(self._records.substitute(encode_operation(new)))
@@ -78,30 +83,26 @@ class OperationRewriter:
         """Return a line of a reflog, or several, with the new beginnings of ids that appends are ordered by."""
         return _AFTER.sub(lambda match: self._prefixes.get(match[0], match[0]), data)
 
-    def _rewrite(self, operation: Operation) -> Operation:
-        gone = {refs.conversation_of(each.ref) for each in operation.changes if self._is_gone(each)} - {None}
-        gone |= {name for each in operation.changes if (name := refs.conversation_of(each.ref)) in self.names}
-        changes = tuple(each for each in operation.changes if not self._is_gone(each) and not _belongs(each, gone))
+    def _rewrite(self, operation: Operation, commit: Oid) -> Operation:
+        changes = tuple(each for each in operation.changes if not self._is_gone(each, commit))
         made = {each.new for each in operation.changes}
         quotes = self._histories.quotes
         texts = " ".join((operation.summary, operation.command))
-        is_named = bool(gone) or are_named(self.names, texts)
+        is_named = len(changes) < len(operation.changes) or self.names.are_in(texts, commit)
         is_quoted = is_named or bool(made & self._histories.purged_commits)
         if is_quoted or quotes.are_in(texts) or quotes.are_in(operation.summary):
             operation = replace(operation, summary=PURGED_TEXT, command=PURGED_TEXT)
         return replace(operation, changes=changes, details=self._without_quotes(operation.details, is_named=is_named))
 
-    def _is_gone(self, change: RefChange) -> bool:
-        return any(
-            value is not None and self._commits.get(Oid(value), "") is None for value in (change.old, change.new)
-        )
+    def _is_gone(self, change: RefChange, commit: Oid) -> bool:
+        """Return True for the change of a ref of a conversation that goes, which had this name at that operation."""
+        if any(value is not None and self._commits.get(Oid(value), "") is None for value in (change.old, change.new)):
+            return True
+        name = refs.conversation_of(change.ref)
+        return name is not None and not change.ref.startswith(refs.HEADS) and self.names.is_gone(name, commit)
 
     def _without_quotes(self, details: Mapping[str, Any], *, is_named: bool) -> Mapping[str, Any]:
         """Return the details, or only those that undo needs if others quote what was purged."""
         if not is_named and not any(self._histories.quotes.are_copied_in(text) for text in walk_texts(details)):
             return details
         return {name: value for name, value in details.items() if name == SAME_COMMAND}
-
-
-def _belongs(change: RefChange, gone: set[ConversationId | None]) -> bool:
-    return refs.conversation_of(change.ref) in gone

@@ -21,7 +21,7 @@ from scopes.model import encoding
 from scopes.model.manifest import MANIFEST_FILE
 from scopes.model.tombstone import PURGED_TEXT
 from scopes.purge.lost_entries import uncover_lost
-from scopes.purge.purged_names import is_inbox_entry_of, subject_without
+from scopes.purge.purged_names import is_inbox_entry_of
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_source import is_gone, purge_source
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, parse_tree
@@ -88,7 +88,7 @@ class RecordRewriter:
         self.commits = histories.commits
         self.own: frozenset[Oid] = frozenset()  # metadata and manifests of conversations with purged messages
         self._is_own = False
-        self.names: Collection[str] = frozenset()  # of the conversations that go
+        self.subject_without: Callable[[Commit], str | None] = lambda _: None  # without the names of those that go
 
     @property
     def _quotes(self) -> Quotes:
@@ -102,7 +102,7 @@ class RecordRewriter:
         self._is_own = commit.oid in self.own
         parents = [new for parent in commit.parents if (new := self.commits.get(parent, parent)) is not None]
         is_quoted = commit.kind is None and self._quotes.are_in(commit.subject)  # that of a manifest is fixed
-        subject = PURGED_TEXT if is_quoted else subject_without(self.names, commit)
+        subject = PURGED_TEXT if is_quoted else self.subject_without(commit)
         if find_blob(self._objects, commit.tree, DESCRIPTION_FILE) is not None:
             tree = purge_source(self._objects, commit.tree, self._has_message, self._histories.quotes, self.substitute)
         else:

@@ -65,13 +65,14 @@ def rewrite_store(
         else:
             histories.rewrite(commit, data)
     histories.finish()
-    for commit, _ in others if histories.roots else ():
-        if commit.oid in log:
-            operations.note_names(commit)
+    entries = [each for each, _ in others if each.oid in log]
+    written = [each for each, _ in others if each.oid not in log]
+    if histories.roots:
+        operations.note_names(entries, written, values)
     own = _list_own(values, histories.commits)
-    records.names = operations.names
+    records.subject_without = operations.names.subject_without
     if histories.commits:
-        records.own = _list_records(values, own, histories.commits, [each for each, _ in others if each.oid not in log])
+        records.own = _list_records(values, own, histories.commits, written)
         for commit, data in sorted(others, key=lambda other: _rank(other[0], log)):
             (operations if commit.oid in log else records).rewrite(commit, data)
     commits = histories.commits

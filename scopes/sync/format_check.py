@@ -28,7 +28,7 @@ from scopes.model.conversation import decode_root
 from scopes.model.manifest import tips_of
 from scopes.model.message import Message
 from scopes.model.tombstone import purge_message
-from scopes.purge.links import is_tombstone, read_links
+from scopes.purge.links import is_tombstone, walk_origins
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -298,8 +298,8 @@ class FormatCheck:
         """Remember a new message, and what it was made from, after its state was checked."""
         self._messages.add(message.id)
         has_content = not is_tombstone(data)
-        links = read_links(self._received, commit.oid, message)
-        self._links += (ReceivedLink(message.id, commit.oid, each, has_content) for each in links)
+        origins = walk_origins(self._received, commit.oid, message)
+        self._links += (ReceivedLink(message.id, each, has_content) for each in origins)
 
     def _compare_forms(self, commit: Commit, message: Message) -> Purged:
         """Return the entry for an imported message of which a shorter form was purged here; else nothing."""

@@ -102,7 +102,7 @@ def disagree(repository, source, strategy="automatic"):
 
 
 @pytest.mark.parametrize("secret", ["QZMARLIN-77", "QZMARLIN-77 is the code of the door"])
-@pytest.mark.parametrize("take", ["target", "source", "both"])
+@pytest.mark.parametrize("take", ["target", "source"])
 def test_conflicts_and_resolutions_lose_the_value_of_a_purged_decision(repository, places, secret, take):
     theirs, _ = disagree(repository, secret)
     resolve_conflict(repository, "conv-001", "1", take=take, reason=f"not {secret}", author=CAROL, continue_after=True)

@@ -10,7 +10,9 @@ from scopes.conversation.append import append
 from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.new import new
-from scopes.history.messages import plain_message
+from scopes.errors import Refused
+from scopes.history.messages import plain_message, read_message
+from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.model.message import Author
 from scopes.purge.accept import accept_purges, plan_accept
@@ -70,11 +72,32 @@ def test_a_summary_that_was_made_after_the_purge_stays_everywhere(repository, ba
     push_to(theirs, purged=True)
     assert fetch_from(repository).exit_code == 0
     done = purge_message(repository, spoken, places)
-    assert (done.messages, [note.hint for note in done.notes if made.id[:8] in (note.hint or "")]) == (
-        0,
-        [f"see: scopes cat {NAME} {made.id[:8]}; purge it too if it has"],
-    )
+    assert (done.messages, [note for note in done.notes if made.id[:8] in (note.hint or "")]) == (0, [])
     assert texts(repository, NAME)[-1] == made.text
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_what_was_purged_is_no_source_of_a_summary(repository, places, spoken, compact):
+    purge_message(repository, spoken, places)
+    made = summarize(repository, NAME, WORDS, ratio=1, compact=compact)
+    sources = read_message(repository, made.oid).extra["summarizes"]["messages"]
+    assert (spoken in sources, len(sources), made.messages) == (False, 4, 4)
+    assert "[purged]" not in made.text
+    (row,) = list_summaries(repository, NAME).summaries
+    assert (row.messages, row.newer) == (4, 0)
+
+
+def test_a_purged_message_is_no_news_for_a_summary(repository, places, spoken):
+    summarize(repository, NAME, WORDS)
+    later = say(repository, NAME, f"A second {WORD} opens the doors of the building in the south wing as well.").id
+    assert [
+        (row.newer, found.uncovered) for found in [list_summaries(repository, NAME)] for row in found.summaries
+    ] == [(1, 1)]
+    purge_message(repository, later, places)
+    found = list_summaries(repository, NAME)
+    assert ([row.newer for row in found.summaries], found.uncovered) == ([0], 0)
+    with pytest.raises(Refused, match="no new messages"):
+        summarize(repository, NAME, WORDS)
 
 
 def test_a_summary_made_after_the_purge_may_be_picked_where_its_sources_are_not(repository, places, spoken):
