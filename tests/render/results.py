@@ -1747,13 +1747,13 @@ SAMPLES = {
         "signatures": SignatureCheck(
             path="/s.git", commits=1234,
             signatures=(
-                SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1"),
+                SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1", "carol", CALL.id),
                 SignedCommit("ab" * 20, "took \x1b[2Jsource", "unknown key", None, "SHA256:q2"),
             ),
         ),
         "signatures-good": SignatureCheck(
             path="/s.git", commits=3,
-            signatures=(SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1"),),
+            signatures=(SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1", "carol", CALL.id),),
         ),
         "no-signatures": SignatureCheck(path="/s.git", commits=3, signatures=()),
         "signatures-missing": SignatureCheck(
