@@ -45,7 +45,7 @@ def inbox(repository, name, **options):
     return [each.message.text for each in read_inbox(repository, name, **options).messages]
 
 
-def test_a_branch_that_was_begun_by_send_is_taken_back_with_the_message(team):
+def test_a_branch_that_send_has_made_is_taken_back_with_the_message(team):
     before = list_branch_tips(team, "conv-001")
     branch = BranchHandle(StoreHandle(team).conversation("conv-001"), BranchName("notes"))
     send(branch, plain_message("carol", "right?"), ["ann"], create=True)
