@@ -20,7 +20,7 @@ from scopes.history.conversations import participants_of, read_uuid
 from scopes.history.handles import BranchHandle
 from scopes.history.revisions import list_branch_tips
 from scopes.history.session_branches import note_followed
-from scopes.history.transaction import Transaction
+from scopes.history.transaction import Transaction, same_command
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.message import Message
 from scopes.result import Result
@@ -55,7 +55,7 @@ def send(
         to agents with the capability `review`, collaboration requests to those with the capability that they name,
         analyses to the registered participants of the conversation (S4-35).
     queue: send also if nobody is available.
-    create: begin the branch at the tip of the active one if it is not there, as an operation before.
+    create: begin the branch at the tip of the active one if it is not there; `undo` takes back both in one step.
 
     Raises:
         NotFound: a name or a capability is unknown; or the branch was deleted.
@@ -63,14 +63,15 @@ def send(
         NoAvailableAgents: no receiver is available, and `queue` is not set (S4-31).
     """
     repository, conversation = branch.repository, branch.conversation.id
+    made: list[OperationId] = []
     if create and branch.name not in list_branch_tips(repository, conversation):
         _find_receivers(Registry(repository), branch, message, to, queue=queue)  # or nothing is made
         try:
-            create_branch(repository, conversation, name=branch.name, switch=False)
+            made = [create_branch(repository, conversation, name=branch.name, switch=False).operation]
         except Refused:
             if branch.name not in list_branch_tips(repository, conversation):
                 raise  # else another process was faster
-    with exclusive_write(repository):
+    with exclusive_write(repository), same_command(repository, *made):
         registry = Registry(repository)
         receivers, available = _find_receivers(registry, branch, message, to, queue=queue)
         addressed = address(message, receivers, to)

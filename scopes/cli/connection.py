@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from scopes.cli.sharing_options import WantedFrom
     from scopes.render.output import Output
 
+DELETE: Final = "push --delete"
 _DELAY_SECONDS: Final = 0.5
 
 
@@ -114,6 +115,8 @@ def choose_wanted(invocation: Invocation, wanted: WantedFrom, command: str) -> S
 def refuse_remotes(invocation: Invocation, names: Sequence[str], command: str) -> None:
     """Raise NotFound if the first name is that of a remote, as git expects it, and of no conversation.
 
+    After `push --delete` the other names may be of conversations that only the remote has.
+
     Raises:
         NotFound: with the option that names a remote.
     """
@@ -124,7 +127,7 @@ def refuse_remotes(invocation: Invocation, names: Sequence[str], command: str) -
     here = conversation_ids(repository)
     if any(each.startswith(first) for each in here) or first not in read_addresses(repository.path):
         return
-    others = [name for name in names[1:] if name.partition("/")[0] in here]
+    others = [name for name in names[1:] if command == DELETE or name.partition("/")[0] in here]
     words = " ".join(("scopes", command, *others, "--remote", first))
     raise NotFound(f"{first} is a remote, and no conversation", hint=f"name it with an option: {words}")
 

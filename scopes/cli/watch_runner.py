@@ -19,6 +19,7 @@ from scopes.history.background_actors import WATCH
 from scopes.importers.discovery import FILE_SUFFIXES, find_sources, find_standard_folders
 from scopes.importers.formats.base import SNIFF_BYTES, UNKNOWN_FORMAT
 from scopes.importers.formats.registry import FORMATS
+from scopes.importers.import_notes import is_about_last_line
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.results import Imported
 from scopes.importers.shared_prefix import keep_what_sessions_are_compared_with
@@ -77,7 +78,7 @@ class WatchRun:
             imported = self._import_present()
             if imported is None:
                 self._output.hint("no agent has a transcript in its standard folders")
-            yield from self._report(imported)
+            yield from self._report(imported, once=True)
             return
         self._invocation.actor = WATCH  # --once is a command of the user, as `import` is
         for number in _SIGNALS:
@@ -147,7 +148,7 @@ class WatchRun:
                     self._output.note(Note(error.message, error.hint))
                 return
             else:
-                yield from self._report(imported)
+                yield from self._report(imported, once=False)
                 return
 
     def _import_and_prepare(self) -> Imported | None:
@@ -159,13 +160,13 @@ class WatchRun:
                 keep_what_sessions_are_compared_with(repository, self._invocation.index_directory)
         return imported
 
-    def _report(self, imported: Imported | None) -> Iterator[SourceRecorded]:
+    def _report(self, imported: Imported | None, *, once: bool) -> Iterator[SourceRecorded]:
         """Print the notes of the import of what is there, and yield what it has recorded."""
         if imported is None:
             return
         self.exit_code = imported.exit_code
-        shown: Sequence[Note] = imported.notes  # what was named and not imported is shown each time
-        if not self.exit_code:
+        shown: Sequence[Note] = imported.notes if once else _without_last_lines(imported.notes)
+        if not self.exit_code:  # what was named and not imported is shown each time
             shown = new_notes(self._invocation.state_directory, self._invocation.store_path, shown)
         for note in map(of_import, shown):
             self._output.note(note)
@@ -214,12 +215,17 @@ class WatchRun:
             raise
         except OSError as error:
             raise Inaccessible(f"cannot lock {path}: {error.strerror}", hint="check the state directory") from error
-        self._note_of_file(path, imported.notes)
+        self._note_of_file(path, _without_last_lines(imported.notes))
         return imported
 
     def _note_of_file(self, path: str, notes: Sequence[Note]) -> None:
         for note in map(of_import, self._file_notes.take_new(path, notes)):
             self._output.note(note)
+
+
+def _without_last_lines(notes: tuple[Note, ...]) -> tuple[Note, ...]:
+    """Leave out notes about a last line that an agent may be writing; an import, or --once, has them if it stays so."""
+    return tuple(note for note in notes if not is_about_last_line(note))
 
 
 def check_poll(seconds: float) -> None:

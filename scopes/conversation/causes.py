@@ -1,7 +1,9 @@
-"""Who caused an operation, for the change log: a person, or an agent.
+"""Who caused an operation, for the change log: a person, an agent, or a remote.
 
 An operation names who ran it, but not what that is: a name that is registered as a program is an agent, others are
-people. What somebody said by an operation, such as a review or a position, he caused, whoever ran the command.
+people. What somebody said by an operation, such as a review or a position, he caused, whoever ran the command. Who ran
+a fetch did not make the changes that it brought: their cause is the remote. Messages have an author, metadata only the
+machine that wrote it.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ from scopes.history.shared_refs import AGENT_FILES
 from scopes.ids import Oid
 from scopes.model.claims import PARTICIPANT_KINDS
 from scopes.model.operation import Operation
-from scopes.store.refs import HEADS
+from scopes.store.refs import HEADS, REMOTES
 from scopes.store.repository import Repository, read_commit
 
 SAYS: Final = frozenset({
     "agents-send", "review", "resolve", "collaborate", "collaborate-joined", "collaborate-argued", "collaborate-closed",
 })  # kinds of operations that add messages of one author  # fmt: skip
+
+_FETCH: Final = "fetch"  # the kind of operation of all that fetches: also pull, clone and bundle import
 
 
 class Causes:
@@ -36,7 +40,7 @@ class Causes:
     def find(self, record: Operation, files: Sequence[RegistryFile]) -> str:
         """Return the cause of an operation."""
         kind = "agent" if record.actor in self._agents.values() else "human"
-        cause = self._find_author(record) or cause_of(kind, record.actor)
+        cause = _find_remote(record) or self._find_author(record) or cause_of(kind, record.actor)
         for file in files:
             if file.path.startswith(AGENT_FILES):
                 self._agents.pop(file.number, None)
@@ -53,3 +57,12 @@ class Causes:
                 if head.author_kind in PARTICIPANT_KINDS:
                     return cause_of(head.author_kind, head.author)
         return None
+
+
+def _find_remote(record: Operation) -> str | None:
+    """Return the remote that an operation has fetched from, as a cause; None if it did not fetch."""
+    if record.kind != _FETCH:
+        return None
+    moved = (change.ref.removeprefix(REMOTES) for change in record.changes if change.ref.startswith(REMOTES))
+    name = next((ref.partition("/")[0] for ref in moved), None)
+    return "remote" if name is None else f"remote:{name}"

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 from scopes.result import Result
 
 OPERATIONS = ("CREATE", "APPEND", "UPDATE", "DELETE", "MERGE")
-CAUSES = ("user", "agent", "system")  # kinds of cause
+CAUSES = ("user", "agent", "system", "remote")  # kinds of cause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Result):
     """One change; `cause` is `user:<name>`, `agent:<name>` or `system`, `source` the id of the message or operation.
 
+    Of what a fetch has brought it is `remote:<name>`: somebody there made the change, and what was fetched has no name.
     `time` is when it was recorded. `tools` are the names of the tools that a new message calls.
     """
 

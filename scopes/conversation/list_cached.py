@@ -34,6 +34,7 @@ class ConversationList(Result):
     """Conversations by last activity, newest first (S4-53).
 
     projects: the names of projects by recorded directory, for complete rows
+    copies: those that are redacted copies, with the id of the original; empty if that is gone
     damaged: conversations that could not be read
     filtered: True if conversations may have been left out by a condition
     more: the number of conversations that the limit left out
@@ -41,6 +42,7 @@ class ConversationList(Result):
 
     conversations: tuple[ConversationRow, ...]
     projects: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[ConversationId, str] = field(default_factory=dict)
     damaged: tuple[ConversationId, ...] = ()
     filtered: bool = False
     more: int = 0
@@ -66,6 +68,14 @@ def find_cached_list(
     except OSError:
         return None
     return None if summaries is None else sorted_list(summaries, complete=complete, wanted=wanted)
+
+
+def has_copies(store: str) -> bool:
+    """Return True if a store may have redacted copies, which the index does not know."""
+    try:
+        return bool(read_ref_files(store, (refs.REDACTED,)).list_refs((refs.REDACTED,)))
+    except (OSError, Corrupt):
+        return False
 
 
 def _find_rows(store: str, directory: str, *, complete: bool) -> list[ConversationRow] | None:

@@ -29,6 +29,7 @@ from scopes.history.messages import (
 )
 from scopes.history.metadata import Metadata
 from scopes.history.recorded_times import RecordedTimes
+from scopes.history.redacted_copies import RedactedCopy, find_original
 from scopes.history.remote_branches import RemoteState, compare_with_remotes, read_remote_branches
 from scopes.history.revisions import MAIN, Revision
 from scopes.history.session_branches import successor_notes
@@ -109,7 +110,7 @@ class ConversationView(Result):
     `project` the project of that. `branch` is the only branch that is described, None for all `branch_count`.
     `native_id` is the id of the imported session, `continues` what it was given the history of. `models` are those of
     the newest answers. `tokens` is the size of the newest context: recorded with its answer, or an estimate of the
-    texts.
+    texts. `redacted` says of which conversation it is a redacted copy that was made here.
     """
 
     id: ConversationId
@@ -138,6 +139,7 @@ class ConversationView(Result):
     tokens: int | None = None
     tokens_method: str | None = None
     in_progress: tuple[OpenMerge, ...] = ()
+    redacted: RedactedCopy | None = None
 
 
 class ContextSize(NamedTuple):
@@ -218,6 +220,7 @@ def show(
         tokens=size.tokens,
         tokens_method=size.method,
         in_progress=_list_in_progress(repository, handle.id, metadata),
+        redacted=find_original(repository, handle.id),
         notes=(
             *(Note(f"the branch {name} is left out: it is damaged", "see: scopes verify") for name in damaged),
             *successor_notes(repository, Revision(handle.id, active, tips[active]), where),

@@ -25,13 +25,19 @@ _SSH_LIST = "gpg.ssh.allowedsignersfile"
 
 
 class SignedCommit(NamedTuple):
-    """A signed commit, its subject, and what git says about the signature, as in `Signature`."""
+    """A signed commit, its subject, and what git says about the signature, as in `Signature`.
+
+    author: who the commit says has written it, which is no signer: anybody can write any name
+    message: the id of the message that it is; None if it is none, such as a list of what was purged
+    """
 
     oid: Oid
     subject: str
     state: str
     signer: str | None
     key: str | None
+    author: str = ""
+    message: str | None = None
 
 
 class UnsignedCommit(NamedTuple):
@@ -41,6 +47,8 @@ class UnsignedCommit(NamedTuple):
     subject: str
     what: str
     time: str
+    author: str = ""
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +93,21 @@ def verify_signatures(
     settings = read_signing_settings(directory)
     found = check_signatures(repository, commits, directory, settings)
     rows = tuple(
-        SignedCommit(oid, _subject_of(repository, commits[oid]), *signature) for oid, signature in found.items()
+        SignedCommit(
+            oid, _subject_of(repository, commits[oid]), *signature, commits[oid].author.name, commits[oid].message_id
+        )
+        for oid, signature in found.items()
     )
     start = None if since is None else parse_window(since, None, now_nanoseconds())[0]
     unsigned = tuple(
-        UnsignedCommit(oid, _subject_of(repository, commit), what, format_seconds(commit.time))
+        UnsignedCommit(
+            oid,
+            _subject_of(repository, commit),
+            what,
+            format_seconds(commit.time),
+            commit.author.name,
+            commit.message_id,
+        )
         for oid, commit in commits.items()
         if oid not in found
         and (start is None or commit.time * 1_000_000_000 >= start)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
@@ -23,7 +24,9 @@ from scopes.exporters.export import Exported, ExportedFile
 from scopes.history.conversations import read_uuid
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.gates import gate_of
+from scopes.store.prunes import Prunes, again_after_prunes
 from scopes.store.repository import Repository
+from scopes.store.transactions import unless_pruned
 
 AGENT_TRACE: Final = "agent-trace"
 VERSION: Final = "0.1"
@@ -39,23 +42,37 @@ def export_traces(repository: Repository, request: CommitRequest) -> Exported:
         Inaccessible: git is not installed, or cannot read the project.
         SecretsFound: a record has possible secrets, and they are refused.
     """
+    prunes = Prunes(repository.path)
     with open_commits(repository, request) as (commits, linked):
         gate, uuid = gate_of(repository, request.secrets), read_uuid(repository, commits.name)
         lines = [_clear(commits, uuid, each, gate) for each in linked]
     file = ExportedFile(f"{commits.name}.{AGENT_TRACE}.jsonl", None, lines)
-    return Exported(conversation=commits.name, format=AGENT_TRACE, messages=None, files=(file,), gate=gate)
+    return Exported(
+        conversation=commits.name,
+        format=AGENT_TRACE,
+        messages=None,
+        files=(file,),
+        gate=gate,
+        unless_purged=partial(unless_pruned, repository, prunes),
+    )
 
 
 def note_traces(repository: Repository, request: CommitRequest, ref: str = NOTES_REF) -> TracesNoted:
     """Write these records as notes of the commits into the project's repository; a note of scopes is replaced.
 
     Raises:
-        As `export_traces`; Inaccessible also if git cannot write notes.
+        As `export_traces`; Inaccessible also if git cannot write notes; Busy if something is purged each time.
     """
+    return again_after_prunes(repository.path, lambda: _note_traces(repository, request, ref))
+
+
+def _note_traces(repository: Repository, request: CommitRequest, ref: str) -> TracesNoted:
+    repository.forget_pruned()
+    allowed = partial(unless_pruned, repository, Prunes(repository.path))
     with open_commits(repository, request) as (commits, linked):
         gate, uuid = gate_of(repository, request.secrets), read_uuid(repository, commits.name)
         records = [(each.facts.commit, _clear(commits, uuid, each, gate, indent=1)) for each in linked]
-        return write_notes(commits.git, commits.name, ref, records, gate)
+        return write_notes(commits.git, commits.name, ref, records, gate, allowed=allowed)
 
 
 def _record(commits: ConversationCommits, uuid: str, linked: LinkedCommit) -> dict[str, Any]:

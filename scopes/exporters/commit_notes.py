@@ -7,7 +7,8 @@ knows, and to lose it is the most frequent complaint about such programs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,9 +71,17 @@ def list_notes(git: ProjectGit, ref: str) -> dict[CommitId, str]:
 
 
 def write_notes(
-    git: ProjectGit, conversation: ConversationId, ref: str, notes: Iterable[tuple[CommitId, Cleared]], gate: Gate
+    git: ProjectGit,
+    conversation: ConversationId,
+    ref: str,
+    notes: Iterable[tuple[CommitId, Cleared]],
+    gate: Gate,
+    *,
+    allowed: Callable[[], AbstractContextManager[None]],
 ) -> TracesNoted:
     """Write notes of commits that passed a gate, and tell which got one.
+
+    `allowed` holds off a purge while a note is written, and raises Busy if one has run since the notes were made.
 
     Raises:
         Inaccessible: git cannot read or write notes.
@@ -85,7 +94,8 @@ def write_notes(
             continue
         words = ("notes", f"--ref={ref}", "add", "-f", "-F", "-", commit)
         try:
-            git.run(*_IDENTITY, *words, stdin=note.data)
+            with allowed():
+                git.run(*_IDENTITY, *words, stdin=note.data)
         except ProjectGitFailed as error:
             raise Inaccessible(f"git cannot write the note: {error}", hint="see: git notes") from error
         written.append(commit)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
@@ -25,7 +26,9 @@ from scopes.history.messages import read_root_of
 from scopes.history.revisions import find_root_commit
 from scopes.ids import ConversationId
 from scopes.secrets.gates import gate_of
+from scopes.store.prunes import Prunes, again_after_prunes
 from scopes.store.repository import Repository, read_commit
+from scopes.store.transactions import unless_pruned
 
 GIT_AI: Final = "git-ai"
 SCHEMA_VERSION: Final = "authorship/3.0.0"
@@ -69,7 +72,14 @@ def note_git_ai(repository: Repository, request: CommitRequest, ref: str = NOTES
         NotFound: there is no such conversation, or no git repository around the directory.
         Inaccessible: git is not installed, or cannot read or write the project.
         SecretsFound: a note has possible secrets, and they are refused; none is written.
+        Busy: something was purged each time.
     """
+    return again_after_prunes(repository.path, lambda: _note_git_ai(repository, request, ref))
+
+
+def _note_git_ai(repository: Repository, request: CommitRequest, ref: str) -> TracesNoted:
+    repository.forget_pruned()
+    allowed = partial(unless_pruned, repository, Prunes(repository.path))
     with open_commits(repository, request) as (commits, linked):
         gate, session = gate_of(repository, request.secrets), find_noted_session(repository, commits.name)
         known = list_notes(commits.git, ref) if ref == NOTES_REF else {}
@@ -77,7 +87,7 @@ def note_git_ai(repository: Repository, request: CommitRequest, ref: str = NOTES
             (commit, gate.clear(data, f"the note of commit {commit[:8]}"))
             for commit, data in _walk_notes(commits, linked, session, known)
         ]
-        return write_notes(commits.git, commits.name, ref, notes, gate)
+        return write_notes(commits.git, commits.name, ref, notes, gate, allowed=allowed)
 
 
 def find_noted_session(repository: Repository, conversation: ConversationId) -> NotedSession:

@@ -48,7 +48,7 @@ class Names(NamedTuple):
         """Return what a name means; None if nothing has it, or if only branches begin with it.
 
         Raises:
-            Ambiguous: it means several things, and the caller cannot be told; or it is a prefix of several ids.
+            Ambiguous: it means several things, and the caller reads no notes; or it is a prefix of several ids.
         """
         found = self._find_long_form(name) if name.startswith(LONG_FORMS) else None
         if found is not None:
@@ -108,7 +108,7 @@ class Names(NamedTuple):
         return f"{self.conversation}/{form}{name}"
 
     def _refuse_id(self, name: str, found: Meaning) -> Meaning:
-        """Refuse a name of the form of an id, which no message has here, to a caller that cannot be told."""
+        """Refuse a name of the form of an id, which no message has here, if the caller reads no notes."""
         if self.repository.caller.note is None:
             text = f"{name!a} is {found.what}, and has the form of an id that no message has here"
             raise Ambiguous(text, hint=_cure([found]))
@@ -140,7 +140,7 @@ def is_inside(repository: Repository, name: str, conversation: ConversationId, t
 
 
 def choose_meaning(repository: Repository, name: str, meanings: Sequence[Meaning]) -> Meaning:
-    """Return the first of at least one meaning; if they differ, tell the caller, or refuse one that cannot be told.
+    """Return the first of at least one meaning; if they differ, note it, or refuse a caller that reads no notes.
 
     Raises:
         Ambiguous: with all meanings, and how to say each.

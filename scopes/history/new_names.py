@@ -43,7 +43,7 @@ def _check_meaning(repository: Repository, name: str, what: str) -> None:
 
 def _check_form(name: str, what: str) -> None:
     if is_whole_id(name):
-        hint = "choose a name that is no id"
+        hint = "choose a name that does not look like an id"
         raise Invalid(f"{name!a} is not a valid {what}: it has the form of the id of a message", hint=hint)
     if name.startswith(LONG_FORMS):
         hint = f"leave {LONG_FORMS} out"

@@ -149,7 +149,7 @@ class Quotes:
         return self._has_line(text, SHORTEST)
 
     def are_distinct_in(self, text: str) -> bool:
-        """Return True if a text is one of the lines, the beginning of one, or has one in it, and that is no chance.
+        """Return True if a text is one of the lines, the beginning of one, or has one in it, and not by chance.
 
         A line that is short may be a word that others use, too.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from scopes.errors import CannotImport, ScopesError
 from scopes.importers.archive import digest_of
 from scopes.importers.beginning import Beginning
 from scopes.importers.branch_names import SHORT_ID
-from scopes.importers.expand import expand_sources
+from scopes.importers.expand import expand_sources, find_folder_of
 from scopes.importers.formats.base import (
     UNKNOWN_FORMAT,
     Format,
@@ -135,7 +136,7 @@ def _queue_all(
         match found:
             case CannotImport():
                 refused.append(len(skipped))
-                skipped.append(skip_failed(source, found))
+                skipped.append(skip_failed(source, _name_folder(source, found)))
             case OSError():
                 skipped.append(skip_unreadable(source.path, found, named=source.named))
             case None:
@@ -146,6 +147,14 @@ def _queue_all(
         refusal = skipped[position]
         skipped[position] = refusal if refusal.named else replace(refusal, error=None, noted=False)
     return queue
+
+
+def _name_folder(source: Source, error: CannotImport) -> CannotImport:
+    """Return the error of a file; one of a folder that is a conversation as a whole names that folder."""
+    folder = find_folder_of(source.path) if UNKNOWN_FORMAT in error.message else source.path
+    if folder != source.path:
+        error.hint = f"it is one file of a conversation: name its folder: scopes import {shlex.quote(folder)}"
+    return error
 
 
 def _unknown_formats(paths: Sequence[str], first: ScopesError) -> CannotImport:

@@ -96,7 +96,7 @@ def _note_titles(repository: Repository, done: RewrittenStore) -> tuple[Note, ..
         hint = f"give it another one: scopes rename {gone[0]} --title TEXT"
         notes.append(Note(_titles_of(gone, ("quotes it, and goes", "quote it, and go")), hint))
     if kept:
-        hint = f"if that is no chance: scopes rename {kept[0]} --title TEXT; its history keeps this one"
+        hint = f"if the title quotes it: scopes rename {kept[0]} --title TEXT; its history keeps this one"
         text = _titles_of(kept, ("has a short text of it, and stays", "have a short text of it, and stay"))
         notes.append(Note(text, hint))
     return tuple(notes)

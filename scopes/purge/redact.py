@@ -19,6 +19,7 @@ from scopes.history.id_map import IdMap, write_map
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, format_message_commit, header_of, is_root
 from scopes.history.metadata import DIRECTORY, Metadata, read_metadata
 from scopes.history.new_names import parse_new_conversation_id
+from scopes.history.redacted_copies import RedactedCopy, list_copies
 from scopes.history.revisions import MAIN, find_root_commit
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
@@ -33,12 +34,10 @@ from scopes.secrets.gates import gate_of
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, TreeEntry, format_tree, parse_tree
 from scopes.store.packs.bulk import bulk_objects
-from scopes.store.refs import LOCAL, meta_ref
+from scopes.store.refs import REDACTED, meta_ref
 from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import read_blob, walk_blobs
-
-MAPS = f"{LOCAL}redacted/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +78,9 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
             mapped = write_map(objects, root, IdMap(copy.commits, copy.messages), subject="map of a redaction")
         name = given or next_conversation_id(repository)
         refuse_taken(repository, name)
+        before = list_copies(repository)
         tx = _Copied(repository, name, copy, names).build(source.id)
-        map_ref = f"{MAPS}{copy.commits[root]}"
+        map_ref = f"{REDACTED}{copy.commits[root]}"
         tx.move_ref(map_ref, None, mapped)
         operation = tx.commit("redact", f"redact {source.id} as {name}")
     return ConversationRedacted(
@@ -91,8 +91,20 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
         secrets=copy.gate.redacted,
         map_ref=map_ref,
         operation=operation.id,
-        notes=(Note("the original is as it was", f"remove it for good: scopes purge {source.id} --whole"),),
+        notes=(
+            Note("the original is as it was", f"remove it for good: scopes purge {source.id} --whole"),
+            *_note_earlier(before, source.id),
+        ),
     )
+
+
+def _note_earlier(copies: Iterable[RedactedCopy], source: ConversationId) -> Iterable[Note]:
+    """Yield a note about the copies that were made of a conversation before."""
+    names = [each.copy for each in copies if each.original == source]
+    if names:
+        words = "is an earlier copy" if len(names) == 1 else "are earlier copies"
+        hint = f"what others have written in it stays there; delete it: scopes delete {names[0]}"
+        yield Note(f"{', '.join(names)} {words} of {source}, without what came later", hint)
 
 
 def _count_left_out(repository: Repository, conversation: ConversationId, gate: Gate) -> None:

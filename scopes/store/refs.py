@@ -44,6 +44,7 @@ SECRETS = "refs/scopes/secrets"
 LOCAL = "refs/scopes/local/"
 SOURCE_PATHS = f"{LOCAL}source-paths"
 PURGED = "refs/scopes/purged"
+REDACTED = f"{LOCAL}redacted/"  # which commits of a redacted copy were which, by the root of the copy
 PURGED_ELSEWHERE = f"{LOCAL}purged-elsewhere"  # what lists of remotes had that they have no more
 PURGE_OFFERS = f"{LOCAL}purge-offers/"  # the lists of other machines as a remote has them, by remote and machine
 PURGE_DECLINED = f"{LOCAL}purge-declined"  # what the user has decided to keep

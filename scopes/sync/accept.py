@@ -61,6 +61,13 @@ class ReplacedValue(NamedTuple):
     after: str | None
 
 
+class RenamedBranch(NamedTuple):
+    """A branch of this store that has the name that somebody else has given it."""
+
+    old: BranchName
+    new: BranchName
+
+
 class FetchedConversation(NamedTuple):
     """What became of a conversation of the remote; `replaced` are values that were set on this machine.
 
@@ -68,6 +75,7 @@ class FetchedConversation(NamedTuple):
     status: `deleted` if it was deleted here before, `refused` if it could not be joined, `unacceptable` if it is not as
         scopes writes it, for the reason
     deleted: branches that are here, and that somebody has deleted on the remote since it was last seen
+    renamed: the old and the new name of branches that are here, and that somebody else has renamed
     """
 
     root: Oid
@@ -79,6 +87,7 @@ class FetchedConversation(NamedTuple):
     reason: str | None = None
     replaced: tuple[ReplacedValue, ...] = ()
     deleted: tuple[BranchName, ...] = ()
+    renamed: tuple[RenamedBranch, ...] = ()
 
 
 class Acceptance:
@@ -137,6 +146,7 @@ class Acceptance:
             None,
             done.replaced,
             done.deleted,
+            done.renamed,
         )
 
     @cached_property
@@ -176,6 +186,7 @@ class _Joined:
         self._known = known
         self.replaced: tuple[ReplacedValue, ...] = ()
         self.ahead: tuple[str, ...] = ()
+        self.renamed: tuple[RenamedBranch, ...] = ()
         self.conversation = conversation
         self.transaction = RefTransaction(self._repository)
         self._tips = {} if is_new else list_branch_tips(self._repository, conversation)
@@ -246,6 +257,7 @@ class _Joined:
             ref = refs.branch_ref(self.conversation, name)
             self.transaction.move_ref(ref, self._tips.get(name), tips.get(name))
         renamed = {old: new for old, new in names.items() if old != new}
+        self.renamed = tuple(RenamedBranch(old, new) for old, new in sorted(renamed.items()))
         active = refs.active_ref(self.conversation)
         target = self._repository.find_ref(active) if renamed else None
         for old, new in renamed.items():

@@ -15,6 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from scopes.errors import Corrupt, Inaccessible, NotFound, ScopesError, SecretsFound
 from scopes.exporters.atomic_save import check_target, write_file
 from scopes.history.open_tips import OpenTips
+from scopes.history.titles import read_first_prompt
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
@@ -22,6 +23,7 @@ from scopes.secrets.gates import gate_of
 from scopes.store.git_program import find_git, git_environment
 from scopes.store.prunes import Prunes, again_after_prunes
 from scopes.store.quarantine import Quarantine, open_quarantine
+from scopes.store.received_objects import ReceivedObjects
 from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import shared_write, unless_pruned
@@ -35,6 +37,7 @@ from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.incoming_sources import note_refused_sources
 from scopes.sync.local_conversations import Selection, list_roots
+from scopes.sync.manifest import count_messages
 from scopes.sync.names import RemoteName, is_remote_ref, parse_remote_ref
 from scopes.sync.outgoing import Outgoing, note_held, plan_push
 from scopes.sync.purge_notes import OfferGate
@@ -61,7 +64,8 @@ class BundledConversation(NamedTuple):
     conversation: its name here; None if it is not here
     status: of one that was to be written `included` or `refused`; of one that is read `new`, `unacceptable`, or `known`
         if it is here, whatever is new in it
-    messages: how many its longest branch has
+    title: the beginning of the first prompt, if it has none and is here
+    messages: how many its branches have together, as `list` counts them
     held_back: how many messages of it were left out, because their session may still grow
     """
 
@@ -166,7 +170,7 @@ def _create(
             if reason is None:
                 reason = _write_manifest(repository, objects, outgoing, gate_of(repository, options.mode), manifests)
                 has_secrets = has_secrets or reason is not None
-            rows.append(_describe(outgoing, reason))
+            rows.append(_describe(repository, outgoing, reason))
             if options.with_sources and reason is None:
                 names[conversation] = outgoing.name
         found, sources = bundle_sources(repository, objects, names, options.mode)
@@ -198,15 +202,15 @@ def _write_manifest(
     return None
 
 
-def _describe(outgoing: Outgoing, reason: str | None) -> BundledConversation:
-    branches = outgoing.manifest.branches
+def _describe(repository: Repository, outgoing: Outgoing, reason: str | None) -> BundledConversation:
+    title = outgoing.manifest.title or read_first_prompt(repository, outgoing.conversation)
     return BundledConversation(
         outgoing.conversation,
         outgoing.name.root,
         "included" if reason is None else "refused",
-        outgoing.manifest.title if reason is None else None,
-        len(branches),
-        max(branch.messages for branch in branches.values()),
+        title if reason is None else None,
+        len(outgoing.manifest.branches),
+        count_messages(repository, outgoing.manifest),
         reason,
         outgoing.held_back,
     )
@@ -262,13 +266,15 @@ def verify_bundle(repository: Repository, path: str, connection: Connection) -> 
     with (
         unpacked(repository, bundle_remote(path, _NOBODY), connection, alone=True) as remote,
         quarantine_of(repository) as quarantine,
-        fetch_acceptable(repository, remote, connection, quarantine, [EVERYTHING_SPEC]) as (_, incoming),
+        fetch_acceptable(repository, remote, connection, quarantine, [EVERYTHING_SPEC]) as (checked, incoming),
     ):
+        received = ReceivedObjects(repository, checked)
         for name, manifests in incoming.checked:
             known, manifest = roots.get(name.root), manifests[0].manifest
-            longest = max(branch.messages for branch in manifest.branches.values())
             status: BundledStatus = "new" if known is None else "known"
-            rows.append(BundledConversation(known, name.root, status, manifest.title, len(manifest.branches), longest))
+            title = manifest.title or (None if known is None else read_first_prompt(repository, known))
+            messages = count_messages(received, manifest)
+            rows.append(BundledConversation(known, name.root, status, title, len(manifest.branches), messages))
         for ref, error in incoming.refused.items():
             if is_remote_ref(ref):
                 root = parse_remote_ref(ref).root

@@ -77,11 +77,14 @@ class DeletedOnRemote(Result):
 
 
 class _Target(NamedTuple):
-    """What a name means: the root, the branch if one was named, and the conversation if it is here."""
+    """What names of one conversation mean: the root, branches if some were named, and the conversation if it is here.
 
-    text: str
+    texts: the names as they were given; of branches one for each
+    """
+
+    texts: tuple[str, ...]
     root: Oid
-    branch: str | None
+    branches: tuple[BranchName, ...]
     conversation: ConversationId | None
 
 
@@ -96,7 +99,7 @@ def delete_on_remote(
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved.
-        Invalid: a conversation is named together with one of its branches.
+        Invalid: a conversation is named twice, or together with one of its branches.
         Refused: a branch is main, or the only one.
         Inaccessible: the remote does not answer.
     """
@@ -104,9 +107,7 @@ def delete_on_remote(
     with quarantine_of(repository, knows_remotes=False) as quarantine:
         there = list_there(repository, members, quarantine, connection)
     every = {name: oid for listed in there.values() for name, oid in listed.items()}
-    targets = [_resolve(repository, members[0].name, text, every) for text in dict.fromkeys(names)]
-    if len({each.root for each in targets}) < len(targets):
-        raise Invalid("a conversation is named twice", hint="name it once, or one branch of it at a time")
+    targets = _join_branches(_resolve(repository, members[0].name, text, every) for text in dict.fromkeys(names))
     planned = [
         each
         for member, listed in there.items()
@@ -122,7 +123,9 @@ def delete_on_remote(
         found = [*planned, *_push(repository, members, planned, connection)]
         _remember(repository, members[0].name, targets, found)
         left = _delete_sources(repository, members, found, every, connection)
-    rows = tuple(_row_of(target, [each for each in found if each.target == target]) for target in targets)
+    rows = tuple(
+        row for target in targets for row in _rows_of(target, [each for each in found if each.target == target])
+    )
     notes = (*left, *((_KEPT,) if any(row.status == "deleted" for row in rows) else ()))
     first = members[0]
     return DeletedOnRemote(remote=first.name, address=first.address.text, names=rows, dry_run=dry_run, notes=notes)
@@ -151,7 +154,7 @@ def _delete_sources(
     """Delete the original files of conversations from each repository that does not have the conversation any more."""
     notes: dict[Note, None] = {}
     for member in members:
-        here = [each for each in found if each.remote == member and each.target.branch is None]
+        here = [each for each in found if each.remote == member and not each.target.branches]
         kept = {each.target.root for each in here if each.status == "refused"}
         gone = dict.fromkeys(each.target for each in here if each.target.root not in kept)
         notes |= dict.fromkeys(delete_sources(repository, member, [*_names_of(repository, gone, there)], connection))
@@ -186,28 +189,50 @@ def _push(
                 yield each._replace(status="deleted" if reason is None else "refused", reason=done)
 
 
-def _row_of(target: _Target, found: Sequence[_Found]) -> DeletedName:
+def _rows_of(target: _Target, found: Sequence[_Found]) -> Iterator[DeletedName]:
+    """Yield a row for each name of a target, all with what became of the target."""
     reason = next((each.reason for each in found if each.status == "refused"), None)
-    if reason is not None:
-        return DeletedName(target.text, target.root, "refused", reason)
-    deleted = [each.reason for each in found if each.status == "deleted"]
-    shown = next((each for each in deleted if each is not None), None)
-    return DeletedName(target.text, target.root, "deleted" if deleted else "absent", shown)
+    status: DeletedStatus = "refused"
+    if reason is None:
+        deleted = [each.reason for each in found if each.status == "deleted"]
+        status = "deleted" if deleted else "absent"
+        reason = next((each for each in deleted if each is not None), None)
+    yield from (DeletedName(text, target.root, status, reason) for text in target.texts)
+
+
+def _join_branches(targets: Iterable[_Target]) -> list[_Target]:
+    """Return one target for each conversation, with all branches of it that were named.
+
+    Raises:
+        Invalid: a conversation is named twice, or together with a branch of it.
+    """
+    found: dict[Oid, _Target] = {}
+    for each in targets:
+        known = found.get(each.root)
+        if known is None:
+            found[each.root] = each
+            continue
+        if not (known.branches and each.branches):
+            named = f"{known.texts[0]} and {each.texts[0]} are one conversation, or one is a part of the other"
+            raise Invalid(named, hint="name the conversation once, or branches of it")
+        texts, branches = (*known.texts, *each.texts), (*known.branches, *each.branches)
+        found[each.root] = known._replace(texts=texts, branches=branches)
+    return list(found.values())
 
 
 def _resolve(repository: Repository, remote: str, text: str, there: Mapping[RemoteName, Oid]) -> _Target:
     name, slash, branch = text.partition("/")
-    branch = branch.removeprefix(HEADS_FORM)
+    branches = (BranchName(branch.removeprefix(HEADS_FORM)),) if slash else ()
     try:
         conversation = resolve_conversation(repository, name)
     except NotFound:
         root = _find_in_trash(repository, name)
         found = find_root_there(remote, there, name) if root is None else root
-        return _Target(text, found, branch if slash else None, None)
+        return _Target((text,), found, branches, None)
     root = find_root_commit(repository, conversation)
     if root is None:
         raise NotFound(f"the history of {conversation} has no root", hint="see: scopes verify")
-    return _Target(text, root, branch if slash else None, conversation)
+    return _Target((text,), root, branches, conversation)
 
 
 def _find_in_trash(repository: Repository, name: str) -> Oid | None:
@@ -229,7 +254,7 @@ def _plan_all(
     All of them are deleted with the conversation: the others are no conversations, but keep what is in it.
     """
     own = find_own_name(repository, target.root)
-    if own is None and target.branch is not None and len(there) > 1:
+    if own is None and target.branches and len(there) > 1:
         return [_Found(target, remote, "refused", reason=f"{len(there)} refs of the remote end in its root: {_SEE}")]
     planned = []
     for name, value in there.items():
@@ -237,12 +262,12 @@ def _plan_all(
             update = _plan(repository, remote, target, name, value)
             reason = None
             if update is None:
-                reason = None if target.branch else _find_fault(repository, remote, name, connection)
+                reason = None if target.branches else _find_fault(repository, remote, name, connection)
                 if reason is None:
                     return [_Found(target, remote, "refused", reason=_MOVED)]
                 update = RefUpdate(name.ref, value, None)
             planned.append(_Found(target, remote, "planned", update, reason))
-        elif target.branch is None:
+        elif not target.branches:
             planned.append(_Found(target, remote, "planned", RefUpdate(name.ref, value, None)))
     return planned or [_Found(target, remote, "absent")]
 
@@ -262,29 +287,30 @@ def _find_fault(repository: Repository, remote: Remote, name: RemoteName, connec
 def _plan(repository: Repository, remote: Remote, target: _Target, name: RemoteName, value: Oid) -> RefUpdate | None:
     """Return the change of a ref of the remote; None if its value was never seen here."""
     seen = repository.find_ref(tracking_ref(remote.name, target.root))
-    if target.branch is None:
+    if not target.branches:
         return RefUpdate(name.ref, value, None) if seen in {None, value} else None
     if seen != value:
         return None
-    return RefUpdate(name.ref, value, _without_branch(repository, name, read_manifest(repository, value), target))
+    return RefUpdate(name.ref, value, _without_branches(repository, name, read_manifest(repository, value), target))
 
 
-def _without_branch(repository: Repository, name: RemoteName, stored: StoredManifest, target: _Target) -> Oid:
-    """Write the next manifest of a conversation, without a branch, and return it."""
+def _without_branches(repository: Repository, name: RemoteName, stored: StoredManifest, target: _Target) -> Oid:
+    """Write the next manifest of a conversation, without some branches, and return it."""
     branches = dict(stored.manifest.branches)
     entries = {} if target.conversation is None else read_metadata(repository, target.conversation).branches
-    local = BranchName(target.branch or "")
-    named = [key for key, branch in branches.items() if branch.name == local]
-    own = branch_id(local, entries.get(local))
-    key = own if own in branches else next(iter(named), None)
-    if key is None:
-        known = ", ".join(sorted(branch.name for branch in branches.values())[:5])
-        raise NotFound(f"the remote has no branch {target.text}", hint=f"it has: {known}")
-    if branches[key].name == MAIN or len(branches) == 1:
-        conversation = target.text.partition("/")[0]
-        hint = f"delete the conversation there: scopes push --delete {conversation}"
-        raise Refused(f"{target.text} is main or the only branch", hint=hint)
-    del branches[key]
+    keys: set[str] = set()
+    for text, local in zip(target.texts, target.branches, strict=True):
+        named = [key for key, branch in branches.items() if branch.name == local]
+        own = branch_id(local, entries.get(local))
+        key = own if own in branches else next(iter(named), None)
+        if key is None:
+            known = ", ".join(sorted(branch.name for branch in branches.values())[:5])
+            raise NotFound(f"the remote has no branch {text}", hint=f"it has: {known}")
+        keys.add(key)
+        if branches[key].name == MAIN or len(branches) == len(keys):
+            hint = f"delete the conversation there: scopes push --delete {text.partition('/')[0]}"
+            raise Refused(f"{text} is main or the only branch", hint=hint)
+    branches = {key: branch for key, branch in branches.items() if key not in keys}
     time = newest_time(repository, (branch.tip for branch in branches.values()))
     manifest = stored.manifest._replace(branches=branches, newest=format_seconds(time))
     shown = target.conversation or ConversationId(target.root[:_DIGITS])
@@ -294,8 +320,8 @@ def _without_branch(repository: Repository, name: RemoteName, stored: StoredMani
         return outgoing.write(repository, cleared)
 
 
-def _name_in_file(target: _Target) -> str:
-    return target.root if target.branch is None else name_branch(target.root, BranchName(target.branch))
+def _names_in_file(target: _Target) -> list[str]:
+    return [name_branch(target.root, branch) for branch in target.branches] or [target.root]
 
 
 def _remember(repository: Repository, remote: str, targets: Sequence[_Target], found: Sequence[_Found]) -> None:
@@ -303,7 +329,7 @@ def _remember(repository: Repository, remote: str, targets: Sequence[_Target], f
     refused = {each.target.root for each in found if each.status == "refused"}
     done = [target for target in targets if target.root not in refused]
     with exclusive_write(repository):
-        remember_deleted(repository, remote, map(_name_in_file, done))
+        remember_deleted(repository, remote, [name for target in done for name in _names_in_file(target)])
         tx = RefTransaction(repository)
         after: dict[str, tuple[str, Oid | None]] = {}  # once for each conversation, whatever refs it had there
         for each in found:
@@ -318,4 +344,5 @@ def _remember(repository: Repository, remote: str, targets: Sequence[_Target], f
         for ref, (old, new) in after.items():
             tx.move_ref(ref, old, new)
         if tx:
-            tx.commit("push", f"delete {len(done)} {plural(len(done), 'name')} from {remote}")
+            number = sum(len(target.texts) for target in done)
+            tx.commit("push", f"delete {number} {plural(number, 'name')} from {remote}")

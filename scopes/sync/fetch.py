@@ -31,6 +31,7 @@ from scopes.sync.accept import Acceptance, FetchedConversation, ReplacedValue
 from scopes.sync.clocks_ahead import note_ahead
 from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.deleted_here import describe_deleted
 from scopes.sync.deleted_there import note_sent_again
 from scopes.sync.family import add_member, choose_named, is_closed, learn_members, list_members
 from scopes.sync.format_check import PurgedHere, ReceivedConversation
@@ -140,6 +141,7 @@ def fetch(
             *(note for receipt in receipts.values() for note in note_ahead(receipt.ahead)),
             *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
             *(note for member, receipt in receipts.items() for note in _note_deleted_there(receipt.rows, member)),
+            *describe_deleted(repository, rows, members[0].name, option),
             *note_sources(
                 [row.conversation for each in receipts.values() for row in each.rows if row.root in each.sources]
             ),
@@ -415,8 +417,11 @@ def _note_deleted_there(rows: Iterable[FetchedConversation], remote: Remote) -> 
 
 
 def describe_changes(rows: Iterable[FetchedConversation], remote: Remote) -> Iterator[Note]:
-    """Yield a note for each value of this machine that was replaced, and for news of a branch that was deleted here."""
+    """Yield a note for each value here that was replaced, branch that was renamed, and news of one deleted here."""
     for row in rows:
+        for old, new in row.renamed:
+            text = f"{row.conversation}/{old} is called {new} now: somebody else has renamed it"
+            yield Note(text, f"to have the old name again: scopes rename {row.conversation}/{new} {old}")
         for value in row.replaced:
             yield _note_replaced(row.conversation or "", value)
         for branch in row.branches:

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt
+from scopes.history.messages import is_root, message_id_of
 from scopes.ids import Oid
 from scopes.model.manifest import MANIFEST_FILE, Manifest, decode_manifest, encode_manifest, tips_of
+from scopes.store.graph import walk_newest_first
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Identity, TreeEntry, format_commit, format_tree
 from scopes.store.repository import Objects, read_commit, read_data, read_tree
 
@@ -32,6 +34,12 @@ class StoredManifest(NamedTuple):
     manifest: Manifest
     meta: Oid | None
     time: int
+
+
+def count_messages(objects: Objects, manifest: Manifest) -> int:
+    """Return how many messages the branches have together, each id once, as `list` counts those of a conversation."""
+    commits = walk_newest_first(objects, tips_of(manifest.branches))
+    return len({message_id_of(commit) for commit in commits if not is_root(commit)})
 
 
 def write_manifest(objects: Objects, manifest: Manifest, meta: Oid | None, previous: Oid | None, time: int) -> Oid:

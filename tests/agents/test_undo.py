@@ -14,8 +14,10 @@ from scopes.conversation.new import new
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import NotFound, Refused
-from scopes.history.handles import StoreHandle
+from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import plain_message
+from scopes.history.revisions import list_branch_tips
+from scopes.ids import BranchName
 from scopes.store.refs import AGENTS
 from tests.support.random_ids import spread_ids  # noqa: F401 - operations have different ids
 from tests.support.store import git, open_store
@@ -41,6 +43,17 @@ def sent(repository, conversation, text, *to, queue=False):
 
 def inbox(repository, name, **options):
     return [each.message.text for each in read_inbox(repository, name, **options).messages]
+
+
+def test_a_branch_that_send_has_made_is_taken_back_with_the_message(team):
+    before = list_branch_tips(team, "conv-001")
+    branch = BranchHandle(StoreHandle(team).conversation("conv-001"), BranchName("notes"))
+    send(branch, plain_message("carol", "right?"), ["ann"], create=True)
+    assert inbox(team, "ann") == ["right?"]
+    undo(team)
+    assert (list_branch_tips(team, "conv-001"), inbox(team, "ann")) == (before, [])
+    redo(team)
+    assert (inbox(team, "ann"), "notes" in list_branch_tips(team, "conv-001")) == (["right?"], True)
 
 
 def test_a_registration_is_undone_after_others_have_changed_the_registry(team):

@@ -384,3 +384,21 @@ def test_remote_alone_lists_the_remotes(run, shared, words):
 
 def test_help_of_remote_is_the_overview(run):
     assert "Change the address of a remote" in run("remote", "--help").stdout
+
+
+def test_deleting_as_git_words_it_is_answered_with_the_words_of_scopes(run, shared, bare):
+    run("branch", "conv-001", "fix")
+    run("branch", "conv-001", "try")
+    run("push")
+    for words in (("push", "origin", "--delete", "conv-001/fix"), ("push", "--delete", "origin", "conv-001/fix")):
+        assert "scopes push --delete conv-001/fix --remote origin" in run(*words, code=4).stderr
+    assert "name both: scopes push --delete conv-001/fix" in run("push", "--delete", "fix", code=4).stderr
+    done = run("push", "--delete", "conv-001/fix", "conv-001/try", "--remote", "origin", "--yes")
+    assert done.stdout == "conv-001/fix\tdeleted\t\nconv-001/try\tdeleted\t\n"
+
+
+def test_a_conversation_with_the_name_of_a_remote_is_meant_by_that_name(run, shared):
+    run("new", "--id", "origin")
+    run("append", "origin", "--as", "carol", "hello")
+    assert run("push", "origin").stdout.startswith("origin\tnew")
+    assert run("push", "--delete", "origin", "--remote", "origin", "--yes").stdout == "origin\tdeleted\t\n"

@@ -226,6 +226,22 @@ def test_half_a_line_is_left_until_it_is_complete(agent, watch):
 
 
 @each_way
+def test_half_a_line_at_the_end_is_no_damage_to_a_watch_and_is_to_an_import(agent, watch, way):
+    agent.turn(1)
+    agent.log.user("prompt 2")
+    agent.flush(cut=20)
+    running = watch("--json", *way)
+    running.row()
+    agent.log.answer("msg_2", {"type": "text", "text": "answer 2"})
+    agent.log.user("prompt 3")
+    agent.flush(cut=20)
+    running.row()
+    assert running.end() == (0, f"watching {agent.session.parent.parent}\n")
+    for words in (("import", str(agent.session)), ("watch", "--once")):
+        assert "truncated (incomplete last record)" in scopes(*words, table=PRODUCT).stderr
+
+
+@each_way
 def test_files_that_vanish_and_come_back_lose_nothing_of_the_store(agent, watch, way):
     """Agents delete old sessions, and some the ones in use."""
     running = watch("--json", *way)

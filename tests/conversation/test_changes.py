@@ -283,7 +283,7 @@ def test_a_filter_that_matches_nothing_tells_what_there_is(varied):
 def test_an_unknown_kind_of_cause_is_refused(varied):
     with pytest.raises(Invalid, match="'foo' is not a valid cause") as refusal:
         changes(varied, "conv-001", cause="foo")
-    assert refusal.value.hint == "causes: user, agent, system, or with a name: agent:reviewer"
+    assert refusal.value.hint == "causes: user, agent, system, remote, or with a name: agent:reviewer"
 
 
 def test_an_invalid_date_or_conversation_is_refused(repository):

@@ -59,6 +59,22 @@ def test_all_signatures_of_a_store_are_checked(repository, home, merged):
     assert (done.exit_code, done.notes) == (0, ())
 
 
+def test_the_author_and_the_id_of_a_signed_message_are_shown_with_its_signer(repository, home, merged):
+    [row] = verify_signatures(repository, str(home)).signatures
+    head = next(iter(log(repository, "conv-001").items)).head
+    assert (row.author, row.message) == (head.author, head.id)
+    done = scopes("--store", repository.path, "verify", "--signatures", table=PRODUCT)
+    assert done.stdout.rstrip("\n").split("\t")[2::3] == ["carol@example.com", head.author]
+    assert scopes("--store", repository.path, "cat", row.message, table=PRODUCT).returncode == 0
+
+
+def test_a_log_in_a_pipe_says_whose_key_a_signature_is_of(repository, home, merged):
+    run = lambda *words: scopes("--store", repository.path, "log", "conv-001", *words, table=PRODUCT).stdout  # noqa: E731
+    assert run("-1", "--show-signature").rstrip("\n").split("\t")[-2:] == ["good", "carol@example.com"]
+    assert " [good by carol@example.com] Merge branch" in run("-1", "--show-signature", "--oneline")
+    assert "good" not in run("-1")
+
+
 def test_a_signature_that_is_not_good_makes_the_command_fail(repository, home, merged):
     data = read_data(repository, Oid(merged), COMMIT)
     forged = repository.write(COMMIT, data.replace(b"Merge 2 messages", b"Merge 3 messages"))
@@ -240,11 +256,11 @@ def test_one_line_of_a_log_has_the_signature_too(repository, home, merged):
     run = lambda *more: scopes("--store", repository.path, *words, *more, table=PRODUCT).stdout.splitlines()  # noqa: E731
     plain, shown = run(), run("--show-signature")
     name, _, rest = plain[0].partition(" ")
-    assert shown[0] == f"{name} [good] {rest}"
+    assert shown[0] == f"{name} [good by carol@example.com] {rest}"
     assert shown[1:] == plain[1:]
     done = with_signatures(repository, log(repository, "conv-001"), str(home))
     lines = seen_lines(WithOptions(done, ViewOptions(oneline=True)))
-    assert [number for number, line in enumerate(lines) if "[good]" in line] == [0]
+    assert [number for number, line in enumerate(lines) if "[good by carol@" in line] == [0]
 
 
 def test_a_decision_without_text_is_shown_with_what_was_decided(repository, home, merged):

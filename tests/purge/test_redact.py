@@ -17,9 +17,10 @@ from scopes.history.conversations import read_uuid
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.model.message import Author
-from scopes.purge.redact import MAPS, redact
+from scopes.purge.redact import redact
 from scopes.secrets.allow import allow
 from scopes.secrets.scan import scan
+from scopes.store.refs import REDACTED
 from scopes.store.repository import read_commit
 from scopes.store.trees import find_blob
 from tests.support.decisions import decide, decided
@@ -111,7 +112,7 @@ def test_the_map_stays_here_and_tells_what_became_what(repository, drawn, tmp_pa
     assert found["commits"][old] == new
     assert len(found["messages"]) == 1
     push_to(repository, done.conversation)
-    assert MAPS not in git(bare, "for-each-ref")
+    assert REDACTED not in git(bare, "for-each-ref")
     assert old not in git(bare, "rev-list", "--all")
 
 
@@ -135,4 +136,4 @@ def test_the_id_of_the_copy_can_be_chosen_and_undo_takes_it_back(repository, dra
         redact(repository, drawn.conversation, conversation_id="shared")
     undo(repository)
     assert conversation_ids(repository) == ["conv-001"]
-    assert repository.list_refs(MAPS) == {}
+    assert repository.list_refs(REDACTED) == {}

@@ -74,6 +74,7 @@ from scopes.handover.skill_status import SkillsStatus
 from scopes.handover.skills import SkillChanged
 from scopes.history.activity import CheckRun
 from scopes.history.messages import MessageHeader
+from scopes.history.redacted_copies import RedactedCopy
 from scopes.history.remote_branches import RemoteState
 from scopes.history.revisions import Revision
 from scopes.history.usage import Tokens
@@ -1036,6 +1037,7 @@ SAMPLES = {
         "shared-list": ConversationList(
             conversations=(SUMMARIES[0]._replace(ahead=2, behind=1), SUMMARIES[1]._replace(ahead=0, behind=0), SUMMARIES[2])
         ),
+        "list-with-copy": ConversationList(conversations=SUMMARIES[:1], copies={SUMMARIES[0].id: "conv-009"}),
         "limited-list": ConversationList(conversations=SUMMARIES[:1], filtered=True, more=2),
         "no-match": ConversationList(conversations=(), filtered=True),
         "empty-list": ConversationList(conversations=()),
@@ -1059,6 +1061,7 @@ SAMPLES = {
         ),
         "show-empty": EMPTY_VIEW,
         "show-signed": replace(VIEW, recent_signatures=(None, SIGNED, Signature("unknown key", None, "SHA256:q2"))),
+        "show-redacted": replace(EMPTY_VIEW, redacted=RedactedCopy("conv-002", "conv-001")),
         "show-continued": replace(EMPTY_VIEW, native_id="s1", continues=Continued("conv-001", PROMPT.id)),
         "one-branch": BRANCHES[1],
         "show-in-progress": replace(
@@ -1747,13 +1750,13 @@ SAMPLES = {
         "signatures": SignatureCheck(
             path="/s.git", commits=1234,
             signatures=(
-                SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1"),
+                SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1", "carol", CALL.id),
                 SignedCommit("ab" * 20, "took \x1b[2Jsource", "unknown key", None, "SHA256:q2"),
             ),
         ),
         "signatures-good": SignatureCheck(
             path="/s.git", commits=3,
-            signatures=(SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1"),),
+            signatures=(SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1", "carol", CALL.id),),
         ),
         "no-signatures": SignatureCheck(path="/s.git", commits=3, signatures=()),
         "signatures-missing": SignatureCheck(

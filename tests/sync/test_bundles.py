@@ -10,6 +10,7 @@ import pytest
 from scopes.conversation.amend import amend
 from scopes.conversation.branch import branch
 from scopes.conversation.delete import delete
+from scopes.conversation.list import list_conversations
 from scopes.conversation.merge import merge
 from scopes.conversation.rename import rename_title
 from scopes.conversation.tag import delete_tag, tag
@@ -86,7 +87,7 @@ def test_a_bundle_has_everything_that_a_push_would_send(store, bundle, other):
 def test_the_rows_say_what_is_in_it(store, tmp_path):
     made = write(store, tmp_path / "b")
     assert [(row.status, row.title, row.branches, row.messages) for row in made.conversations] == [
-        ("included", "Login", 2, 2), ("included", None, 1, 2),
+        ("included", "Login", 2, 3), ("included", "x", 1, 2),
     ]  # fmt: skip
     assert made.size_bytes == os.path.getsize(tmp_path / "b")
     assert made.exit_code == 0
@@ -386,10 +387,18 @@ def test_verify_lists_what_is_in_a_bundle_and_takes_nothing(store, bundle, other
     before = state_of(other)
     seen = verify_bundle(other, str(bundle), connection())
     assert sorted((row.status, row.title or "", row.branches, row.messages) for row in seen.conversations) == [
-        ("new", "", 1, 2), ("new", "Login", 2, 2),
+        ("new", "", 1, 2), ("new", "Login", 2, 3),
     ]  # fmt: skip
     assert state_of(other) == before
     assert {row.status for row in verify_bundle(store, str(bundle), connection()).conversations} == {"known"}
+
+
+def test_bundles_count_messages_as_a_list_does(store, bundle, tmp_path):
+    listed = {row.id: row.messages for row in list_conversations(store, complete=True).conversations}
+    assert {row.conversation: row.messages for row in write(store, tmp_path / "b").conversations} == listed
+    seen = verify_bundle(store, str(bundle), connection())
+    assert {row.conversation: row.messages for row in seen.conversations} == listed
+    assert {row.title for row in seen.conversations} == {"Login", "x"}
 
 
 def test_verify_reads_all_of_the_file_where_the_store_has_everything(store, bundle, tmp_path):

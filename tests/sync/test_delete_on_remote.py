@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from scopes.conversation.branch import branch
@@ -54,6 +56,32 @@ def theirs(pushed, bare, tmp_path):
     """Another machine that has both."""
     clone_to(tmp_path / "theirs", bare)
     return open_store(tmp_path / "theirs")
+
+
+def branches_there(bare):
+    """Return how many branches each conversation of the remote has."""
+    refs = git(bare, "for-each-ref", "--format=%(refname)", "refs/scopes/v1/c").split()
+    return sorted(len(json.loads(git(bare, "show", f"{ref}:manifest.json"))["branches"]) for ref in refs)
+
+
+def test_several_branches_of_a_conversation_are_deleted_by_one_push(pushed, bare):
+    for name in ("one", "two"):
+        branch(pushed, "conv-001", name=name)
+    push_to(pushed)
+    assert branches_there(bare) == [1, 4]
+    assert delete_there(pushed, "conv-001/one", "conv-002", "conv-001/two") == ["deleted"] * 3
+    assert branches_there(bare) == [2]
+    push_to(pushed)
+    assert branches_there(bare) == [2]
+    assert {"one", "two"} <= list_branch_tips(pushed, "conv-001").keys()
+
+
+def test_of_several_branches_none_is_deleted_if_one_cannot_be(pushed, bare):
+    with pytest.raises(Refused, match="conv-001/main is main or the only branch"):
+        delete_there(pushed, "conv-001/fix", "conv-001/main")
+    with pytest.raises(Invalid, match="conv-001/fix and conv-001 are one conversation"):
+        delete_there(pushed, "conv-001/fix", "conv-001")
+    assert branches_there(bare) == [1, 2]
 
 
 def named_there(theirs, ours):

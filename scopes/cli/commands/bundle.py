@@ -41,7 +41,8 @@ def bundle_create(
     needs no connection and no other file: bundle import reads it on another machine. As with push, everything is
     searched for secrets first; a conversation that may have one is left out, and the exit code is 1. An open last
     message of an imported session, which may still grow, is held back, and said to be, unless --include-open is given.
-    --with-sources adds the files that conversations were imported from, byte by byte; see push.
+    --with-sources adds the files that conversations were imported from, byte by byte; see push. Messages are counted as
+    by list: those of all branches together.
 
     Examples:
       scopes bundle create talks.bundle --all

@@ -23,7 +23,8 @@ def changes(
         ),
     ] = None,
     cause: Annotated[
-        str | None, usage.Option("--cause", metavar="CAUSE", help="Only changes by: user, agent, system or agent:NAME")
+        str | None,
+        usage.Option("--cause", metavar="CAUSE", help="Only changes by: user, agent, system, remote or agent:NAME"),
     ] = None,
     operation: Annotated[
         str | None,
@@ -53,7 +54,8 @@ def changes(
 
     The order is that in which changes were recorded, the oldest first, and no time is before that of the row above.
     Times are those of recording, to the millisecond (see --json). A message has its own time, unless it was recorded
-    later than that; an imported one was recorded by its program.
+    later than that; an imported one was recorded by its program. The cause of what fetch, pull, clone or bundle import
+    has brought is the remote (remote:origin): only messages say who wrote them.
 
     On a terminal a table in words; in a pipe one row each: time, field, operation, cause, value before and after as
     JSON, source.

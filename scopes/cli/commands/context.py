@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from scopes.cli import usage
@@ -26,21 +28,25 @@ from scopes.loading import deferred
 from scopes.render.view_options import ViewOptions, check_layout
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import gate_of
+from scopes.store.repository import Repository
 from scopes.tokens.choose import TokenizerChoice
 
 if TYPE_CHECKING:
     from scopes.context.context_diff import diff_contexts
     from scopes.context.result import Context
-    from scopes.exporters.atomic_save import save
+    from scopes.exporters.atomic_save import save_unless_purged
     from scopes.exporters.export import Exported, ExportedFile
     from scopes.render.wire.context import write_context
-    from scopes.result import Result
+    from scopes.store.prunes import Prunes
+    from scopes.store.transactions import unless_pruned
 else:
     diff_contexts = deferred("scopes.context.context_diff:diff_contexts")
-    save = deferred("scopes.exporters.atomic_save:save")
+    save_unless_purged = deferred("scopes.exporters.atomic_save:save_unless_purged")
     Exported = deferred("scopes.exporters.export:Exported")
     ExportedFile = deferred("scopes.exporters.export:ExportedFile")
     write_context = deferred("scopes.render.wire.context:write_context")
+    Prunes = deferred("scopes.store.prunes:Prunes")
+    unless_pruned = deferred("scopes.store.transactions:unless_pruned")
 
 _EXTENSIONS = {"markdown": "md", "messages": "json", "json": "json"}
 
@@ -133,11 +139,12 @@ def context(
         repository = invocation.repository()
         names = split_compared(repository, "context --diff", conversation or LATEST, left, right)
         return invocation.show(diff_contexts(repository, request, tokenizer, invocation.cache_directory, names))
-    result = _build_context(invocation, request, tokenizer, options)
+    build = partial(_build_context, invocation, request, tokenizer, options)
     if output != STANDARD_OUTPUT:
-        gate = gate_of(invocation.repository(), request.secrets)
-        return invocation.show(_save(result, layout, output, gate, force=force))
-    return invocation.show(result, options=options)
+        repository = invocation.repository()
+        make = partial(_export, repository, build, layout, gate_of(repository, request.secrets))
+        return invocation.show(save_unless_purged(repository, make, output, force=force))
+    return invocation.show(build(), options=options)
 
 
 def _check_options(max_tokens: int | None, *, diff: bool, other_form: bool, left: str | None) -> None:
@@ -160,18 +167,20 @@ def _check_output(output: str, *, report: str | None) -> None:
         raise Invalid(f"--output cannot be combined with {report}", hint="leave out one, or redirect: > FILE")
 
 
-def _save(result: Context, layout: str, path: str, gate: Gate, *, force: bool) -> Result:
-    """Write a context to a file as `export` does; return what was written, with the notes of the context."""
+def _export(repository: Repository, build: Callable[[], Context], layout: str, gate: Gate) -> Exported:
+    """Build a context that is written to a file as an export, with the notes of the context."""
+    prunes = Prunes(repository.path)
+    result = build()
     name = f"{result.conversation}-context.{_EXTENSIONS[layout]}"
     file = ExportedFile(name, None, [gate.clear(write_context(result, layout).encode(), "the context")])
-    exported = Exported(
+    return Exported(
         conversation=result.conversation,
         format=layout,
         messages=result.turns_included,
         files=(file,),
+        unless_purged=partial(unless_pruned, repository, prunes),
         notes=result.notes,
     )
-    return save(exported, path, force=force)
 
 
 def _build_context(

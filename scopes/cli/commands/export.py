@@ -17,7 +17,7 @@ from scopes.cli.arguments import (
 from scopes.cli.commit_options import index_progress
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
-from scopes.exporters.atomic_save import save, save_unless_purged
+from scopes.exporters.atomic_save import save_unless_purged
 from scopes.exporters.export import Exported
 from scopes.exporters.export import export as run_export
 from scopes.loading import deferred, load
@@ -196,7 +196,8 @@ def _export_traces(
             is_git_ai = form == "git-ai"
             name = "scopes.exporters.git_ai:note_git_ai" if is_git_ai else "scopes.exporters.agent_trace:note_traces"
             return invocation.show(load(name)(invocation.repository(), request, notes_ref))
-        result = load("scopes.exporters.agent_trace:export_traces")(invocation.repository(), request)
-    if output != STANDARD_OUTPUT:
-        return invocation.show(save(result, output, force=force))
+        make = partial(load("scopes.exporters.agent_trace:export_traces"), invocation.repository(), request)
+        if output != STANDARD_OUTPUT:
+            return invocation.show(save_unless_purged(invocation.repository(), make, output, force=force))
+        result = make()
     return _print(invocation, result)

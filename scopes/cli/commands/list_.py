@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, choose_project, refuse_both_scopes
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_window
-from scopes.conversation.list_cached import ConversationList, find_cached_list
+from scopes.conversation.list_cached import ConversationList, find_cached_list, has_copies
 from scopes.conversation.list_filter import ListFilter, check_limit
 from scopes.errors import Invalid
 from scopes.loading import load
@@ -53,7 +54,8 @@ def list_(
 
     --remote lists the conversations of a remote, also those that are not here, from the list that scopes fetch
     --manifests has made, and from what was pushed and fetched since. Each is named by its root commit, and log, show
-    and the like fetch it when they first read it.
+    and the like fetch it when they first read it. Messages are there those of its longest branch: the list has a number
+    for each branch, and does not know which messages several of them share.
 
     On a terminal prints a table of one screen. In a pipe prints all rows, with tabs between the columns: id,
     participants, branches, last activity, title; --format has the others as well (project, messages, agent, model,
@@ -61,7 +63,8 @@ def list_(
 
     If there is a remote, a column compares with it: +2 is for two messages that it lacks, -1 for one that only it has,
     and = for the same on both sides, as of the last fetch or push. That is the remote origin, or the only one; --format
-    and --json have ahead and behind.
+    and --json have ahead and behind. What redact has copied on this machine is marked as a copy; --format and --json
+    have copy_of, the id of the original.
 
     Examples:
       scopes conv list
@@ -93,6 +96,9 @@ def list_(
         projects=tuple(choose_project(invocation, text) for text in project or ()),
     )  # fmt: skip
     result = _list(invocation, wanted, complete=terminal or data)
+    if (terminal or data) and result.conversations and has_copies(invocation.store_path):
+        copies = load("scopes.history.redacted_copies:list_copies")(invocation.repository())
+        result = replace(result, copies={each.copy: each.original or "" for each in copies})
     if not result.conversations and not result.more and not wanted.conditional:
         invocation.add_notes(_note_remotes(invocation))
     options = load("scopes.render.view_options:ViewOptions")(

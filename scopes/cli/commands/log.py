@@ -75,7 +75,9 @@ def log(
     links of its turn with role, level and number, and the other conversations that are linked to the commit.
 
     --show-signature adds what git says about the signature of a message with your keys, and whose key it is: good,
-    unknown key, bad. Merges, and resolutions and decisions of people, are signed where git signs (commit.gpgSign).
+    unknown key, bad. In a pipe both are columns at the end. A signer is not compared with the author of the message,
+    which is a name that anybody can write. Merges, and resolutions and decisions of people, are signed where git signs
+    (commit.gpgSign).
 
     Examples:
       scopes log

@@ -6,14 +6,20 @@ from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.arguments import AllowSecrets, Since
-from scopes.cli.connection import choose, connect, refuse_remotes
+from scopes.cli.connection import DELETE, choose, connect, refuse_remotes
 from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import Everything, IncludeOpen, OfProject, OfYear, ToRemote, ToSend, WithSources
-from scopes.errors import Invalid
+from scopes.errors import Invalid, NotFound
+from scopes.history.revisions import conversation_ids
+from scopes.ids import BranchName
 from scopes.loading import load
+from scopes.store.repository import Repository
+from scopes.sync.local_conversations import read_all_tips
 from scopes.sync.push import push as run_push
 from scopes.sync.remotes import resolve_remote
+
+_MAX_NAMED = 3  # conversations in a hint
 
 
 def push(
@@ -64,7 +70,8 @@ def push(
     --with-sources also sends the files that a conversation was imported from, byte by byte, once they were searched for
     secrets, too. See ORIGINAL FILES in the manual page.
 
-    --delete removes the named ones from the remote; it asks, or needs --yes. Nothing is deleted here. See DELETING in
+    --delete removes the named ones from the remote; it asks, or needs --yes. Nothing is deleted here. A branch is named
+    with its conversation, CONV/BRANCH; a remote by --remote, also where a conversation has its name. See DELETING in
     the manual page. After a purge, --purged replaces what the remote still has, and deletes conversations there that
     were purged as a whole. Every push also sends the list of what was purged, as hashes, so that a fetch elsewhere
     offers to purge it, too; and a conversation with messages that were purged elsewhere is not sent.
@@ -77,7 +84,7 @@ def push(
       scopes push --all
       scopes push conv-001 --with-sources --dry-run
       scopes push conv-001 --with-sources
-      scopes push --delete conv-001 conv-002/try-sqlite
+      scopes push --delete conv-001 conv-002/try-sqlite conv-002/fix --remote backup
       scopes push --purged
     """
     invocation: Invocation = context.obj
@@ -107,7 +114,10 @@ def _delete(invocation: Invocation, names: list[str], remote: str | None, *, oth
         raise Invalid("--delete cannot be combined with other options of push", hint="leave them out")
     if not names:
         raise Invalid("nothing was named to delete", hint="name conversations, or branches as CONV/BRANCH")
+    refuse_remotes(invocation, names, DELETE)
     repository = invocation.repository()
+    for name in names:
+        _refuse_branch(repository, name)
     chosen = resolve_remote(repository, remote)
     if not dry_run:
         invocation.confirm(f"delete {', '.join(names)} from {chosen.name}? Those who have fetched it keep it.")
@@ -115,3 +125,17 @@ def _delete(invocation: Invocation, names: list[str], remote: str | None, *, oth
         delete = load("scopes.sync.delete_on_remote:delete_on_remote")
         result = delete(repository, chosen, names, connection, dry_run=dry_run)
     return invocation.show(result)
+
+
+def _refuse_branch(repository: Repository, name: str) -> None:
+    """Raise NotFound for the name of a branch alone, as git takes it.
+
+    Raises:
+        NotFound: with the conversations that have such a branch.
+    """
+    if "/" in name and name.partition("/")[0] in conversation_ids(repository):
+        return
+    found = [conversation for conversation, tips in read_all_tips(repository).items() if BranchName(name) in tips]
+    if found and not any(each.startswith(name) for each in conversation_ids(repository)):
+        words = " or ".join(f"scopes push --delete {each}/{name}" for each in found[:_MAX_NAMED])
+        raise NotFound(f"{name!a} is a branch, and no conversation", hint=f"name both: {words}")

@@ -46,9 +46,10 @@ def verify(
 
     With --signatures, prints every signed commit with what git says about its signature: good, untrusted key, unknown
     key, bad, expired, expired key, revoked key, or not checked. git uses your keys: the keyring of gpg, and for ssh the
-    file in gpg.ssh.allowedSignersFile. The exit code is 1 if one is not good. Merges, and resolutions and decisions of
-    people, are signed where git signs (commit.gpgSign); imported messages and those of agents are not. A merge that a
-    purge or a rebase has written again has none.
+    file in gpg.ssh.allowedSignersFile. The exit code is 1 if one is not good. Beside the signer are the author that the
+    commit names, who need not be the same, and the id of the message. Merges, and resolutions and decisions of people,
+    are signed where git signs (commit.gpgSign); imported messages and those of agents are not. A merge that a purge or
+    a rebase has written again has none.
 
     --require-signatures prints, beside, the merges, decisions and resolutions of people and the list of what was purged
     that have no signature; the exit code is 1 if there is one. With --since those before that time need none.

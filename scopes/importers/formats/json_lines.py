@@ -17,7 +17,7 @@ from scopes.importers.formats.lossless_json import NOT_DECODED, decode, decode_f
 MAX_LINE_BYTES = 64 << 20
 _BLOCK_BYTES = 1 << 20
 _WHITESPACE = re.compile(r"\s*")
-_CUT_OFF = "truncated (incomplete last record)"
+CUT_OFF = "truncated (incomplete last record)"
 
 
 class Record(NamedTuple):
@@ -92,8 +92,9 @@ def _parse_line(line: bytes | None, number: int, count: int, span: ByteRange) ->
         return [Record(number, count, span, value)]
     try:
         text = line.decode("utf-8")
-    except UnicodeDecodeError:
-        return [Record(number, count, span, None, "not valid UTF-8")]
+    except UnicodeDecodeError as error:
+        reason = CUT_OFF if error.reason == "unexpected end of data" else "not valid UTF-8"
+        return [Record(number, count, span, None, reason)]
     if number == 1:
         text = text.removeprefix(codecs.BOM_UTF8.decode())
     try:
@@ -101,7 +102,7 @@ def _parse_line(line: bytes | None, number: int, count: int, span: ByteRange) ->
     except RecursionError as error:
         return [Record(number, count, span, None, describe_error(error))]
     except ValueError:
-        return _parse_adjacent(text, number, count, span, "not valid JSON" if text.endswith("\n") else _CUT_OFF)
+        return _parse_adjacent(text, number, count, span, "not valid JSON" if text.endswith("\n") else CUT_OFF)
 
 
 def _parse_adjacent(text: str, number: int, count: int, span: ByteRange, reason: str) -> list[Record]:

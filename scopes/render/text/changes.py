@@ -94,7 +94,8 @@ def _terminal_row(row: Change, view: View) -> tuple[Cell, ...]:
 
 
 def _author(row: Change) -> str:
-    return row.cause.partition(":")[2] or row.cause
+    kind, _, name = row.cause.partition(":")
+    return name if name and kind != "remote" else row.cause
 
 
 def _piped_row(row: Change) -> tuple[str, ...]:

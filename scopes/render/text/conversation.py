@@ -143,6 +143,9 @@ def _details(result: ConversationView) -> Iterator[tuple[str | Span, ...]]:
             ),
         )
     yield "UUID", Span(result.uuid, "id")
+    if result.redacted is not None:
+        original = result.redacted.original
+        yield "Copy of", Span(original or "a conversation that is gone", "id"), ", with its secrets masked"
     if result.native_id is not None:
         yield "Session", Span(result.native_id, "id"), f" ({result.source})" if result.source is not None else ""
     if result.continues is not None:

@@ -35,6 +35,7 @@ _PIPED_COLUMNS = (
     Column("Tags", hidden=True),
     Column("Ahead", hidden=True),
     Column("Behind", hidden=True),
+    Column("Copy of", hidden=True),
 )
 _TERMINAL_COLUMNS: Final = {
     "ID": Column("ID", "id"),
@@ -137,6 +138,8 @@ def _column(name: str, *, short: bool, everybody: bool) -> Column:
 
 def _terminal_row(row: ConversationRow, result: ConversationList, *, all_participants: bool) -> dict[str, Cell]:
     heading = row.heading or ""
+    if row.id in result.copies:
+        heading = f"[{' of '.join(filter(None, ('copy', result.copies[row.id])))}] {heading}"
     project = "" if row.directory is None else result.projects.get(row.directory, "")
     return {
         "ID": row.id,
@@ -190,4 +193,5 @@ def _piped_row(row: ConversationRow, result: ConversationList) -> tuple[str, ...
         ",".join(row.tags or ()),
         "" if row.ahead is None else str(row.ahead),
         "" if row.behind is None else str(row.behind),
+        result.copies.get(row.id, ""),
     )

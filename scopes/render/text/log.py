@@ -28,8 +28,10 @@ _PIPED_COLUMNS = (
     Column("Branches", hidden=True),
     Column("Lane", hidden=True),
     Column("Signature", hidden=True),
+    Column("Signer", hidden=True),
 )
 _PIPED_ONELINE = (Column("Line"),)
+_BRIEFLY = "scopes.render.text.verify_signatures:signature_mark"
 
 
 @render_text.register
@@ -62,14 +64,15 @@ def _write_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, fu
 
 
 def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
-    *others, signature = _PIPED_COLUMNS
-    view.rows((*others, replace(signature, hidden=not view.options.signatures)), map(_row, entries))
+    *others, state, signer = _PIPED_COLUMNS
+    asked = (replace(column, hidden=not view.options.signatures) for column in (state, signer))
+    view.rows((*others, *asked), map(_row, entries))
 
 
 def _oneline(entry: LogEntry) -> str:
-    """Return a message as one line, with what git thinks of its signature if it was asked."""
-    signature = f" [{entry.signature.state}]" if entry.signature is not None else ""
-    return f"{entry.head.id[:SHORT_ID_LENGTH]}{signature} {_subject(entry)}"
+    """Return a message as one line, with what git thinks of its signature and whose key it is, if it was asked."""
+    mark = "" if entry.signature is None else f" {load(_BRIEFLY)(entry.signature).text}"
+    return f"{entry.head.id[:SHORT_ID_LENGTH]}{mark} {_subject(entry)}"
 
 
 def _subject(entry: LogEntry) -> str:
@@ -97,5 +100,6 @@ def _row(entry: LogEntry) -> tuple[str | Span, ...]:
         ",".join(head.to),
         ",".join(entry.branches),
         entry.lanes[-1].branch if entry.lanes else "",
-        entry.signature.state if entry.signature is not None else "",
+        "" if entry.signature is None else entry.signature.state,
+        "" if entry.signature is None else entry.signature.signer or "",
     )

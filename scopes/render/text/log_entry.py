@@ -133,10 +133,10 @@ def _signature(entry: LogEntry) -> tuple[Line, ...]:
 
 
 def _signature_mark(entry: LogEntry) -> Line:
-    """Return what git thinks of the signature in a word, if it was asked."""
+    """Return what git thinks of the signature and whose key it is, if it was asked."""
     if entry.signature is None:
         return ()
-    return load("scopes.render.text.verify_signatures:state_span")(entry.signature.state, brackets=True), " "
+    return load("scopes.render.text.verify_signatures:signature_mark")(entry.signature), " "
 
 
 def _is_terse(message: Message) -> bool:

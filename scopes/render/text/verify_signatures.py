@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from scopes.model.signature import Signature
     from scopes.render.color import Style
 
-_COLUMNS = (Column("OID", "id"), Column("State"), Column("Signer"), Column("Key"), Column("Subject", flexible=True))
+_COLUMNS = (
+    Column("OID", "id"),
+    Column("State"),
+    Column("Signer"),
+    Column("Key"),
+    Column("Subject", flexible=True),
+    Column("Author"),
+    Column("Message", "id"),
+)
 _UNSIGNED = "not signed"
 _STYLES: dict[str, Style] = {GOOD: "good", BAD: "bad", REVOKED_KEY: "bad"}
 
@@ -22,15 +30,23 @@ _STYLES: dict[str, Style] = {GOOD: "good", BAD: "bad", REVOKED_KEY: "bad"}
 @render_text.register
 def render_signature_check(result: SignatureCheck, view: View) -> None:
     """Write every signature and a verdict; in a pipe only the signatures, one row each."""
-    rows = [(r.oid, state_span(r.state), r.signer or "", r.key or "", r.subject) for r in result.signatures]
+    rows = [
+        (r.oid, state_span(r.state), r.signer or "", r.key or "", r.subject, r.author, r.message or "")
+        for r in result.signatures
+    ]
     unsigned = result.unsigned if result.required else ()
     if not view.terminal:
-        view.rows(_COLUMNS, [*rows, *((r.oid, state_span(_UNSIGNED), "", "", r.subject) for r in unsigned)])
+        view.rows(
+            _COLUMNS,
+            [*rows, *((r.oid, state_span(_UNSIGNED), "", "", r.subject, r.author, r.message or "") for r in unsigned)],
+        )
         return
     for row in result.signatures:
-        view.line(Span(row.oid[:8], "id"), " ", *signature_spans(row), "  ", row.subject)
+        by = f"{row.author}: " if row.author else ""
+        view.line(Span((row.message or row.oid)[:8], "id"), " ", *signature_spans(row), "  ", by, row.subject)
     for each in unsigned:
-        view.line(Span(each.oid[:8], "id"), " ", state_span(_UNSIGNED), f"  {each.what} of {each.time}: {each.subject}")
+        name = Span((each.message or each.oid)[:8], "id")
+        view.line(name, " ", state_span(_UNSIGNED), f"  {each.what} of {each.time}: {each.subject}")
     good = sum(row.state == GOOD for row in result.signatures)
     total = f"{counted(len(result.signatures), 'signature')} in {counted(result.commits, 'commit')} of {result.path}"
     if result.required and result.unsigned:
@@ -39,9 +55,15 @@ def render_signature_check(result: SignatureCheck, view: View) -> None:
     view.sentence(verdict if result.signatures else Span("none: "), total)
 
 
-def state_span(state: str, *, brackets: bool = False) -> Span:
+def state_span(state: str) -> Span:
     """Return the state of a signature in its color."""
-    return Span(f"[{state}]" if brackets else state, _STYLES.get(state, "warn"))
+    return Span(state, _STYLES.get(state, "warn"))
+
+
+def signature_mark(signature: Signature) -> Span:
+    """Return a signature as a mark in one line with other things: its state and its signer."""
+    by = f" by {signature.signer}" if signature.signer else ""
+    return Span(f"[{signature.state}{by}]", _STYLES.get(signature.state, "warn"))
 
 
 def signature_spans(signature: Signature | SignedCommit) -> tuple[str | Span, ...]:

@@ -43,6 +43,7 @@ def format_conversation_view(result: ConversationView) -> dict[str, object]:
         started=result.started,
         tokens=None if result.tokens is None else {"count": result.tokens, "method": result.tokens_method},
         branch=result.branch,
+        redacted=None if result.redacted is None else without_none(original=result.redacted.original),
         in_progress=[without_none(**each._asdict()) for each in result.in_progress] or None,
         branches=[branch_object(branch) for branch in result.branches],
         recent=[

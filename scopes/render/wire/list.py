@@ -46,4 +46,5 @@ def _summary_object(summary: ConversationRow, result: ConversationList) -> dict[
         tags=None if summary.tags is None else list(summary.tags),
         ahead=summary.ahead,
         behind=summary.behind,
+        copy_of=result.copies.get(summary.id),
     )

@@ -148,3 +148,9 @@ def test_very_many_adjacent_documents_are_read():
     """Copying the rest of the line for each document would take hours."""
     data = b"{}" * 100_000
     assert are_adjacent(read(data), len(data))
+
+
+def test_a_last_record_that_is_cut_inside_a_character_is_one_that_is_not_complete():
+    whole = '{"a":"é"}'.encode()
+    assert [record.problem for record in read(whole[:7])] == [CUT]
+    assert [record.problem for record in read(whole[:7] + b"\n")] == ["not valid UTF-8"]

@@ -2,6 +2,10 @@
 
 Producers deviate from the specification, so a trajectory is checked softly: what can be read is read, and a note says
 what is not as specified. A step of the agent holds its answer and the results of the calls; both are in one message.
+
+The specification numbers steps and gives them no other id. A producer may add a `message_id`, as our own export does in
+`extra`: that is the best id of the message. What a message is in the store follows from its content and its place, as
+in every format, so a repeated import and one of a longer file find the same messages with and without it.
 """
 
 from __future__ import annotations
@@ -108,7 +112,8 @@ class _Reader:
     def _begin(self, record: Record, value: Mapping[str, Any], author: Author, kind: str, parts: list[Part]) -> None:
         found = self._builder.begin(record, author, kind, parts, time=time_field(value))
         name = value.get("step_id")
-        found.add_ids(str(name) if type(name) is int else text_field(value, "step_id"))
+        own = text_field(value, "message_id") or text_field(object_field(value, "extra"), "message_id")
+        found.add_ids(own, str(name) if type(name) is int else text_field(value, "step_id"))
 
     def _read_answer(self, record: Record, value: Mapping[str, Any]) -> None:
         parts: list[Part] = []

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from scopes.importers.formats.atif.format import Atif
+from scopes.importers.identity import content_bytes
 from scopes.model.message import Part
 from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed
 
@@ -65,6 +66,14 @@ def test_the_metrics_of_a_step_are_its_counts_without_the_cached_ones():
 def test_a_step_that_was_copied_for_context_is_injected_and_not_counted_again():
     found = drafts(with_steps({**USER, "is_copied_context": True}, {**AGENT, "is_copied_context": True}))
     assert (found[0].author.kind, found[1].usage) == ("injected", None)
+
+
+@pytest.mark.parametrize("given", [{"message_id": "m-1"}, {"extra": {"message_id": "m-1", "kind": "prompt"}}])
+def test_a_message_id_is_the_best_id_of_a_step_and_changes_nothing_else(given):
+    with_id, without = drafts(with_steps({**USER, **given})), drafts(with_steps(USER))
+    assert [draft.native_ids for draft in (*with_id, *without)] == [("m-1", "1"), ("1",)]
+    assert content_bytes(with_id[0]) == content_bytes(without[0])
+    assert drafts(with_steps({**USER, "message_id": 7}))[0].native_ids == ("1",)
 
 
 def test_a_result_names_the_trajectory_of_the_sub_agent_it_is_from():

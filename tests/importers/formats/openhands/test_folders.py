@@ -109,6 +109,17 @@ def test_a_conversation_without_events_says_what_is_missing(tmp_path, make):
     assert reasons == [(str(folder), "a conversation of OpenHands without events", None)]
 
 
+@pytest.mark.parametrize("name", ["base_state.json", "TASKS.json", "events"])
+def test_one_file_of_a_conversation_that_is_named_alone_is_answered_with_its_folder(tmp_path, store, name):
+    folder = sdk_folder(tmp_path)
+    write(folder, "TASKS.json", [])
+    path = folder / name if name.endswith(".json") else next((folder / name).iterdir())
+    with pytest.raises(CannotImport, match="unknown format") as error:
+        import_paths(store, path)
+    assert error.value.hint == f"it is one file of a conversation: name its folder: scopes import {folder}"
+    assert [source.name for source in conversations_in(*find_sources(str(folder)))[0]] == [CONVERSATION]
+
+
 def test_a_folder_of_another_program_with_files_of_these_names_is_read_as_before(tmp_path):
     write(tmp_path / "x", "metadata.json", {"name": "x"})
     assert [source.path for source in find_sources(str(tmp_path / "x"))] == [str(tmp_path / "x/metadata.json")]
