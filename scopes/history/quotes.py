@@ -139,6 +139,23 @@ class Quotes:
     def _has(self, text: str) -> bool:
         return text in self._texts or text in self._lines
 
+    def without(self, data: bytes) -> Quotes:
+        """Return the texts and lines that a stored file does not have, as text or as JSON writes it."""
+        left = Quotes()
+        left._lines = {line: None for line in self._lines if not any(form in data for form in forms_of(line))}
+        left._texts = {text: None for text in self._texts if not any(form in data for form in forms_of(text))}
+        return left
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Return False if no text of a record can have one of the distinct lines, or be a whole text."""
+        return self.are_in_file(data) or any(b'"%b"' % form in data for text in self._short for form in forms_of(text))
+
+    def are_in_leaf(self, name: str, text: str) -> bool:
+        """Return True if a text in a record has a distinct line, is a longer text, or the beginning of one."""
+        if self.are_in_file(text.encode("utf-8", "surrogatepass")) or self._is_whole(name, text, _LONGER):
+            return True
+        return name not in _NO_CONTENT and self._is_beginning(_flat(text))
+
     def are_in(self, text: str) -> bool:
         """Return True if a text has one of the lines in it, or is the beginning of one, as titles and subjects are."""
         start = one_line(text).rstrip("…").strip()

@@ -106,7 +106,14 @@ class RecordRewriter:
         is_quoted = commit.kind is None and self._quotes.are_in(commit.subject)  # that of a manifest is fixed
         subject = PURGED_TEXT if is_quoted else subject_without(self.names, commit)
         if find_blob(self._objects, commit.tree, DESCRIPTION_FILE) is not None:
-            tree = purge_source(self._objects, commit.tree, self._has_message, self._histories.quotes, self.substitute)
+            tree = purge_source(
+                self._objects,
+                commit.tree,
+                self._has_message,
+                self._histories.quotes,
+                substitute=self.substitute,
+                read_message=self._histories.read_kept,
+            )
         else:
             tree = uncover_lost(self._objects, commit.tree, self._rewrite_tree("", commit.tree) or EMPTY_TREE)
             for path in _TITLES if tree not in {commit.tree, EMPTY_TREE} else ():
