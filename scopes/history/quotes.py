@@ -186,6 +186,10 @@ class Quotes:
         """Return True if a text that undo may need has one of the longer lines in it."""
         return self._has_line(text, _LONGER)
 
+    def have_line_in(self, text: str) -> bool:
+        """Return True if a text has one of the distinct lines in it."""
+        return self._has_line(text, DISTINCT)
+
     def _begins_a_line(self, start: str) -> bool:
         place = bisect_left(self._sorted, start)
         return place < len(self._sorted) and self._sorted[place].startswith(start)
@@ -218,21 +222,27 @@ class Quotes:
         """Return True if a stored file has one of the distinct lines in it, as text or as JSON writes it."""
         return any(form in data for form in self._forms)
 
-    def are_in_document(self, data: bytes, *, every_line: bool = False) -> bool:
-        """Return True for a file with one of the distinct lines, and for a document in which a text is a longer one.
+    def are_in_document(self, data: bytes) -> bool:
+        """Return True for a document with a text that has a distinct line, or is a longer one; or such a file.
 
-        The directory that something was written in is no copy, and a name is none that is as short as others are.
-
-        every_line: look for all distinct lines, not only for the longest
+        The directory that something was written in is no copy, and neither is a name or a path: others give it, too.
         """
         document = _parse(data)
-        if self.are_in_file(data) and self.are_in_file(without_directory(data)):
-            return True
+        if document is None:
+            return self.prose.are_in_file(data)
         return any(
-            self._is_whole(name, text, _LONGER) or (every_line and self._has_line(text, DISTINCT))
+            (not is_path(text) and self._is_whole(name, text, _LONGER)) or self.prose.have_line_in(text)
             for name, text in _walk_leaves(document, _DOCUMENT_NAMES)
             if text not in _DECIDED
         )
+
+    @cached_property
+    def prose(self) -> Quotes:
+        """The texts and lines that are no paths of files."""
+        left = Quotes()
+        left._lines = {line: None for line in self._lines if not is_path(line)}
+        left._texts = {text: None for text in self._texts if not is_path(text)}
+        return left
 
     def are_in_record(self, data: bytes) -> bool:
         """Return True if a record of a transcript has a text of it, a line, or the beginning of one that was cut."""
@@ -264,7 +274,7 @@ class Quotes:
         """Return True for a text that is cut: one with a mark of that, or a longer one that is no path."""
         mark = next((each for each in _CUT if flat.endswith(each)), "")
         start = flat.removesuffix(mark).rstrip() if mark else flat
-        if len(start) < (_LONGER if mark else DISTINCT) or (not mark and start.startswith(_PATHS) and " " not in start):
+        if len(start) < (_LONGER if mark else DISTINCT) or (not mark and is_path(start)):
             return False
         place = bisect_left(self._beginnings, start)
         return place < len(self._beginnings) and self._beginnings[place].startswith(start)
@@ -293,6 +303,11 @@ class Quotes:
 
 
 _COMPUTED: Final = tuple(name for name, value in vars(Quotes).items() if isinstance(value, cached_property))
+
+
+def is_path(text: str) -> bool:
+    """Return True for the path of a file or directory, which many texts may have."""
+    return text.startswith(_PATHS) and " " not in text
 
 
 def has_words(text: str, words: str) -> bool:

@@ -25,13 +25,18 @@ from scopes.store.trees import read_blob, walk_blobs
 
 _FEW: Final = 5
 _NO_RECORDS: Final = (refs.HEADS, refs.REMOTES, refs.TRASH, SOURCES)
-_ENTRY, _FACT, _REQUEST, _TAG, _FILE = range(5)
+_ENTRY, _ADDED, _FACT, _REQUEST, _TAG, _FILE = range(6)
 _WHY: Final = "made from it, or with its text"
 _TEXTS: Final = {
     _ENTRY: (
         "memory entry goes",
         "memory entries go",
         f"{_WHY}; another can be made of the messages that are left: scopes memory update",
+    ),
+    _ADDED: (
+        "memory entry added by hand goes",
+        "memory entries added by hand go",
+        f"{_WHY}; add another one without it: scopes memory add TEXT",
     ),
     _FACT: ("fact or proposed one goes", "facts or proposed ones go", f"{_WHY}; see what is left: scopes facts list"),
     _REQUEST: (
@@ -67,8 +72,8 @@ def _describe(repository: Repository, ref: str, path: str, blob: Oid) -> tuple[i
     if conversation is not None and path.startswith(TAGS):
         return _TAG, f"{decode_component(path.rpartition('/')[2])} of {conversation}"
     match document:
-        case {"id": str(identity)} if ref == refs.MEMORY:
-            return _ENTRY, identity[:8]
+        case {"id": str(identity), **rest} if ref == refs.MEMORY:
+            return _ENTRY if "uuid" in rest else _ADDED, identity[:8]
         case {"key": str(key), "id": str(identity)} if ref in {refs.FACTS, refs.PROPOSED_FACTS}:
             return _FACT, f"{key}/{identity}"
         case {"number": int(number)} if conversation is not None:

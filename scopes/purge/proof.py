@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from scopes.history.quotes import Quotes, forms_of, without_directory
+from scopes.history.quotes import Quotes, forms_of, is_json, without_directory
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.purge.stored_messages import walk_named_messages
 from scopes.regular_file import read_regular
@@ -76,7 +76,8 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     sharing = list(dict.fromkeys(_find_messages(repository, lines if hits else ())))
     shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
     others = [form for number, forms in enumerate(lines) if number not in shared for form in forms]
-    left += [f"object {oid}" for oid in hits if _has(without_directory(repository.read(oid)[1]), others)]
+    copies = (oid for oid in hits if _is_copy(repository.read(oid)[1], quotes))
+    left += [f"object {oid}" for oid in copies if _has(without_directory(repository.read(oid)[1]), others)]
     return Proof(len(present), len(files), tuple(left), *_divide(sharing, len(lines)))
 
 
@@ -92,6 +93,11 @@ def _all_forms(line: str) -> Iterator[bytes]:
 
 def _has(data: bytes, needles: Iterable[bytes]) -> bool:
     return any(needle in data for needle in needles)
+
+
+def _is_copy(data: bytes, quotes: Quotes) -> bool:
+    """Return False for a document that only has a name, or a path, of what was purged: it stays."""
+    return not is_json(data) or quotes.are_in_document(data)
 
 
 def _find_messages(repository: Repository, lines: Sequence[Sequence[bytes]]) -> Iterator[_Sharing]:

@@ -218,11 +218,21 @@ def remove(
         logs = _clear_logs(places, done, every_log=is_continued and not done.histories.commits)
         removed = {*done.histories.commits, *done.histories.blobs}
         proof = prove(repository, removed, done.histories.quotes, places.derived)
-        proof = proof._replace(left=with_earlier(repository, purged, proof.left))
+        copies = _without_paths(repository, done, proof.copies)
+        proof = proof._replace(copies=copies, left=with_earlier(repository, purged, proof.left))
         end(repository)
     others = (*others, *explain_left(repository, proof.left))
     found = _Found(operation, proof, tuple(errors), (*sources, *logs), others)
     return _result(repository, done, found)
+
+
+def _without_paths(repository: Repository, done: RewrittenStore, copies: tuple[CopiedIn, ...]) -> tuple[CopiedIn, ...]:
+    """Return the copies without messages that were purged in part, and have only the path of a file of it."""
+    partly = {each.message for each in copies} & done.histories.messages.keys()
+    prose = done.histories.quotes.prose
+    found = walk_named_messages(repository) if partly else ()
+    only = partly - {each.head.id for _, each in found if each.head.id in partly and prose.are_in_file(each.data)}
+    return tuple(each for each in copies if each.message not in only)
 
 
 def _clear_logs(places: Places, done: RewrittenStore, *, every_log: bool) -> list[str]:

@@ -242,8 +242,7 @@ class RecordRewriter:
             return True
         if _has_one(_UUID, data, uuids):
             return True
-        is_from_one = _has_one(_MESSAGE, data, self._histories.messages)  # of which parts are purged
-        return self._quotes.are_in_document(data, every_line=is_from_one)
+        return self._quotes.are_in_document(data)
 
 
 def _has_one(pattern: re.Pattern[bytes], data: bytes, names: Collection[str]) -> bool:

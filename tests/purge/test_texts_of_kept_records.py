@@ -52,8 +52,8 @@ def write(path, *more, ascii_only=True):
         record(1, "user", message={"role": "user", "content": "hello"}),
         call(2, "Agent", description="look", prompt=f"{PROMPT}\n{SHARED}"),
         result(3, f"found nothing, but {SHARED}", status="completed", prompt=PROMPT, more=f"x {SHARED}"),
-        call(4, "Edit", file_path="/srv/.env", old_string="x=1", new_string=ENV),
-        result(5, "The file has been updated.", filePath="/srv/.env", newString=ENV),
+        call(4, "Edit", file_path="/srv/shop/secret/.env", old_string="x=1", new_string=ENV),
+        result(5, "The file has been updated.", filePath="/srv/shop/secret/.env", newString=ENV),
         *more,
     ]  # fmt: skip
     path.write_text("".join(json.dumps(each, ensure_ascii=ascii_only) + "\n" for each in records))
@@ -85,7 +85,7 @@ def test_only_the_texts_go_and_the_rest_of_the_record_is_as_it_was(repository, p
     found = after[2].pop("toolUseResult")
     assert (found["status"], found["prompt"].strip(), found["more"]) == ("completed", "", f"x {SHARED}")
     edited = after[4].pop("toolUseResult")
-    assert (edited["filePath"], edited["newString"].strip()) == ("/srv/.env", "")
+    assert (edited["filePath"], edited["newString"].strip()) == ("/srv/shop/secret/.env", "")
     for old in (before[2], before[4]):
         del old["toolUseResult"]
     assert (after[0], after[2], after[4]) == (before[0], before[2], before[4])
