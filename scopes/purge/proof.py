@@ -76,8 +76,8 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     sharing = list(dict.fromkeys(_find_messages(repository, lines if hits else ())))
     shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
     others = [form for number, forms in enumerate(lines) if number not in shared for form in forms]
-    copies = (oid for oid in hits if _is_copy(repository.read(oid)[1], quotes))
-    left += [f"object {oid}" for oid in copies if _has(without_directory(repository.read(oid)[1]), others)]
+    copies = (oid for oid in hits if _has(without_directory(repository.read(oid)[1]), others))
+    left += [f"object {oid}" for oid in copies if _is_copy(repository.read(oid)[1], quotes)]
     return Proof(len(present), len(files), tuple(left), *_divide(sharing, len(lines)))
 
 
