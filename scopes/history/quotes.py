@@ -24,6 +24,7 @@ _NO_TEXTS: Final = frozenset({"call_id", "name", "media_type", "op"})
 _LONGEST: Final = 4096
 _CUT: Final = ("…", "...", "[truncated]")  # what ends a text that an agent has cut
 _ESCAPE: Final = re.compile(r"\\u[0-9a-f]{4}")
+_CWD: Final = re.compile(rb'"cwd": ?"(?:[^"\\]|\\.)*"')
 _PATHS: Final = ("/", "~", "./", "../")
 _NO_CONTENT: Final = frozenset(
     {
@@ -148,10 +149,15 @@ class Quotes:
 
     def may_be_in(self, data: bytes) -> bool:
         """Return False if no text of a record can have one of the distinct lines, or be a whole text."""
-        return self.are_in_file(data) or any(b'"%b"' % form in data for text in self._short for form in forms_of(text))
+        return self.are_in_file(data) or any(form in data for form in self._quoted)
 
     def are_in_leaf(self, name: str, text: str) -> bool:
-        """Return True if a text in a record has a distinct line, is a longer text, or the beginning of one."""
+        """Return True if a text in a record has a distinct line, is a longer text, or the beginning of one.
+
+        The directory of the session is no copy.
+        """
+        if name == "cwd":
+            return False
         if self.are_in_file(text.encode("utf-8", "surrogatepass")) or self._is_whole(name, text, _LONGER):
             return True
         return name not in _NO_CONTENT and self._is_beginning(_flat(text))
@@ -298,6 +304,11 @@ class Quotes:
         return sorted(text for text in self._texts if _LONGER <= len(text) < DISTINCT)[:MAX_SEARCHED]
 
     @cached_property
+    def _quoted(self) -> tuple[bytes, ...]:
+        """The same as JSON writes them, with their quotation marks."""
+        return tuple(b'"%b"' % form for text in self._short for form in forms_of(text))
+
+    @cached_property
     def _beginnings(self) -> list[str]:
         return sorted({*self._texts, *map(_flat, self._lines)})
 
@@ -340,6 +351,11 @@ def _walk_payload(payload: Mapping[str, object]) -> Iterator[object]:
                 yield from (found for inner, found in each.items() if inner not in _PAYLOAD_NAMES)
             else:
                 yield each
+
+
+def without_cwd(data: bytes) -> bytes:
+    """Return records of a transcript without the directories of the session in them."""
+    return _CWD.sub(b"", data)
 
 
 def without_directory(data: bytes) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from scopes.history.quotes import Quotes, forms_of, is_json, without_directory
+from scopes.history.quotes import Quotes, forms_of, is_json, without_cwd, without_directory
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.purge.stored_messages import walk_named_messages
 from scopes.regular_file import read_regular
@@ -76,7 +76,7 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     sharing = list(dict.fromkeys(_find_messages(repository, lines if hits else ())))
     shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
     others = [form for number, forms in enumerate(lines) if number not in shared for form in forms]
-    copies = (oid for oid in hits if _has(without_directory(repository.read(oid)[1]), others))
+    copies = (oid for oid in hits if _has(without_cwd(without_directory(repository.read(oid)[1])), others))
     left += [f"object {oid}" for oid in copies if _is_copy(repository.read(oid)[1], quotes)]
     return Proof(len(present), len(files), tuple(left), *_divide(sharing, len(lines)))
 

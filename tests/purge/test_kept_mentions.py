@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.log import log
 from scopes.conversation.verify import verify
 from scopes.facts.list import list_proposed
 from scopes.facts.propose import Proposal, propose
@@ -15,7 +16,7 @@ from scopes.memory.store import Memory
 from scopes.memory.update import update
 from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest
-from tests.purge.test_texts_of_kept_records import write
+from tests.purge.test_texts_of_kept_records import call, stored, write
 from tests.support.history import history, say
 
 PATH = "/home/ann/shop/config/settings.py"
@@ -37,12 +38,12 @@ def summaries(repository):
 @pytest.mark.parametrize("path", [PATH, "~/shop/config/settings.py", "./config/settings/all.py"])
 def test_what_mentions_the_path_of_a_purged_call_stays(repository, places, path):
     made, other = history(repository, "main: a"), history(repository, "main: b")
-    call = say(repository, made.conversation, "", author={"kind": "agent", "name": "x"}, parts=call_of(path))
+    read = say(repository, made.conversation, "", author={"kind": "agent", "name": "x"}, parts=call_of(path))
     text = f"Never edit {path} by hand: it is generated"
     add(repository, text, agent="bob")
     add(repository, path, agent="bob")
     propose(repository, other.conversation, Proposal(key="Constraints", content=text, agent="bob"))
-    done = purge(repository, request(made.conversation, call), places)
+    done = purge(repository, request(made.conversation, read), places)
     assert (done.left, done.notes, summaries(repository)) == ((), (), {text, path})
     assert len(list_proposed(repository, other.conversation).rows) == 1
     assert verify(repository).exit_code == 0
@@ -78,3 +79,13 @@ def test_a_result_that_was_purged_in_part_is_no_copy_for_the_path_in_it(reposito
     import_sources(repository, [Source(str(path), path.stat().st_size)], FORMATS)
     done = purge(repository, PurgeRequest(file="/srv/shop/secret/.env"), places)
     assert (done.messages, done.left, done.copies) == (2, (), ())
+
+
+def test_the_directory_of_a_session_is_no_copy_of_a_call_with_its_path(repository, places, tmp_path):
+    directory = "/home/ann/projects/shop"
+    path = write(tmp_path / "a.jsonl", call(6, "Glob", path=directory), cwd=directory)
+    import_sources(repository, [Source(str(path), path.stat().st_size)], FORMATS)
+    newest = next(iter(log(repository, "conv-001").items)).head
+    done = purge(repository, request("conv-001", newest), places)
+    kept = [each["cwd"] for each in stored(repository) if "cwd" in each]
+    assert (done.left, kept) == ((), [directory] * 5)

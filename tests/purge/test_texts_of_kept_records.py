@@ -47,7 +47,7 @@ def result(number, text, **fields):
     return record(number, "user", message={"role": "user", "content": content}, toolUseResult=fields)
 
 
-def write(path, *more, ascii_only=True):
+def write(path, *more, ascii_only=True, **fields):
     records = [
         record(1, "user", message={"role": "user", "content": "hello"}),
         call(2, "Agent", description="look", prompt=f"{PROMPT}\n{SHARED}"),
@@ -56,7 +56,7 @@ def write(path, *more, ascii_only=True):
         result(5, "The file has been updated.", filePath="/srv/shop/secret/.env", newString=ENV),
         *more,
     ]  # fmt: skip
-    path.write_text("".join(json.dumps(each, ensure_ascii=ascii_only) + "\n" for each in records))
+    path.write_text("".join(json.dumps(each | fields, ensure_ascii=ascii_only) + "\n" for each in records))
     return path
 
 
