@@ -1,16 +1,21 @@
 """Which records of a transcript go with purged messages: their own, and those beside them that quote them.
 
-Some agents write what was said twice: as the message, and as an event or a title.
+Some agents write what was said twice: as the message, and as an event or a title, or in the record of another message,
+as the prompt of a sub-agent beside its result.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from scopes.history.blank_records import Span
-from scopes.history.quotes import Quotes, is_json
+from scopes.history.blank_records import PurgedSpans, Span
+from scopes.history.quotes import Quotes, forms_of, is_json
 from scopes.history.sources import read_spans
+
+_TEXT: Final = re.compile(rb'(?P<text>"(?:[^"\\]|\\.)*")(?P<end>\s*:)?', re.DOTALL)
 
 
 class RecordSpan(NamedTuple):
@@ -25,18 +30,45 @@ def list_purged_spans(
     has_message: Callable[[str], bool],
     quotes: Quotes,
     read: Callable[[], Iterable[bytes]],
-) -> list[Span]:
-    """Return the spans of purged messages, and of records without a message that quote one; ascending.
+    read_message: Callable[[str], Iterable[bytes]],
+) -> PurgedSpans:
+    """Return the spans of purged messages, of records without a message that quote one, and of texts in other records.
+
+    A text goes that quotes a purged message where the message of the record, which stays, does not.
 
     read: returns the bytes of the whole source, in chunks
+    read_message: returns what is stored of a message that stays, in all its forms
     """
-    known = list(records)
-    spans = [each.span for each in known if each.message is not None and has_message(each.message)]
-    others = sorted(each.span for each in known if each.message is None and each.span.length)
+    owners: dict[Span, list[str]] = {}
+    for span, message in records:
+        owners.setdefault(span, []).extend(() if message is None else [message])
+    spans = [span for span, found in owners.items() if any(map(has_message, found))]
+    others = sorted({*owners}.difference(spans, (span for span in owners if not span.length)))
+    texts: list[Span] = []
     pieces = read_spans(read(), [(span.offset, span.length) for span in others]) if quotes else ()
     for span, data in zip(others, pieces, strict=False):
-        spans += _walk_quoting(span, data, quotes)
-    return sorted(spans)
+        if not owners[span]:
+            spans += _walk_quoting(span, data, quotes)
+        elif quotes.may_be_in(data) and is_json(data):
+            kept = b"\0".join(each for message in owners[span] for each in read_message(message))
+            texts += _walk_texts(span, data, quotes.without(kept), kept)
+    return PurgedSpans(sorted(spans), texts)
+
+
+def _walk_texts(span: Span, data: bytes, quotes: Quotes, kept: bytes) -> Iterator[Span]:
+    """Yield where the texts in a JSON record are that quote, without their quotation marks; names, too.
+
+    kept: the stored messages of the record
+    """
+    name = ""
+    for match in _TEXT.finditer(data) if quotes.may_be_in(data) else ():
+        text = json.loads(match["text"])
+        is_name = match["end"] is not None
+        quoting = quotes.are_in_leaf("" if is_name else name, text)
+        if quoting and not any(form in kept for form in forms_of(text)):
+            yield Span(span.offset + match.start("text") + 1, len(match["text"]) - 2)
+        if is_name:
+            name = text
 
 
 def _walk_quoting(span: Span, data: bytes, quotes: Quotes) -> Iterator[Span]:

@@ -26,6 +26,7 @@ _NO_TEXTS: Final = frozenset({"call_id", "name", "media_type", "op"})
 _LONGEST: Final = 4096
 _CUT: Final = ("…", "...", "[truncated]")  # what ends a text that an agent has cut
 _ESCAPE: Final = re.compile(r"\\u[0-9a-f]{4}")
+_CWD: Final = re.compile(rb'"cwd": ?"(?:[^"\\]|\\.)*"')
 _PATHS: Final = ("/", "~", "./", "../")
 _NO_CONTENT: Final = frozenset(
     {
@@ -141,6 +142,28 @@ class Quotes:
     def _has(self, text: str) -> bool:
         return text in self._texts or text in self._lines
 
+    def without(self, data: bytes) -> Quotes:
+        """Return the texts and lines that a stored file does not have, as text or as JSON writes it."""
+        left = Quotes()
+        left._lines = {line: None for line in self._lines if not any(form in data for form in forms_of(line))}
+        left._texts = {text: None for text in self._texts if not any(form in data for form in forms_of(text))}
+        return left
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Return False if no text of a record can have one of the distinct lines, or be a whole text."""
+        return self.are_in_file(data) or self._quoted.are_in(data)
+
+    def are_in_leaf(self, name: str, text: str) -> bool:
+        """Return True if a text in a record has a distinct line, is a longer text, or the beginning of one.
+
+        The directory of the session is no copy.
+        """
+        if name == "cwd":
+            return False
+        if self.are_in_file(text.encode("utf-8", "surrogatepass")) or self._is_whole(name, text, _LONGER):
+            return True
+        return name not in _NO_CONTENT and self._is_beginning(_flat(text))
+
     def are_in(self, text: str) -> bool:
         """Return True if a text has one of the lines in it, or is the beginning of one, as titles and subjects are."""
         start = one_line(text).rstrip("…").strip()
@@ -171,6 +194,10 @@ class Quotes:
         """Return True if a text that undo may need has one of the longer lines in it."""
         return self._has_line(text, _LONGER)
 
+    def have_line_in(self, text: str) -> bool:
+        """Return True if a text has one of the distinct lines in it."""
+        return self._has_line(text, DISTINCT)
+
     def _begins_a_line(self, start: str) -> bool:
         place = bisect_left(self._sorted, start)
         return place < len(self._sorted) and self._sorted[place].startswith(start)
@@ -191,18 +218,26 @@ class Quotes:
         return self._forms.are_in(data)
 
     def are_in_document(self, data: bytes) -> bool:
-        """Return True for a file with one of the distinct lines, and for a document in which a text is a longer one.
+        """Return True for a document with a text that has a distinct line, or is a longer one; or such a file.
 
-        The directory that something was written in is no copy, and a name is none that is as short as others are.
+        The directory that something was written in is no copy, and neither is a name or a path: others give it, too.
         """
         document = _parse(data)
-        if self.are_in_file(data) and self.are_in_file(without_directory(data)):
-            return True
+        if document is None:
+            return self.prose.are_in_file(data)
         return any(
-            self._is_whole(name, text, _LONGER) or self._has_line(text, DISTINCT)
+            (not is_path(text) and self._is_whole(name, text, _LONGER)) or self.prose.have_line_in(text)
             for name, text in _walk_leaves(document, _DOCUMENT_NAMES)
             if text not in _DECIDED
         )
+
+    @cached_property
+    def prose(self) -> Quotes:
+        """The texts and lines that are no paths of files."""
+        left = Quotes()
+        left._lines = {line: None for line in self._lines if not is_path(line)}
+        left._texts = {text: None for text in self._texts if not is_path(text)}
+        return left
 
     def are_in_record(self, data: bytes) -> bool:
         """Return True if a record of a transcript has a text of it, a line, or the beginning of one that was cut."""
@@ -239,7 +274,7 @@ class Quotes:
         """Return True for a text that is cut: one with a mark of that, or a longer one that is no path."""
         mark = next((each for each in _CUT if flat.endswith(each)), "")
         start = flat.removesuffix(mark).rstrip() if mark else flat
-        if len(start) < (_LONGER if mark else DISTINCT) or (not mark and start.startswith(_PATHS) and " " not in start):
+        if len(start) < (_LONGER if mark else DISTINCT) or (not mark and is_path(start)):
             return False
         place = bisect_left(self._beginnings, start)
         return place < len(self._beginnings) and self._beginnings[place].startswith(start)
@@ -279,6 +314,11 @@ class Quotes:
         return _lengths_of(self._short)
 
     @cached_property
+    def _quoted(self) -> Needles:
+        """The same as JSON writes them, with their quotation marks."""
+        return Needles(b'"%b"' % form for text in self._short for form in forms_of(text))
+
+    @cached_property
     def _beginnings(self) -> list[str]:
         return sorted({*self._texts, *map(_flat, self._lines)})
 
@@ -311,6 +351,11 @@ def _has_any(
     return False
 
 
+def is_path(text: str) -> bool:
+    """Return True for the path of a file or directory, which many texts may have."""
+    return text.startswith(_PATHS) and " " not in text
+
+
 def has_words(text: str, words: str) -> bool:
     """Return True if a text has words in it, and not as a part of a longer word."""
     place = text.find(words)
@@ -341,6 +386,11 @@ def _walk_payload(payload: Mapping[str, object]) -> Iterator[object]:
                 yield from (found for inner, found in each.items() if inner not in _PAYLOAD_NAMES)
             else:
                 yield each
+
+
+def without_cwd(data: bytes) -> bytes:
+    """Return records of a transcript without the directories of the session in them."""
+    return _CWD.sub(b"", data)
 
 
 def without_directory(data: bytes) -> bytes:

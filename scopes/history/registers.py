@@ -153,13 +153,12 @@ def advance_clocks(objects: Objects, tree: Oid, folder: str, changed: Container[
     return update_tree(objects, tree, changes) if changes else tree
 
 
-def advance_clock(objects: Objects, tree: Oid, path: str) -> Oid:
-    """Return a tree in which the register of a file has a clock greater by 1, as `advance_clocks` does.
+def advance_clock(objects: Objects, tree: Oid, register: str, *, top: str = "") -> Oid:
+    """Return a tree in which a register has a clock greater by 1, as `advance_clocks` does.
 
-    path: it may be below another folder, and the clocks are beside it
+    top: the folder that the metadata are in, with a slash
     """
-    above, _, name = path.rpartition("/")
-    file = "/".join(filter(None, (above, CLOCKS, name)))
+    file = f"{top}{CLOCKS}/{register}"
     clock = _decode_any_clock(find_blob(objects, tree, file))
     return update_tree(objects, tree, {file: encode_clock(Clock(clock.number + 1, clock.machine or _NOBODY))})
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scopes.clock import seconds_of
 from scopes.errors import CannotImport
-from scopes.history.blank_records import Span
+from scopes.history.blank_records import NO_SPANS, PurgedSpans, Span
+from scopes.history.messages import header_of, read_stored_body
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
 from scopes.history.sources import SOURCES, Handover, SourceRecord
 from scopes.ids import Oid
@@ -45,6 +46,7 @@ from scopes.importers.targets import (
 from scopes.importers.work_queue import QueuedSource
 from scopes.importers.written_messages import WrittenMessages
 from scopes.importers.written_sources import find_written, read_written_title
+from scopes.store.repository import read_commit
 
 _IRREGULAR = {
     ("missing parent",): "links to missing parents",
@@ -191,6 +193,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
     queued = status.queued
     segments: list[Segment] = []
     roots: dict[str, Oid] = {}
+    commits: dict[str, Oid] = {}
     events = queued.format.walk_events(queued.source)
     while isinstance(first := next(events, None), Session):
         if first.native_id != queued.session.native_id and run.listed.is_left_out(first):
@@ -202,6 +205,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
         imported = _import_session(run, status, session, events)
         roots[source_key_of(session)] = imported.root
         segments += imported.segments
+        commits |= {imported.ids[key]: oid for key, oid in imported.oids.items()}
     record = SourceRecord(
         format=queued.session.format,
         native_id=queued.session.native_id,
@@ -218,7 +222,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
         purged=any(_is_purged(run, segment) for segment in segments),
     )
     run.versions[status.key] = record.version
-    commit = _write_record(run, status, record, segments)
+    commit = _write_record(run, status, record, segments, commits)
     for key in roots:
         parent = run.parents[key]
         parent.record = commit
@@ -378,10 +382,12 @@ def _find_parent(run: ImportRun, key: str | None) -> ParentSession | None:
     return stored_parent(run.objects, run.targets.tracked.get(key, ()), None if stored is None else stored.commit)
 
 
-def _write_record(run: ImportRun, status: SourceStatus, record: SourceRecord, segments: list[Segment]) -> Oid:
+def _write_record(
+    run: ImportRun, status: SourceStatus, record: SourceRecord, segments: list[Segment], commits: Mapping[str, Oid]
+) -> Oid:
     """Archive a source's bytes and segments, unless the store has just those; return the record's commit.
 
-    The bytes of purged messages are left out.
+    The bytes of purged messages are left out; `commits` are those of all messages.
     """
     stored = status.stored
     is_same = stored is not None and record == replace(stored.record, path=record.path)
@@ -391,19 +397,30 @@ def _write_record(run: ImportRun, status: SourceStatus, record: SourceRecord, se
         return stored.commit
     previous = None if stored is None else stored.commit
     time = seconds_of(status.queued.session.created or UNDATED)
-    blank = _list_purged_spans(run, status.queued.source, segments) if record.purged else []
-    blank = sorted({*blank, *(Span(*each.span) for each in segments if each.state == LEFT_OUT)})
+    blank = _list_purged_spans(run, status.queued.source, segments, commits) if record.purged else NO_SPANS
+    left_out = {Span(*each.span) for each in segments if each.state == LEFT_OUT}
+    blank = blank._replace(records=sorted(left_out.union(blank.records)))
     with status.queued.source.open() as stream:
         commit = write_source_record(run.objects, previous, record, stream, segments, time=time, blank=blank)
     run.records.move_ref(SOURCES + status.key, previous, commit)
     return commit
 
 
-def _list_purged_spans(run: ImportRun, source: Source, segments: Iterable[Segment]) -> list[Span]:
+def _list_purged_spans(
+    run: ImportRun, source: Source, segments: Iterable[Segment], commits: Mapping[str, Oid]
+) -> PurgedSpans:
+    def read_message(message: str) -> Iterator[bytes]:
+        if message in commits:
+            yield read_stored_body(run.objects, header_of(read_commit(run.objects, commits[message])))
+
     records = [RecordSpan(Span(*each.span), each.message) for each in segments if each.state != LEFT_OUT]
     with source.open() as stream:
         return list_purged_spans(
-            records, run.purged.has_message, run.quotes, lambda: iter(lambda: stream.read(CHUNK_BYTES), b"")
+            records,
+            run.purged.has_message,
+            run.quotes,
+            lambda: iter(lambda: stream.read(CHUNK_BYTES), b""),
+            read_message,
         )
 
 

@@ -14,6 +14,8 @@ from scopes.history.revisions import conversation_ids
 from scopes.history.sources import SOURCES
 from scopes.ids import ConversationId, Oid
 from scopes.model import encoding
+from scopes.model.path_encoding import decode_component
+from scopes.purge.purged_metadata import TAGS
 from scopes.purge.rewrite_records import quotes_in_title
 from scopes.purge.rewrite_store import RewrittenStore
 from scopes.result import Note, plural
@@ -23,7 +25,7 @@ from scopes.store.trees import read_blob, walk_blobs
 
 _FEW: Final = 5
 _NO_RECORDS: Final = (refs.HEADS, refs.REMOTES, refs.TRASH, SOURCES)
-_ENTRY, _FACT, _REQUEST, _FILE = range(4)
+_ENTRY, _ADDED, _FACT, _REQUEST, _TAG, _FILE = range(6)
 _WHY: Final = "made from it, or with its text"
 _TEXTS: Final = {
     _ENTRY: (
@@ -31,12 +33,18 @@ _TEXTS: Final = {
         "memory entries go",
         f"{_WHY}; another can be made of the messages that are left: scopes memory update",
     ),
+    _ADDED: (
+        "memory entry added by hand goes",
+        "memory entries added by hand go",
+        f"{_WHY}; add another one without it: scopes memory add TEXT",
+    ),
     _FACT: ("fact or proposed one goes", "facts or proposed ones go", f"{_WHY}; see what is left: scopes facts list"),
     _REQUEST: (
         "merge request loses a text that quotes it",
         "merge requests lose a text that quotes it",
         "see what is left: scopes merge-requests show CONV NUMBER",
     ),
+    _TAG: ("tag goes", "tags go", "it names a commit of what is purged; another one: scopes tag CONV NAME MESSAGE"),
     _FILE: ("other file goes", "other files go", _WHY),
 }
 
@@ -60,12 +68,15 @@ def _describe(repository: Repository, ref: str, path: str, blob: Oid) -> tuple[i
         document = encoding.load(read_blob(repository, blob))
     except Corrupt:
         document = None
+    conversation = refs.conversation_of(ref)
+    if conversation is not None and path.startswith(TAGS):
+        return _TAG, f"{decode_component(path.rpartition('/')[2])} of {conversation}"
     match document:
-        case {"id": str(identity)} if ref == refs.MEMORY:
-            return _ENTRY, identity[:8]
+        case {"id": str(identity), **rest} if ref == refs.MEMORY:
+            return _ENTRY if "uuid" in rest else _ADDED, identity[:8]
         case {"key": str(key), "id": str(identity)} if ref in {refs.FACTS, refs.PROPOSED_FACTS}:
             return _FACT, f"{key}/{identity}"
-        case {"number": int(number)} if (conversation := refs.conversation_of(ref)) is not None:
+        case {"number": int(number)} if conversation is not None:
             return _REQUEST, f"{number} of {conversation}"
     return _FILE, f"{ref}:{path}"
 

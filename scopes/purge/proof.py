@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from scopes.history.needles import Needles
-from scopes.history.quotes import Quotes, forms_of, without_directory
+from scopes.history.quotes import Quotes, forms_of, is_json, without_cwd, without_directory
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.purge.stored_messages import walk_named_messages
 from scopes.regular_file import read_regular
@@ -75,7 +75,8 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     hits = [oid for oid in present if lines and lines.are_in(repository.read(oid)[1])]
     sharing = list(dict.fromkeys(_find_messages(repository, lines))) if hits else []
     shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
-    left += [f"object {oid}" for oid in hits if lines.find(without_directory(repository.read(oid)[1])) - shared]
+    copies = (oid for oid in hits if lines.find(without_cwd(without_directory(repository.read(oid)[1]))) - shared)
+    left += [f"object {oid}" for oid in copies if _is_copy(repository.read(oid)[1], quotes)]
     return Proof(len(present), len(files), tuple(left), *_divide(sharing, len(lines)))
 
 
@@ -110,6 +111,11 @@ def _all_forms(line: str) -> Iterator[bytes]:
     for offset in range(_GROUP):
         tail = data[offset:]
         yield base64.b64encode(tail[: len(tail) // _GROUP * _GROUP])
+
+
+def _is_copy(data: bytes, quotes: Quotes) -> bool:
+    """Return False for a document that only has a name, or a path, of what was purged: it stays."""
+    return not is_json(data) or quotes.are_in_document(data)
 
 
 def _find_messages(repository: Repository, lines: _Lines) -> Iterator[_Sharing]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from scopes.errors import NotFound, Refused
-from scopes.history.purged import Purged, read_purged, write_purged
+from scopes.history.purged import NOTHING, Purged, read_purged, write_purged
 from scopes.history.quotes import Quotes
 from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
@@ -30,6 +30,7 @@ from scopes.purge.purged_sessions import with_sessions
 from scopes.purge.rewrite_reflogs import ReflogRewriter
 from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
 from scopes.purge.selection import Chosen, PurgeRequest, choose
+from scopes.purge.still_there import explain_left, has_left, with_earlier
 from scopes.purge.stored_messages import walk_named_messages
 from scopes.purge.unfinished import begin, end, find_unfinished, refuse_unfinished
 from scopes.result import Note, Result, plural
@@ -180,8 +181,10 @@ def purge(
 
 
 def continue_purge(repository: Repository, places: Places, *, on_progress: Progress = lambda _: None) -> PurgeDone:
-    """Finish a purge that was interrupted; raises as `purge`, and NotFound if there is none."""
+    """Finish a purge that was interrupted, or has left something; raises as `purge`, and NotFound if there is none."""
     unfinished = find_unfinished(repository.path)
+    if unfinished is None and has_left(repository.path):
+        return remove(repository, NOTHING, places, on_progress=on_progress)
     if unfinished is None:
         raise NotFound("no purge was interrupted", hint="see: scopes help purge")
     return remove(repository, unfinished, places, on_progress=on_progress, is_continued=True)
@@ -217,9 +220,21 @@ def remove(
         logs = _clear_logs(places, done, every_log=is_continued and not done.histories.commits)
         removed = {*done.histories.commits, *done.histories.blobs}
         proof = prove(repository, removed, done.histories.quotes, places.derived)
+        copies = _without_paths(repository, done, proof.copies)
+        proof = proof._replace(copies=copies, left=with_earlier(repository, purged, proof.left))
         end(repository)
+    others = (*others, *explain_left(repository, proof.left))
     found = _Found(operation, proof, tuple(errors), (*sources, *logs), others)
     return _result(repository, done, found)
+
+
+def _without_paths(repository: Repository, done: RewrittenStore, copies: tuple[CopiedIn, ...]) -> tuple[CopiedIn, ...]:
+    """Return the copies without messages that were purged in part, and have only the path of a file of it."""
+    partly = {each.message for each in copies} & done.histories.messages.keys()
+    prose = done.histories.quotes.prose
+    found = walk_named_messages(repository) if partly else ()
+    only = partly - {each.head.id for _, each in found if each.head.id in partly and prose.are_in_file(each.data)}
+    return tuple(each for each in copies if each.message not in only)
 
 
 def _clear_logs(places: Places, done: RewrittenStore, *, every_log: bool) -> list[str]:

@@ -6,7 +6,7 @@ comes back, unless a later message has claimed the same again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -101,11 +101,16 @@ class HistoryRewriter:
         for blob, message in self._dropped.items():
             found, kept = Quotes(), Quotes()
             _add_texts(found, read_blob(self._objects, blob), None)
-            for tree in self._left[message] if self._is_left(message) else ():
-                entry = find_entry(self._objects, tree, MESSAGE_FILE)
-                if entry is not None and not entry.is_tree:
-                    _add_texts(kept, read_blob(self._objects, entry.oid), None)
+            for data in self.read_kept(message) if self._is_left(message) else ():
+                _add_texts(kept, data, None)
             self.lost_quotes.add_others(found, kept)
+
+    def read_kept(self, message: str) -> Iterator[bytes]:
+        """Yield what is stored of a message that is not purged, in all its forms; call it after all was rewritten."""
+        for tree in self._left.get(message, ()):
+            entry = find_entry(self._objects, tree, MESSAGE_FILE)
+            if entry is not None and not entry.is_tree:
+                yield read_blob(self._objects, entry.oid)
 
     def _is_left(self, message: str) -> bool:
         return message in self._left and not self._is_purged_whole(message)

@@ -21,6 +21,7 @@ from scopes.model import encoding
 from scopes.model.manifest import MANIFEST_FILE
 from scopes.model.tombstone import PURGED_TEXT
 from scopes.purge.lost_entries import uncover_lost
+from scopes.purge.purged_metadata import ENTRIES, TAGS, MetadataOf, advance_tags, names_gone, without_gone
 from scopes.purge.purged_names import is_inbox_entry_of
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_source import is_gone, purge_source
@@ -87,6 +88,7 @@ class RecordRewriter:
         self.changed: set[Oid] = set()  # blobs of others than purged conversations that go, or lose a text
         self.commits = histories.commits
         self.own: frozenset[Oid] = frozenset()  # metadata and manifests of conversations with purged messages
+        self.metadata = MetadataOf(frozenset(), frozenset())
         self._is_own = False
         self.subject_without: Callable[[Commit], str | None] = lambda _: None  # without the names of those that go
 
@@ -104,12 +106,22 @@ class RecordRewriter:
         is_quoted = commit.kind is None and self._quotes.are_in(commit.subject)  # that of a manifest is fixed
         subject = PURGED_TEXT if is_quoted else self.subject_without(commit)
         if find_blob(self._objects, commit.tree, DESCRIPTION_FILE) is not None:
-            tree = purge_source(self._objects, commit.tree, self._has_message, self._histories.quotes, self.substitute)
+            tree = purge_source(
+                self._objects,
+                commit.tree,
+                self._has_message,
+                self._histories.quotes,
+                substitute=self.substitute,
+                read_message=self._histories.read_kept,
+            )
         else:
             tree = uncover_lost(self._objects, commit.tree, self._rewrite_tree("", commit.tree) or EMPTY_TREE)
             for path in _TITLES if tree not in {commit.tree, EMPTY_TREE} else ():
                 if _has(self._objects, commit.tree, path) and not _has(self._objects, tree, path):
-                    tree = advance_clock(self._objects, tree, path)  # or a join would bring it back
+                    top, _, register = path.rpartition("/")  # or a join would bring it back
+                    tree = advance_clock(self._objects, tree, register, top=f"{top}/" if top else "")
+            if tree not in {commit.tree, EMPTY_TREE}:
+                tree = advance_tags(self._objects, commit.tree, tree)
             for folder in _REQUESTS if self._requests else ():
                 tree = advance_clocks(self._objects, tree, folder, self._requests)
         if tree == EMPTY_TREE != commit.tree:
@@ -138,20 +150,7 @@ class RecordRewriter:
             key = source_key(record.format, record.native_id, record.part)
             self._gone_paths.add(file_of(key))
             return True
-        return self._names_root(commit.tree)
-
-    def _names_root(self, tree: Oid) -> bool:
-        """Return True for the metadata of a purged conversation: the entry of a branch names its root."""
-        data = read_data(self._objects, tree, TREE)
-        branches = parse_tree(data).get("branches")
-        if branches is None or not branches.is_tree:
-            return False
-        roots = self._histories.roots
-        blobs = [
-            each.oid for each in parse_tree(read_data(self._objects, branches.oid, TREE)).values() if not each.is_tree
-        ]
-        found = (match.decode() for oid in blobs for match in _OID.findall(read_data(self._objects, oid, BLOB)))
-        return any(oid in roots or self.commits.get(Oid(oid), "") is None for oid in found)
+        return self.metadata.is_gone(self._objects, commit, self.commits)
 
     def _rewrite_tree(self, path: str, tree: Oid) -> Oid | None:
         """Return the tree without what goes; None if nothing is left. A tree is rewritten once for each path."""
@@ -181,12 +180,14 @@ class RecordRewriter:
         if path in self._gone_paths:
             return None
         data = read_data(self._objects, blob, BLOB)
-        if is_inbox_entry_of(path, data, self._histories.uuids, self._histories.lost & self._histories.gone):
-            return None
-        if path in _TITLES and quotes_in_title(self._quotes, data.decode("utf-8", "replace"), is_own=self._is_own):
+        if self._goes(path, data):
+            if path.startswith(TAGS):
+                self.changed.add(blob)
             return None
         if path == MANIFEST_FILE:
             new = self.substitute(self._without_title(data))
+        elif path.startswith(ENTRIES):
+            new = self.substitute(without_gone(data, self.commits))
         elif path.startswith(_REQUESTS):
             cleared = self._without_quotes(data)
             new = self.substitute(cleared)
@@ -200,6 +201,14 @@ class RecordRewriter:
         else:
             new = self.substitute(data)
         return blob if new == data else self._objects.write(BLOB, new)
+
+    def _goes(self, path: str, data: bytes) -> bool:
+        """Return True for an entry of an inbox about what is purged, a title that quotes it, or a tag of it."""
+        if is_inbox_entry_of(path, data, self._histories.uuids, self._histories.lost & self._histories.gone):
+            return True
+        if path in _TITLES:
+            return quotes_in_title(self._quotes, data.decode("utf-8", "replace"), is_own=self._is_own)
+        return path.startswith(TAGS) and names_gone(data, self.commits)
 
     def _without_title(self, data: bytes) -> bytes:
         match encoding.load(data):
@@ -231,7 +240,9 @@ class RecordRewriter:
         uuids, lost = self._histories.uuids, self._histories.lost
         if _has_one(_MESSAGE, data, lost) or (path.startswith(_DISMISSED) and _has_one(_MESSAGE, path.encode(), lost)):
             return True
-        return _has_one(_UUID, data, uuids) or self._quotes.are_in_document(data)
+        if _has_one(_UUID, data, uuids):
+            return True
+        return self._quotes.are_in_document(data)
 
 
 def _has_one(pattern: re.Pattern[bytes], data: bytes, names: Collection[str]) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from scopes.errors import Corrupt
-from scopes.history.blank_records import Span, blank_records
+from scopes.history.blank_records import NO_SPANS, Span, blank_records
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
 from scopes.history.quotes import Quotes
 from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, PURGED_FIELD, SEGMENTS
@@ -39,7 +39,9 @@ def purge_source(
     tree: Oid,
     has_message: Callable[[str], bool],
     quotes: Quotes,
+    *,
     substitute: Callable[[bytes], bytes],
+    read_message: Callable[[str], Iterable[bytes]],
 ) -> Oid:
     """Return the tree of a stored source without the records of purged messages, and with the new ids of commits."""
     chunks = [(path, oid) for path, oid in walk_blobs(objects, tree) if path.startswith(CHUNKS)]
@@ -49,10 +51,10 @@ def purge_source(
 
     records = list(walk_records(objects, tree))
     is_purged = any(each.message is not None and has_message(each.message) for each in records)
-    spans = list_purged_spans(records, has_message, quotes, read) if is_purged else []
+    spans = list_purged_spans(records, has_message, quotes, read, read_message) if is_purged else NO_SPANS
     changes: dict[str, BlobChange] = {}
     if spans:
-        changes = {path: data for (path, _), data in zip(chunks, blank_records(read(), spans), strict=True)}
+        changes = {path: data for (path, _), data in zip(chunks, blank_records(read(), *spans), strict=True)}
     description = encoding.load(substitute(find_blob(objects, tree, DESCRIPTION_FILE) or b"null"))
     if isinstance(description, dict) and spans:
         description[PURGED_FIELD] = True

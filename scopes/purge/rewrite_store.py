@@ -10,6 +10,7 @@ from scopes.history.source_paths import SUBJECT as PATHS
 from scopes.ids import ConversationId, Oid
 from scopes.model.operation import RefChange
 from scopes.purge.all_commits import is_history, list_operations, walk_all_commits
+from scopes.purge.purged_metadata import list_metadata
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_operations import OperationRewriter
 from scopes.purge.rewrite_records import RecordRewriter
@@ -72,6 +73,7 @@ def rewrite_store(
     own = _list_own(values, histories.commits)
     records.subject_without = operations.names.subject_without
     if histories.commits:
+        records.metadata = list_metadata(values, histories.commits, [each for each, _ in others])
         records.own = _list_records(values, own, histories.commits, written)
         for commit, data in sorted(others, key=lambda other: _rank(other[0], log)):
             (operations if commit.oid in log else records).rewrite(commit, data)

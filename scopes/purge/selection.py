@@ -30,6 +30,8 @@ from scopes.store.operation_log import MIN_PREFIX_LENGTH
 from scopes.store.repository import Repository, read_commit, read_commit_stub
 
 _MAX_HITS = 100_000
+_HEX = re.compile(r"[0-9a-f]{8,40}")
+_SHORT_ROOT = 12
 
 
 class PurgeRequest(NamedTuple):
@@ -74,8 +76,7 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
         NotFound, Ambiguous, Invalid: a name cannot be resolved, or nothing is found.
     """
     if request.conversations:
-        names = [resolve_conversation(repository, name) for name in request.conversations]
-        return Chosen({}, {_root_of(repository, name): name for name in dict.fromkeys(names)})
+        return Chosen({}, dict(_find_conversation(repository, name) for name in request.conversations))
     messages: dict[str, Parts] = {}
     if request.messages:
         messages = dict.fromkeys(_walk_named(repository, request))
@@ -98,6 +99,24 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
     messages |= dict.fromkeys(derived.list_versions(whole.__contains__))
     gone = {name for name, parts in messages.items() if parts is None}
     return Chosen(messages, {}, tuple(derived.list_left(gone.__contains__)))
+
+
+def _find_conversation(repository: Repository, name: str) -> tuple[Oid, ConversationId]:
+    """Return a conversation with its root; one that is in no list any more, or only on a remote, by its root.
+
+    Raises:
+        NotFound, Ambiguous: there is none, or several begin like this.
+    """
+    try:
+        found = resolve_conversation(repository, name)
+    except NotFound as error:
+        if not _HEX.fullmatch(name):
+            raise
+        tips = [Oid(value) for value in repository.list_refs().values() if not value.startswith(refs.SYMBOLIC)]
+        roots = {commit.oid for commit, _ in walk_all_commits(repository, tips) if is_root(commit)}
+        root = Oid(match_prefix(name, roots, "conversation", error.hint))
+        return root, ConversationId(root[:_SHORT_ROOT])
+    return _root_of(repository, found), found
 
 
 def _root_of(repository: Repository, conversation: ConversationId) -> Oid:

@@ -6,12 +6,16 @@ import json
 
 import pytest
 
-from scopes.history.blank_records import Span
+from scopes.history.blank_records import PurgedSpans, Span, blank_records
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
 from scopes.history.quotes import DISTINCT, MAX_SEARCHED, Quotes, forms_of, has_words
 from scopes.model.message import Author, Message, Part
 
 LINE = "the password of the database is hunter2"
+
+
+def no_message(_message):
+    return ()
 
 
 def quotes_of(*texts):
@@ -96,9 +100,11 @@ def test_records_of_purged_messages_and_those_that_quote_them_are_found():
     data = b'{"m":1}\n{"t":"' + LINE.encode() + b'"}\n{"x":2}\n'
     spans = [Span(0, 8), Span(8, len(data) - 16), Span(len(data) - 8, 8)]
     records = [RecordSpan(spans[0], "gone"), RecordSpan(spans[1], None), RecordSpan(spans[2], None)]
-    found = list_purged_spans(records, {"gone"}.__contains__, quotes_of(LINE), lambda: [data[:20], data[20:]])
-    assert found == spans[:2]
-    assert list_purged_spans(records, {"other"}.__contains__, Quotes(), lambda: [data]) == []
+    chunks = [data[:20], data[20:]]
+    found = list_purged_spans(records, {"gone"}.__contains__, quotes_of(LINE), lambda: chunks, no_message)
+    assert found == PurgedSpans(spans[:2], [])
+    nothing = list_purged_spans(records, {"other"}.__contains__, Quotes(), lambda: [data], no_message)
+    assert nothing == PurgedSpans([], [])
 
 
 def test_very_many_lines_and_titles_are_compared_in_a_few_looks():
@@ -130,10 +136,25 @@ def test_a_record_that_is_no_json_is_searched_for_the_bytes_of_short_texts():
     assert not Quotes().are_in_record(b"{broken")
 
 
+def test_of_a_record_of_a_message_that_stays_only_texts_go_that_the_message_does_not_have():
+    kept = {"said": "first of all lines", "cwd": "/srv", "nested": "no"}
+    lost = {LINE: "name", "a": f'x "{LINE}" \\', "b": [json.dumps({"c": f"{LINE}"})], "hunter2!": "hunter2!"}
+    data = json.dumps({**kept, **lost}).encode()
+    records = [RecordSpan(Span(4, len(data)), "kept"), RecordSpan(Span(0, 4), "gone")]
+    quotes = quotes_of(f"first of all lines\n{LINE}", "hunter2!")
+    read = ([b"gone", data], lambda _message: [b'{"text":"first of all lines"}'])
+    found = list_purged_spans(records, {"gone"}.__contains__, quotes, lambda: read[0], read[1])
+    after = b"".join(blank_records(read[0], *found))[4:]
+    blanked = {name.strip(): value for name, value in json.loads(after).items()}
+    assert (len(after), {name: blanked.pop(name) for name in kept}) == (len(data), kept)
+    assert {name: "".join(value).strip() for name, value in blanked.items()} == {"": "", "a": "", "b": ""}
+
+
 def test_the_lines_of_a_span_that_quote_go_alone():
     data = b'{"x": "y"}\n{"last": "hunter2"}\n{"x": "z"}\n'
-    spans = list_purged_spans([RecordSpan(Span(0, len(data)), None)], bool, quotes_of("hunter2"), lambda: [data])
-    assert [data[span.offset : span.offset + span.length] for span in spans] == [b'{"last": "hunter2"}\n']
+    records = [RecordSpan(Span(0, len(data)), None)]
+    spans = list_purged_spans(records, bool, quotes_of("hunter2"), lambda: [data], no_message)
+    assert [data[span.offset : span.offset + span.length] for span in spans.records] == [b'{"last": "hunter2"}\n']
 
 
 @pytest.mark.parametrize("line", ["a\tb", "a\x08b\x0cc\rd", "Tür", 'Ünï/cödé "x"', "𝄞 \\ \ud800"])

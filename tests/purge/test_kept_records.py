@@ -101,7 +101,7 @@ def test_what_else_goes_is_named_before_and_after(repository, places):
     open_merge_request(repository, other.conversation, "side", title=line, requester=Author("carol", "human"))
     request = PurgeRequest(conversation=made.conversation, messages=(message.id,))
     expected = [
-        f"7 memory entries go: {', '.join(sorted(ids)[:5])} and 2 more",
+        f"7 memory entries added by hand go: {', '.join(sorted(ids)[:5])} and 2 more",
         f"1 fact or proposed one goes: Signals/{fact.id}",
         f"1 merge request loses a text that quotes it: 1 of {other.conversation}",
     ]

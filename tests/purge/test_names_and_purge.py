@@ -44,12 +44,12 @@ def test_topics_authors_and_directories_are_no_copies_of_a_message(repository, p
 
 
 @pytest.mark.every_case("each is another field")
-@pytest.mark.parametrize("where", ["text", "topic", "decision", "action"])
+@pytest.mark.parametrize("where", ["text", "decision", "action"])
 def test_a_memory_entry_with_the_text_of_a_message_goes(repository, places, where):
     made = history(repository, "main: a")
     line = "the code of the vault is 4711"
     message = say(repository, made.conversation, line)
-    given = {"topics" if where == "topic" else f"{where}s": [line]} if where != "text" else {}
+    given = {f"{where}s": [line]} if where != "text" else {}
     add_entry(repository, f"see {line}" if where == "text" else "another", agent="bob", **given)
     purge_messages(repository, places, made.conversation, message.id)
     assert summaries(repository) == []

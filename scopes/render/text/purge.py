@@ -51,4 +51,4 @@ def render_purge_done(result: PurgeDone, view: View) -> None:
     for place in result.left:
         view.line(place)
     if view.terminal and result.left:
-        write_hint(view, "delete these files; an object belongs to what quotes it: purge that, too")
+        write_hint(view, "delete these files; what the objects are of is below; then: scopes purge --continue")

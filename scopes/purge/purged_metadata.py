@@ -1,0 +1,144 @@
+"""Which metadata go with the conversations that are purged, and what the others say about these.
+
+The metadata of a conversation that stays may come from others, and they may name any commit: that takes nothing of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from scopes.errors import Corrupt
+from scopes.history.registers import BRANCHES, advance_clock
+from scopes.history.revisions import MAIN
+from scopes.ids import Oid, is_oid
+from scopes.model import encoding
+from scopes.model.path_encoding import encode_component
+from scopes.store import refs
+from scopes.store.objects import TREE, Commit, parse_tree
+from scopes.store.repository import Objects, read_data
+from scopes.store.trees import find_entry, read_blob
+
+TAGS: Final = ("tags/", "meta/tags/")  # of metadata, and of a manifest
+ENTRIES: Final = (BRANCHES, f"meta/{BRANCHES}")
+_MAIN: Final = encode_component(MAIN)
+_TRASH_DEPTH: Final = 2  # CONVERSATION/OPERATION: what was deleted together
+
+_OID: Final = re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
+
+Commits = Mapping[Oid, Oid | None]
+
+
+class MetadataOf(NamedTuple):
+    """The commits with metadata of conversations that stay, and of those that go, as far as refs lead to them."""
+
+    staying: frozenset[Oid]
+    going: frozenset[Oid]
+
+    def is_gone(self, objects: Objects, commit: Commit, commits: Commits) -> bool:
+        """Return True if a commit has the metadata of a conversation that goes.
+
+        Where only the log of operations leads to it, the entry of main says it, which names the root; if there is
+        none, that of another branch.
+        """
+        if commit.oid in self.staying:
+            return False
+        return commit.oid in self.going or any(commits.get(fork, "") is None for fork in _list_forks(objects, commit))
+
+
+def list_metadata(values: Mapping[str, str], commits: Commits, others: Iterable[Commit]) -> MetadataOf:
+    """Return which metadata belong to conversations that stay, and to those that go.
+
+    values: of all refs
+    others: the commits that are no history
+    """
+    groups: dict[str, bool] = {}  # of refs, whether one of their branches stays
+    tips: dict[str, list[Oid]] = {}
+    for ref, value in values.items():
+        group, kind = _split(ref)
+        if kind == "heads":
+            groups[group] = groups.get(group, False) or commits.get(Oid(value), value) is not None
+        elif kind == "meta":
+            tips.setdefault(group, []).append(Oid(value))
+    parents = {each.oid: each.parents for each in others}
+    staying, going = (
+        _walk_below([tip for group in tips if groups.get(group) is stays for tip in tips[group]], parents)
+        for stays in (True, False)
+    )
+    return MetadataOf(staying, going - staying)
+
+
+def _split(ref: str) -> tuple[str, str]:
+    """Return what belongs to one conversation, or was deleted with it, and whether a ref is a branch or metadata."""
+    for prefix, kind in ((refs.HEADS, "heads"), (refs.META, "meta")):
+        if ref.startswith(prefix):
+            return ref.removeprefix(prefix).partition("/")[0], kind
+    names = ref.removeprefix(refs.TRASH).split("/")
+    if not ref.startswith(refs.TRASH) or len(names) <= _TRASH_DEPTH:
+        return "", ""
+    return "/".join(names[:_TRASH_DEPTH]), names[_TRASH_DEPTH]
+
+
+def _walk_below(tips: Sequence[Oid], parents: Mapping[Oid, Sequence[Oid]]) -> frozenset[Oid]:
+    waiting, found = [*tips], set[Oid]()
+    while waiting:
+        oid = waiting.pop()
+        if oid in parents and oid not in found:
+            found.add(oid)
+            waiting += parents[oid]
+    return frozenset(found)
+
+
+def _list_forks(objects: Objects, commit: Commit) -> list[Oid]:
+    entry = parse_tree(read_data(objects, commit.tree, TREE)).get(BRANCHES.rstrip("/"))
+    if entry is None or not entry.is_tree:
+        return []
+    files = {
+        each.name: each.oid for each in parse_tree(read_data(objects, entry.oid, TREE)).values() if not each.is_tree
+    }
+    found = [_fork_of(read_blob(objects, oid)) for oid in ([files[_MAIN]] if _MAIN in files else files.values())]
+    return [fork for fork in found if fork is not None]
+
+
+def _fork_of(data: bytes) -> Oid | None:
+    try:
+        document = encoding.load(data)
+    except Corrupt:
+        return None
+    fork = document.get("fork") if isinstance(document, dict) else None
+    return Oid(fork) if isinstance(fork, str) and is_oid(fork) else None
+
+
+def names_gone(data: bytes, commits: Commits) -> bool:
+    """Return True for a tag of a commit that goes."""
+    return commits.get(Oid(data.decode("ascii", "replace").strip()), "") is None
+
+
+def without_gone(data: bytes, commits: Commits) -> bytes:
+    """Return the entry of a branch without the fields that name a commit that goes."""
+    try:
+        document = encoding.load(data)
+    except Corrupt:
+        return data
+    if not isinstance(document, dict):
+        return data
+    kept: dict[str, Any] = {
+        str(name): value
+        for name, value in document.items()
+        if not any(commits.get(Oid(oid), "") is None for oid in _OID.findall(f"{name} {value}"))
+    }
+    return encoding.dump(kept) if len(kept) < len(document) else data
+
+
+def advance_tags(objects: Objects, before: Oid, after: Oid) -> Oid:
+    """Return a rewritten tree of metadata in which tags that went have a greater clock: no join brings them back."""
+    for folder in TAGS:
+        left, right = (find_entry(objects, tree, folder.rstrip("/")) for tree in (before, after))
+        if left is None or not left.is_tree or (right is not None and right.oid == left.oid):
+            continue
+        kept = {} if right is None else parse_tree(read_data(objects, right.oid, TREE))
+        for name in parse_tree(read_data(objects, left.oid, TREE)):
+            if name not in kept:
+                after = advance_clock(objects, after, f"tags/{name}", top=folder.removesuffix("tags/"))
+    return after

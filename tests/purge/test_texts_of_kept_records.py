@@ -1,0 +1,104 @@
+"""A record of a message that stays may have the text of a purged one where the message does not: only that text goes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from scopes.conversation.log import log
+from scopes.conversation.verify import verify
+from scopes.history.sources import SOURCES, walk_chunks
+from scopes.ids import Oid
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.import_sources import import_sources
+from scopes.purge.purge import purge
+from scopes.purge.selection import PurgeRequest
+from tests.support.every_byte import find_word
+from tests.support.history import texts
+
+WORD = "QUARTZMARLIN"
+PROMPT = f"the {WORD} code\tof the north door is 7781:\nlook it up"
+ENV = f"DOOR_CODE={WORD}-7781-open-sesame"
+SHARED = "the door is said to be green"
+
+
+def record(number, kind, **fields):
+    above = f"00000000-0000-4000-8000-{number - 1:012d}" if number > 1 else None
+    return {
+        "uuid": f"00000000-0000-4000-8000-{number:012d}", "parentUuid": above, "type": kind, "userType": "external",
+        "sessionId": "11111111-2222-4333-8444-555555555555", "timestamp": f"2026-11-20T10:00:{number:02d}.000Z",
+        "cwd": "/home/ann/shop", "version": "2.0.1", "gitBranch": "main", "isSidechain": False, **fields,
+    }  # fmt: skip
+
+
+def answer(number, *content):
+    message = {"id": f"m{number}", "role": "assistant", "type": "message", "model": "claude-x", "content": content}
+    return record(number, "assistant", requestId=f"r{number}", message={**message, "usage": {"input_tokens": 1}})
+
+
+def call(number, name, **values):
+    return answer(number, {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": values})
+
+
+def result(number, text, **fields):
+    content = [{"type": "tool_result", "tool_use_id": f"toolu_{number - 1}", "content": text}]
+    return record(number, "user", message={"role": "user", "content": content}, toolUseResult=fields)
+
+
+def write(path, *more, ascii_only=True, **fields):
+    records = [
+        record(1, "user", message={"role": "user", "content": "hello"}),
+        call(2, "Agent", description="look", prompt=f"{PROMPT}\n{SHARED}"),
+        result(3, f"found nothing, but {SHARED}", status="completed", prompt=PROMPT, more=f"x {SHARED}"),
+        call(4, "Edit", file_path="/srv/shop/secret/.env", old_string="x=1", new_string=ENV),
+        result(5, "The file has been updated.", filePath="/srv/shop/secret/.env", newString=ENV),
+        *more,
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(each | fields, ensure_ascii=ascii_only) + "\n" for each in records))
+    return path
+
+
+def take(repository, path):
+    import_sources(repository, [Source(str(path), path.stat().st_size)], FORMATS)
+
+
+def stored(repository):
+    (source,) = repository.list_refs(SOURCES).values()
+    return [json.loads(line) for line in b"".join(walk_chunks(repository, Oid(source))).splitlines()]
+
+
+def purge_calls(repository, places):
+    ids = [each.head.id for each in log(repository, "conv-001", oldest_first=True).items]
+    return purge(repository, PurgeRequest(conversation="conv-001", messages=(ids[1], ids[3])), places)
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_only_the_texts_go_and_the_rest_of_the_record_is_as_it_was(repository, places, tmp_path, ascii_only):
+    take(repository, write(tmp_path / "a.jsonl", ascii_only=ascii_only))
+    before = stored(repository)
+    done = purge_calls(repository, places)
+    assert (done.left, find_word(WORD, repository.path)) == ((), [])
+    after = stored(repository)
+    assert [set(each) for each in after] == [{*before[0]}, {"purged"}, {*before[2]}, {"purged"}, {*before[4]}]
+    found = after[2].pop("toolUseResult")
+    assert (found["status"], found["prompt"].strip(), found["more"]) == ("completed", "", f"x {SHARED}")
+    edited = after[4].pop("toolUseResult")
+    assert (edited["filePath"], edited["newString"].strip()) == ("/srv/shop/secret/.env", "")
+    for old in (before[2], before[4]):
+        del old["toolUseResult"]
+    assert (after[0], after[2], after[4]) == (before[0], before[2], before[4])
+    assert verify(repository).exit_code == 0
+
+
+def test_the_session_goes_on_and_its_texts_stay_away(repository, places, tmp_path):
+    path = write(tmp_path / "a.jsonl")
+    take(repository, path)
+    purge_calls(repository, places)
+    take(repository, write(path, record(6, "user", message={"role": "user", "content": "go on"})))
+    spoken = texts(repository, "conv-001")
+    assert (len(spoken), spoken[-1]) == (6, "go on")
+    assert find_word(WORD, repository.path) == []
+    assert stored(repository)[2]["toolUseResult"]["more"] == f"x {SHARED}"
+    assert verify(repository).exit_code == 0
