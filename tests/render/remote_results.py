@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.result import Note
-from scopes.sync.accept import FetchedBranch, FetchedConversation, ReplacedValue
+from scopes.sync.accept import FetchedBranch, FetchedConversation, RenamedBranch, ReplacedValue
 from scopes.sync.bundles import BundleCreated, BundledConversation, BundleVerified
 from scopes.sync.change_remotes import RemoteChanged, RemoteList, RemoteRow
 from scopes.sync.clone import Cloned
@@ -32,6 +32,7 @@ _UPDATED = FetchedConversation(
         FetchedBranch("top", "top", "ahead", 7),
     ),
     metadata=True, replaced=(ReplacedValue(None, "Login", "Logout"), ReplacedValue("v1", "ab" * 20, None)),
+    renamed=(RenamedBranch("mine", "next", own=True, active=False),),
 )  # fmt: skip
 _DELETED = FetchedConversation("ab" * 20, None, "deleted", "Old")
 _REFUSED = FetchedConversation("cd" * 20, "conv-002", "refused", "Both", reason="metadata was changed on both sides")

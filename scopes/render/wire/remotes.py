@@ -214,5 +214,6 @@ def _conversation(row: FetchedConversation) -> dict[str, Any]:
         ],
         metadata=row.metadata,
         replaced=[without_none(**each._asdict()) for each in row.replaced],
+        renamed=[each._asdict() for each in row.renamed] or None,
         reason=row.reason,
     )
