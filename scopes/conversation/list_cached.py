@@ -120,7 +120,7 @@ def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
 
 
 def _read_settings(store: str, prefixes: tuple[str, ...]) -> bytes:
-    """Return the configuration of a store and, for a list that compares with remotes, their addresses and what they lost."""
+    """Return the configuration of a store; for a list that compares with remotes, also what is known of these."""
     config = read_regular(os.path.join(store, "config"), MAX_CONFIG_BYTES)
     for name in (refs.REMOTES_FILE, refs.GONE_FILE) if refs.REMOTES in prefixes else ():
         with suppress(FileNotFoundError):

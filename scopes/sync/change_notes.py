@@ -92,7 +92,10 @@ def _commands_to_delete(repository: Repository, conversation: ConversationId, br
 
 
 def note_deleted_conversations(
-    repository: Repository, gone: Mapping[str, Collection[str]], option: str
+    repository: Repository,
+    gone: Mapping[str, Collection[str]],
+    option: str,
+    named: Collection[ConversationId] = (),
 ) -> tuple[Note, ...]:
     """Return a note about conversations that a remote had until now, and that are here.
 
@@ -100,6 +103,7 @@ def note_deleted_conversations(
     notes are about that.
 
     gone: the roots, by the repositories of the remote, the first one first
+    named: conversations about which something is said elsewhere
     """
     all_gone, lost = read_gone(repository.path), read_lost(repository.path)
     purged = read_offered(repository).join(read_purged(repository)) if any(gone.values()) else NOTHING
@@ -112,6 +116,7 @@ def note_deleted_conversations(
     here = list_roots(repository) if any(gone.values()) else {}
     roots = {root for name, found in gone.items() for root in found if root not in lost.get(name, ())}
     names = sorted(here[Oid(root)] for root in roots - there if root in here and not purged.has_conversation(Oid(root)))
+    names = [name for name in names if name not in named]
     if not names:
         return ()
     number, first = len(names), next(iter(gone))

@@ -253,9 +253,17 @@ class Receipt(NamedTuple):
 
 
 def receive(
-    repository: Repository, remote: Remote, quarantine: Quarantine, refspecs: Sequence[str], connection: Connection
+    repository: Repository,
+    remote: Remote,
+    quarantine: Quarantine,
+    refspecs: Sequence[str],
+    connection: Connection,
+    *,
+    kind: str = "fetch",
 ) -> Receipt:
     """Fetch refs into a quarantine, check them and take those that are acceptable.
+
+    kind: that of the operation
 
     Raises:
         As `fetch`, but nothing if all is refused.
@@ -288,7 +296,7 @@ def receive(
             if not acceptance.transaction:
                 older = tuple(acceptance.older)
                 return Receipt(tuple(rows), None, incoming.refused, incoming.closed, older=older, gone=gone)
-            done = acceptance.transaction.commit("fetch", _summary(rows, remote, has_lists=bool(incoming.lists)))
+            done = acceptance.transaction.commit(kind, _summary(rows, remote, has_lists=bool(incoming.lists)))
     sources, older = frozenset(name.root for name in incoming.sources), tuple(acceptance.older)
     changed = Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, None, sources, older, acceptance.ahead)
     return changed._replace(gone=gone)

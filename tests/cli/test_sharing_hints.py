@@ -204,3 +204,59 @@ def test_the_active_branch_is_named_whoever_named_it_before(run, shared):
     printed = run("fetch", store="b").stderr
     assert "somebody else has renamed the active branch try: it is new now" in printed
     assert "newer" not in printed
+
+
+def test_a_push_that_sends_something_new_names_what_others_have_deleted(run, two):
+    run("push", "--delete", "conv-002", "--yes")
+    run("new", "--title", "More", store="b")
+    run("append", "conv-003", "--as", "dave", "more", store="b")
+    assert "1 conversation was deleted on origin: conv-002" in run("push", "conv-003", store="b").stderr
+    assert "deleted on" not in run("fetch", store="b").stderr
+
+
+def test_a_store_with_manifests_names_what_others_have_deleted(run, two):
+    run("clone", two, "c", "--manifests")
+    run("fetch", "--all", store="c")
+    name = next(
+        row["id"]
+        for row in json.loads(run("list", "--json", store="c").stdout)["conversations"]
+        if row["title"] == "Logout"
+    )
+    run("push", "--delete", "conv-002", "--yes")
+    assert f"1 conversation was deleted on origin: {name}" in run("fetch", store="c").stderr
+    assert "deleted on" not in run("fetch", store="c").stderr
+
+
+def test_an_undo_says_that_it_passes_over_a_push_once(run, shared):
+    undone = run("undo", store="a")
+    assert "append to conv-001/main" in undone.stdout
+    assert "not undone: push 1 conversation to origin; what was pushed stays on origin" in undone.stderr
+    again, delete = commands(undone.stderr)
+    assert "not undone" not in run("undo").stderr
+    run(*again)
+    run(*again)
+    run(*[word.replace("CONV", "conv-001") for word in delete], "--yes")
+
+
+def test_an_undo_of_what_came_after_a_push_says_nothing_of_it(run, shared):
+    run("append", "conv-001", "--as", "carol", "more")
+    assert "not undone" not in run("undo").stderr
+
+
+def test_an_undo_after_a_push_that_learned_what_was_purged_takes_back_ones_own_command(run, two):
+    run("purge", "conv-002", "--whole", "--yes")
+    run("push", "--purged")
+    run("new", "--title", "Of b", store="b")
+    run("append", "conv-003", "--as", "dave", "mine", store="b")
+    run("push", "conv-003", store="b")
+    assert "what others have purged" in run("operations", "list", store="b").stdout
+    assert "append to conv-003/main" in run("undo", store="b").stdout
+
+
+def test_who_has_another_name_now_is_told_whose_work_the_last_is(run, shared):
+    run("config", "scopes.author", "Carl")
+    refused = run("undo", code=4).stderr
+    assert "there is nothing to undo for Carl" in refused
+    assert "the last is by user (append to conv-001/main by carol" in refused
+    [_, again] = commands(refused)
+    run(*again)
