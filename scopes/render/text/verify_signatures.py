@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from scopes.model.signature import Signature
     from scopes.render.color import Style
 
-_COLUMNS = (Column("OID", "id"), Column("State"), Column("Signer"), Column("Key"), Column("Subject", flexible=True))
+_COLUMNS = (
+    Column("OID", "id"), Column("State"), Column("Signer"), Column("Key"), Column("Subject", flexible=True),
+    Column("Author"),
+)  # fmt: skip
 _UNSIGNED = "not signed"
 _STYLES: dict[str, Style] = {GOOD: "good", BAD: "bad", REVOKED_KEY: "bad"}
 
@@ -22,15 +25,20 @@ _STYLES: dict[str, Style] = {GOOD: "good", BAD: "bad", REVOKED_KEY: "bad"}
 @render_text.register
 def render_signature_check(result: SignatureCheck, view: View) -> None:
     """Write every signature and a verdict; in a pipe only the signatures, one row each."""
-    rows = [(r.oid, state_span(r.state), r.signer or "", r.key or "", r.subject) for r in result.signatures]
+    rows = [(r.oid, state_span(r.state), r.signer or "", r.key or "", r.subject, r.author) for r in result.signatures]
     unsigned = result.unsigned if result.required else ()
     if not view.terminal:
-        view.rows(_COLUMNS, [*rows, *((r.oid, state_span(_UNSIGNED), "", "", r.subject) for r in unsigned)])
+        view.rows(_COLUMNS, [*rows, *((r.oid, state_span(_UNSIGNED), "", "", r.subject, r.author) for r in unsigned)])
         return
     for row in result.signatures:
-        view.line(Span(row.oid[:8], "id"), " ", *signature_spans(row), "  ", row.subject)
+        view.line(Span(row.oid[:8], "id"), " ", *signature_spans(row), f"  {row.author}: {row.subject}")
     for each in unsigned:
-        view.line(Span(each.oid[:8], "id"), " ", state_span(_UNSIGNED), f"  {each.what} of {each.time}: {each.subject}")
+        view.line(
+            Span(each.oid[:8], "id"),
+            " ",
+            state_span(_UNSIGNED),
+            f"  {each.what} of {each.author}, {each.time}: {each.subject}",
+        )
     good = sum(row.state == GOOD for row in result.signatures)
     total = f"{counted(len(result.signatures), 'signature')} in {counted(result.commits, 'commit')} of {result.path}"
     if result.required and result.unsigned:
