@@ -147,7 +147,7 @@ def fetch(
                 for note in note_deleted_branches(repository, receipt.rows, member)
             ),
             *note_deleted_conversations(
-                repository, {m.name: r.gone for m, r in receipts.items() if not m.address.of_bundle}, option
+                repository, {m.name: r.gone for m, r in receipts.items() if not _reads_bundle(m)}, option
             ),
             *note_sources(
                 [row.conversation for each in receipts.values() for row in each.rows if row.root in each.sources]
@@ -402,6 +402,10 @@ def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:
     what = "ref of the remote is no conversation" if number == 1 else "refs of the remote are no conversations"
     names = ", ".join(ascii(ref[:_MAX_REF]) for ref in foreign[:5])
     return (Note(f"{number} {what}: {names}", "nothing of it was taken; see who wrote it there"),)
+
+
+def _reads_bundle(remote: Remote) -> bool:
+    return remote.address.of_bundle or is_bundle(remote.address.text)
 
 
 def _without_offers(repository: Repository, rows: Sequence[FetchedConversation]) -> Sequence[FetchedConversation]:

@@ -8,6 +8,7 @@ import shlex
 import pytest
 
 from tests.cli.running import PRODUCT, scopes
+from tests.support.planted import KINDS
 from tests.support.remotes import make_bare
 
 
@@ -260,3 +261,26 @@ def test_who_has_another_name_now_is_told_whose_work_the_last_is(run, shared):
     assert "the last is by user (append to conv-001/main by carol" in refused
     [_, again] = commands(refused)
     run(*again)
+
+
+def test_a_bundle_as_a_remote_is_said_to_be_read_only(run, shared):
+    run("bundle", "create", "talks.bundle", "conv-001")
+    added = run("remote", "add", "usb", "talks.bundle").stderr
+    assert "talks.bundle is a bundle, which is only read" in added
+    assert "as-branches" not in added
+    run("fetch", "--remote", "usb")
+
+
+def test_a_later_bundle_with_less_is_no_deletion(run, two):
+    run("bundle", "create", "talks.bundle", "conv-001", "conv-002")
+    run("remote", "add", "usb", "talks.bundle", store="b")
+    run("fetch", "--remote", "usb", store="b")
+    run("bundle", "create", "talks.bundle", "conv-001", "--force")
+    assert "deleted on" not in run("fetch", "--remote", "usb", store="b").stderr
+
+
+@pytest.mark.parametrize("words", [("new", "--title"), ("rename", "conv-001", "--title")])
+def test_a_title_with_a_secret_is_noted(run, shared, words):
+    key = dict(KINDS)["gitlab-token"]
+    assert "possible secret in the title: " in run(*words, f"key {key}").stderr
+    assert "secret" not in run(*words, "no key").stderr
