@@ -254,7 +254,7 @@ def test_an_undo_after_a_push_that_learned_what_was_purged_takes_back_ones_own_c
     assert "append to conv-003/main" in run("undo", store="b").stdout
 
 
-def test_who_has_another_name_now_is_told_whose_work_the_last_is(run, shared):
+def test_the_error_of_who_has_another_name_now_says_whose_work_the_last_is(run, shared):
     run("config", "scopes.author", "Carl")
     refused = run("undo", code=4).stderr
     assert "there is nothing to undo for Carl" in refused
@@ -263,7 +263,7 @@ def test_who_has_another_name_now_is_told_whose_work_the_last_is(run, shared):
     run(*again)
 
 
-def test_a_bundle_as_a_remote_is_said_to_be_read_only(run, shared):
+def test_a_bundle_as_a_remote_is_called_read_only(run, shared):
     run("bundle", "create", "talks.bundle", "conv-001")
     added = run("remote", "add", "usb", "talks.bundle").stderr
     assert "talks.bundle is a bundle, which is only read" in added
