@@ -419,7 +419,8 @@ class Invocation:
         name = config.find("user.name")
         if name and not config.find("scopes.author"):
             command = load("shlex:join")(["scopes", "config", "scopes.author", name])
-            self.output().hint(f"messages are by 'user'; to use your name: {command}")
+            everywhere = f"in all your stores: {command} --level user"
+            self.output().hint(f"messages are by 'user'; to use your name: {command}; {everywhere}")
 
     def confirm(self, question: str) -> None:
         """Ask the user to confirm an action that cannot be undone.

@@ -26,6 +26,7 @@ BRIEF: Final = (refs.HEADS, refs.META, refs.PENDING)
 COMPLETE: Final = (*BRIEF, refs.ACTIVE, refs.REMOTES)
 _MANY_FILES: Final = 100  # that many files are opened faster than an index is written
 _CLOCK_RESOLUTION: Final = 5_000_000_000  # nanoseconds: file systems have steps of up to two seconds
+_MAX_FILE_BYTES: Final = 64 << 20  # of what the store knows about remotes
 _TO_SECONDS: Final = len("2026-01-01T00:00:00")
 
 
@@ -129,11 +130,11 @@ def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
 
 
 def _read_settings(store: str, prefixes: tuple[str, ...]) -> bytes:
-    """Return the configuration of a store and, for a list that compares with remotes, what names them."""
+    """Return the configuration of a store; for a list that compares with remotes, also what is known of these."""
     config = read_regular(os.path.join(store, "config"), MAX_CONFIG_BYTES)
-    if refs.REMOTES in prefixes:
+    for name in (refs.REMOTES_FILE, refs.GONE_FILE) if refs.REMOTES in prefixes else ():
         with suppress(FileNotFoundError):
-            return config + read_regular(os.path.join(store, refs.REMOTES_FILE), MAX_CONFIG_BYTES)
+            config += read_regular(os.path.join(store, name), _MAX_FILE_BYTES)
     return config
 
 

@@ -12,8 +12,9 @@ from scopes.history.new_names import parse_new_conversation_id
 from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, OperationId, parse_agent_name
+from scopes.loading import load
 from scopes.model.conversation import BranchEntry, Root
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -64,6 +65,9 @@ def new(
             tx.set_directory(directory)
         tx.activate(MAIN)
         operation = tx.commit("new", f"create {new_id}")
+    notes: tuple[Note, ...] = ()
+    if stripped_title:
+        notes = load("scopes.secrets.count:title_note")(repository, stripped_title)
     return ConversationCreated(
         id=new_id,
         uuid=root.uuid,
@@ -71,4 +75,5 @@ def new(
         title=stripped_title,
         participants=tuple(kinds),
         operation=operation.id,
+        notes=notes,
     )

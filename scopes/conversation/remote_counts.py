@@ -19,6 +19,7 @@ from scopes.history.revisions import find_root_commit
 from scopes.ids import ConversationId, Oid
 from scopes.model.conversation import branch_id
 from scopes.store.config_write import read_setting
+from scopes.store.gone_file import read_gone
 from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.objects import parse_commit
 from scopes.store.read_once import ReadOnce
@@ -41,16 +42,17 @@ _EVEN: Final = RemoteCounts(0, 0)
 def count_by_conversation(
     repository: Repository, once: ReadOnce, conversations: Iterable[ConversationRefs], values: Mapping[str, str]
 ) -> dict[ConversationId, RemoteCounts]:
-    """Compare conversations with the default remote; those that it did not have when it was last seen are left out.
+    """Compare conversations with the default remote; those that it did not have, or had no more, are left out.
 
     `values` are the refs. A branch that the remote lacks is compared with all that it has. What is damaged is left out,
     too: `verify` reports it.
     """
-    remote = _default_remote(repository)
+    remote, gone = _default_remote(repository), _read_gone(repository)
     manifests: dict[Oid, Oid] = {}
     for name in reversed(_list_repositories(repository, remote)):  # the oldest that has a conversation counts
         prefix = f"{REMOTES}{name}/"
-        manifests |= {Oid(ref.removeprefix(prefix)): Oid(oid) for ref, oid in values.items() if ref.startswith(prefix)}
+        found_there = {ref.removeprefix(prefix): Oid(oid) for ref, oid in values.items() if ref.startswith(prefix)}
+        manifests |= {Oid(root): oid for root, oid in found_there.items() if root not in gone.get(name, ())}
     if not manifests:
         return {}
     comparison = _Comparison(repository, once, manifests)
@@ -66,6 +68,13 @@ def count_by_conversation(
 def _list_repositories(repository: Repository, remote: str | None) -> list[str]:
     addresses = {} if remote is None else read_addresses(repository.path)
     return list_family(addresses, remote) if remote in addresses else []
+
+
+def _read_gone(repository: Repository) -> dict[str, frozenset[str]]:
+    try:
+        return read_gone(repository.path)
+    except Corrupt:
+        return {}
 
 
 def _default_remote(repository: Repository) -> str | None:

@@ -10,6 +10,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.new_names import parse_new_branch_name, parse_new_conversation_id
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import ConversationId, OperationId
+from scopes.loading import load
 from scopes.merge.in_progress import follow_rename
 from scopes.merge.requests import rename_in_requests
 from scopes.model.conversation import BranchEntry, branch_id
@@ -35,12 +36,13 @@ def rename_title(repository: Repository, conversation: str, title: str) -> Renam
     with exclusive_write(repository):
         handle = StoreHandle(repository).conversation(conversation)  # under the lock
         before, after = handle.metadata.title, title.strip() or None
-        operation = None
+        operation, notes = None, ()
         if after != before:
+            notes = () if after is None else load("scopes.secrets.count:title_note")(repository, after)
             tx = Transaction(repository, handle.id)
             tx.set_title(after)
             operation = tx.commit("rename", f"set the title of {handle.id}", metadata_message="set the title").id
-    return Renamed(conversation=handle.id, what="title", old=before, new=after, operation=operation)
+    return Renamed(conversation=handle.id, what="title", old=before, new=after, operation=operation, notes=notes)
 
 
 def rename_conversation(repository: Repository, conversation: str, new: str) -> Renamed:

@@ -25,6 +25,7 @@ from scopes.conversation.undo_refusals import (
     final_operation,
     final_push,
     moved_since,
+    note_kept,
     refuse_others,
 )
 from scopes.conversation.undo_shared import SharedUndo
@@ -196,19 +197,24 @@ def _find_newest(
     canceled: set[OperationId] = set()
     seen: set[OperationId] = set()
     last: Operation | None = None
+    other: Operation | None = None
+    since: list[Operation] = []
     for record in walk_history(repository, conversation):
         _cancel(record, canceled)
         seen.add(record.id)
         is_own = record.actor == repository.caller.actor
         last = record if last is None and is_own else last
         skipped = record.kind in (UNDO, REDO, PUSH, REMOTE) or record.id in canceled
+        if is_own and last is not None and last.kind != UNDO and record.kind in (PUSH, REMOTE):
+            since.append(record)
         if skipped or not (any_actor or is_own):
+            other = record if other is None and not skipped and record.kind not in FINAL else other
             continue
         if record.kind not in FINAL:
-            return record, _note_one_more(last)
+            return record, (*_note_one_more(last), *note_kept(since))
         if conversation is None and canceled <= seen:
             raise final_operation(record)
-    return _nothing(UNDO, "" if any_actor else repository.caller.actor)
+    return _nothing(UNDO, "" if any_actor else repository.caller.actor, other)
 
 
 def _note_one_more(last: Operation | None) -> tuple[Note, ...]:
@@ -413,8 +419,10 @@ def _walk_appends(repository: Repository) -> Iterator[Operation]:
     return (record for record in walk_history(repository) if record.kind == APPEND)
 
 
-def _nothing(what: str, actor: str = "") -> NoReturn:
+def _nothing(what: str, actor: str = "", other: Operation | None = None) -> NoReturn:
     if actor:
-        hint = f"{LIST_OPERATIONS}; what somebody else did: scopes undo --any-actor"
+        hint = LIST_OPERATIONS
+        if other is not None:
+            hint = f"{hint}; the last is by {other.actor} ({other.summary}): scopes undo --any-actor"
         raise NotFound(f"there is nothing to {what} for {actor}", hint=hint)
     raise NotFound(f"there is nothing to {what}", hint=LIST_OPERATIONS)

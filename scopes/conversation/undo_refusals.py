@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from scopes.errors import Refused
 from scopes.history.acceptances import find_second_acceptance
@@ -13,6 +13,7 @@ from scopes.history.shared_refs import conversations_inside
 from scopes.ids import ConversationId, Oid
 from scopes.merge.in_progress import decode_in_progress, list_in_progress
 from scopes.model.operation import Operation, RefChange
+from scopes.result import Note
 from scopes.store import refs
 from scopes.store.expire import PURGE
 from scopes.store.graph import is_ancestor
@@ -23,6 +24,7 @@ RESOLVE = "resolve"
 IMPORT = "import"
 PUSH = "push"
 REMOTE = "remote"
+_ON_REMOTES = frozenset(prefix.split("/")[2] for prefix in (refs.REMOTES, refs.REMOTE_SOURCES))
 
 
 def check_redo(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
@@ -102,6 +104,22 @@ def final_push(record: Operation) -> Refused:
         return Refused(f"a change of a remote cannot be undone: {record.summary}", hint=hint)
     hint = "what was sent is in its history; to go back here: scopes rewind CONV; then: scopes push CONV --force"
     return Refused(f"a push cannot be undone: {record.summary}", hint=hint)
+
+
+def note_kept(since: Iterable[Operation]) -> tuple[Note, ...]:
+    """Return a note if an undo passes over something that it cannot take back: what was sent, or a changed remote.
+
+    since: pushes and changes of remotes, the newest first; what a push did for itself alone is no reason
+    """
+    for record in since:
+        if record.kind == REMOTE:
+            return (Note(f"not undone: {record.summary}", "see: scopes help remote"),)
+        sent = [each.ref.split("/")[2:-1] for each in record.changes if each.new is not None]
+        there = next(("/".join(name) for folder, *name in sent if folder in _ON_REMOTES), None)
+        if there is not None:
+            text = f"not undone: {record.summary}; what was pushed stays on {there}"
+            return (Note(text, "if you meant that: scopes redo; then delete it there: scopes push --delete CONV"),)
+    return ()
 
 
 def append_moved(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from scopes.history.messages import NO_TEXT, header_of, read_stored_body, with_s
 from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.signature import GOOD, UNCHECKED, UNKNOWN_KEY
-from scopes.result import Note, Result
+from scopes.result import Note, Result, plural
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
@@ -22,6 +22,9 @@ from scopes.store.signing_settings import read_signing_settings
 
 _PEOPLE = "@humans.scopes"
 _SSH_LIST = "gpg.ssh.allowedsignersfile"
+_NANOSECONDS = 1_000_000_000  # a second
+_NOBODY = "user"  # the author where no name is set
+_FEW = 5
 
 
 class SignedCommit(NamedTuple):
@@ -83,7 +86,8 @@ def verify_signatures(
 
     directory: where the command runs, for settings of git with a condition
     required: a merge, a decision or resolution of a person, or a list of what was purged must be signed
-    since: those before this time need not be
+    since: those before this time need not be, unless a commit below them has a later one: who writes a commit
+        chooses its time
 
     Raises:
         Corrupt, NotFound: a commit cannot be read.
@@ -99,6 +103,7 @@ def verify_signatures(
         for oid, signature in found.items()
     )
     start = None if since is None else parse_window(since, None, now_nanoseconds())[0]
+    latest = {} if start is None else _find_latest(commits)
     unsigned = tuple(
         UnsignedCommit(
             oid,
@@ -110,7 +115,7 @@ def verify_signatures(
         )
         for oid, commit in commits.items()
         if oid not in found
-        and (start is None or commit.time * 1_000_000_000 >= start)
+        and (start is None or latest[oid] * _NANOSECONDS >= start)
         and (what := _describe_signable(repository, commit)) is not None
     )
     first = min((commits[oid].time for oid in found), default=None)
@@ -122,9 +127,27 @@ def verify_signatures(
         required=required,
         notes=(
             *_notes({row.state for row in rows}, has_list=_SSH_LIST in settings.values),
+            *_note_others(row for row in rows if commits[row.oid].author.email.endswith(_PEOPLE)),
             *_note_unsigned(unsigned, None if first is None else format_seconds(first), required=required),
         ),
     )
+
+
+def _find_latest(commits: Mapping[Oid, Commit]) -> dict[Oid, int]:
+    """Return the time of each commit, or that of the latest commit below it, in seconds."""
+    latest: dict[Oid, int] = {}
+    for start in commits:
+        waiting = [start]
+        while waiting:
+            oid = waiting[-1]
+            below = [parent for parent in commits[oid].parents if parent in commits]
+            unknown = [parent for parent in below if parent not in latest]
+            if oid in latest or not unknown:
+                latest[oid] = max([commits[oid].time, *(latest[parent] for parent in below)])
+                waiting.pop()
+            else:
+                waiting += unknown
+    return latest
 
 
 def _subject_of(repository: Repository, commit: Commit) -> str:
@@ -180,3 +203,22 @@ def _notes(states: set[str], *, has_list: bool) -> Iterator[Note]:
         yield Note("git has no list of the ssh keys that you trust", hint)
     if UNCHECKED in states:
         yield Note("git could not check a signature", "is the program installed that made it? see: git verify-commit")
+
+
+def _note_others(rows: Iterable[SignedCommit]) -> Iterator[Note]:
+    """Yield a note about good signatures of somebody else than the person who is named as author."""
+    others = [row for row in rows if row.state == GOOD and not _is_by(row)]
+    if others:
+        named = ", ".join(f"{row.oid[:8]} of {row.author} by {row.signer}" for row in others[:_FEW])
+        number = len(others)
+        text = f"{number} good {plural(number, 'signature')} {'is' if number == 1 else 'are'} not by the author"
+        more = ", ..." if number > _FEW else ""
+        yield Note(f"{text}: {named}{more}", "a good signature says who signed, not who is named as author: ask them")
+
+
+def _is_by(row: SignedCommit) -> bool:
+    """Return True if the signer has the name of the author: as a whole, as a name before an address, or in that."""
+    signer, author = (row.signer or "").casefold(), row.author.casefold()
+    name, _, address = signer.partition(" <")
+    mail = address.rstrip(">") or name
+    return author in {_NOBODY, signer, name, mail, mail.partition("@")[0]}

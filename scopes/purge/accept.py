@@ -11,6 +11,7 @@ from scopes.history.messages import message_id_of, walk_headers_newest_first
 from scopes.history.purged import NOTHING, Purged, read_purged
 from scopes.history.remote_branches import read_remote_branches
 from scopes.history.revisions import find_root_commit, list_branch_tips, resolve_conversation
+from scopes.history.tool_calls import with_summary
 from scopes.ids import ConversationId
 from scopes.purge.derived import Derived
 from scopes.purge.offers import ACCEPT, DECLINE, OfferedHere, read_offered, restrict, walk_offered
@@ -44,7 +45,7 @@ def plan_accept(repository: Repository, choice: OfferChoice | None = None) -> Pu
     if not found:
         raise NotFound("nothing that was purged elsewhere is here", hint=_hint_declined(repository) or FETCH)
     conversations = tuple(each.conversation for each in found if each.head is None)
-    plan = plan_removal(repository, offered, tuple(_describe(found, offered)), conversations)
+    plan = plan_removal(repository, offered, tuple(_describe(repository, found, offered)), conversations)
     own = count_unpublished(repository, conversations)
     if not own:
         return plan
@@ -113,8 +114,9 @@ def _hint_declined(repository: Repository) -> str | None:
     return None if found is None else f"you have declined it; to change that: {ACCEPT} {found.conversation}"
 
 
-def _describe(found: list[OfferedHere], offered: Purged) -> Iterator[PurgedMessage]:
+def _describe(repository: Repository, found: list[OfferedHere], offered: Purged) -> Iterator[PurgedMessage]:
     for conversation, head in found:
         if head is not None:
             parts = offered.parts_of(head.id)
-            yield PurgedMessage(conversation, head.id, head.subject, None if parts is None else len(parts))
+            subject = with_summary(repository, head).subject
+            yield PurgedMessage(conversation, head.id, subject, None if parts is None else len(parts))

@@ -8,26 +8,12 @@ has ids of root commits alone, by the name of the remote.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
+from scopes.store.gone_file import FILE, read_gone
 from scopes.store.json_file import read_json, write_json
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-
-FILE: Final = "gone-on-remotes.json"
-
-
-def read_gone(store: str) -> dict[str, frozenset[str]]:
-    """Return the roots of conversations that remotes have no more, by the name of the remote.
-
-    Raises:
-        Corrupt: the file is damaged.
-    """
-    match read_json(store, FILE):
-        case {"v": 1, "remotes": dict(found)}:
-            return {str(name): frozenset(map(str, roots)) for name, roots in found.items()}
-    return {}
 
 
 def read_lost(store: str) -> dict[str, frozenset[str]]:

@@ -14,9 +14,9 @@ from scopes.ids import Oid
 from scopes.model.manifest import MANIFEST_FILE, decode_manifest
 from scopes.model.operation import RefChange
 from scopes.purge.being_sent import read_being_sent
-from scopes.purge.gone_there import read_gone
 from scopes.purge.purged_values import add_purged_values, list_replaced
 from scopes.store import refs
+from scopes.store.gone_file import read_gone
 from scopes.store.json_file import read_json, write_json
 from scopes.store.reflog import NULL_OID, walk_moves
 from scopes.store.remote_file import read_addresses

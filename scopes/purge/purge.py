@@ -19,6 +19,7 @@ from scopes.history.purged import NOTHING, Purged, read_purged, write_purged
 from scopes.history.quotes import Quotes
 from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
+from scopes.history.tool_calls import with_summary
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.model.operation import RefChange
 from scopes.purge.also_goes import note_what_else
@@ -296,7 +297,9 @@ def _describe(repository: Repository, chosen: Chosen) -> tuple[PurgedMessage, ..
             if head.id in chosen.messages:
                 parts = chosen.messages[head.id]
                 count = None if parts is None else len(parts)
-                found.setdefault(head.id, PurgedMessage(conversation, head.id, head.subject, count))
+                found.setdefault(
+                    head.id, PurgedMessage(conversation, head.id, with_summary(repository, head).subject, count)
+                )
     return tuple(found.values())
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
+from scopes.history.metadata import read_metadata
 from scopes.history.purged import Purged, hash_of, join_all, read_purged
-from scopes.history.revisions import find_root_commit
-from scopes.ids import ConversationId
+from scopes.history.revisions import find_root_commit, list_branch_tips
+from scopes.history.titles import heading_of, walk_main
+from scopes.history.tool_calls import with_summary
+from scopes.ids import ConversationId, MessageId
 from scopes.model.signature import Signature
 from scopes.purge.derived import Derived
 from scopes.purge.offers import CHOOSE, Offer, OfferedHere, list_offers, read_list, walk_offered
@@ -26,12 +28,25 @@ UNDECIDED: Final = "undecided"
 DECLINED: Final = "declined"
 
 
+class OfferedMessage(NamedTuple):
+    """A message that is here and on a list."""
+
+    message: MessageId
+    subject: str
+
+
 class OfferedConversation(NamedTuple):
-    """What of an offer is in a conversation: the conversation itself if `messages` is None, or so many messages."""
+    """What of an offer is in a conversation: the conversation itself if `messages` is None, or so many messages.
+
+    title: that of the conversation, or the beginning of its first prompt; None if it has neither
+    named: these messages
+    """
 
     conversation: ConversationId
     messages: int | None
     decision: Decision
+    title: str | None = None
+    named: tuple[OfferedMessage, ...] = ()
 
 
 class PurgeOffer(NamedTuple):
@@ -92,7 +107,16 @@ def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
     rows = tuple(row for row in every if row.machine != own or row.here)
     is_open = any(each.decision == UNDECIDED for row in rows for each in row.here)
     notes = (Note("what is undecided stays here, and is not removed by itself", CHOOSE),) if is_open else ()
-    return PurgeOffers(offers=rows, notes=notes)
+    unsigned = [row for row in rows if row.signature is None and any(one.decision == UNDECIDED for one in row.here)]
+    return PurgeOffers(offers=rows, notes=(*notes, *_note_unsigned(unsigned)))
+
+
+def _note_unsigned(rows: Sequence[PurgeOffer]) -> Iterator[Note]:
+    """Yield a note about lists that do not say who has written them: a list names a machine, and no person."""
+    machines = ", ".join(dict.fromkeys(row.machine for row in rows))
+    if machines:
+        text = f"a list names no person, only who signs it does, and nobody has signed that of {machines}"
+        yield Note(text, "ask who purged it; a list is signed where git signs: git config --global commit.gpgSign true")
 
 
 def _find_time(repository: Repository, offer: Offer) -> str | None:
@@ -103,14 +127,22 @@ def _find_time(repository: Repository, offer: Offer) -> str | None:
 def _walk_here(
     repository: Repository, found: Sequence[OfferedHere], listed: Purged, declined: Purged
 ) -> Iterator[OfferedConversation]:
-    counts: Counter[tuple[ConversationId, Decision]] = Counter()
+    named: dict[tuple[ConversationId, Decision], list[OfferedMessage]] = {}
     for name, head in found:
         if head is None:
             key = hash_of(find_root_commit(repository, name) or "")
             if key in listed.conversations:
-                yield OfferedConversation(name, None, DECLINED if key in declined.conversations else UNDECIDED)
+                decision: Decision = DECLINED if key in declined.conversations else UNDECIDED
+                yield OfferedConversation(name, None, decision, _find_title(repository, name))
         elif listed.has_message(head.id):
             one = Purged({hash_of(head.id): listed.parts_of(head.id)})
-            counts[name, UNDECIDED if one.without(declined) else DECLINED] += 1
-    for (name, decision), count in sorted(counts.items()):
-        yield OfferedConversation(name, count, decision)
+            shown = OfferedMessage(head.id, with_summary(repository, head).subject)
+            named.setdefault((name, UNDECIDED if one.without(declined) else DECLINED), []).append(shown)
+    for (name, state), each in sorted(named.items()):
+        yield OfferedConversation(name, len(each), state, _find_title(repository, name), tuple(each))
+
+
+def _find_title(repository: Repository, conversation: ConversationId) -> str | None:
+    tips = list_branch_tips(repository, conversation)
+    heading = heading_of(repository, read_metadata(repository, conversation).title, walk_main(repository, tips))
+    return None if heading is None else heading.text

@@ -119,8 +119,11 @@ def import_note(repository: Repository, found: Iterable[Iterable[str]]) -> tuple
     return (Note(f"{count} possible {plural(count, 'secret')} in {where}", LIST_HINT),)
 
 
-def append_note(repository: Repository, lines: Sequence[bytes]) -> tuple[Note, ...]:
-    """Return one note about the secrets in messages that were appended, as JSON lines; none if all are allowed."""
+def append_note(repository: Repository, lines: Sequence[bytes], where: str = "text") -> tuple[Note, ...]:
+    """Return one note about the secrets in messages that were appended, as JSON lines; none if all are allowed.
+
+    where: what the lines are
+    """
     suspicious = prefilter.choose_suspicious(lines) if is_wanted(repository) else []
     if not suspicious:
         return ()
@@ -133,4 +136,9 @@ def append_note(repository: Repository, lines: Sequence[bytes]) -> tuple[Note, .
     if not found:
         return ()
     named = ", ".join(sorted(set(found)))
-    return (Note(f"{len(found)} possible {plural(len(found), 'secret')} in the text: {named}", LIST_HINT),)
+    return (Note(f"{len(found)} possible {plural(len(found), 'secret')} in the {where}: {named}", LIST_HINT),)
+
+
+def title_note(repository: Repository, title: str) -> tuple[Note, ...]:
+    """Return one note about the secrets in a title that was given; none if all are allowed."""
+    return append_note(repository, [encoding.dump({"title": title})], "title")

@@ -34,6 +34,7 @@ REMOTES = "refs/scopes/remotes/"
 REMOTE_SOURCES = "refs/scopes/remote-sources/"
 FETCHED_SOURCES = "refs/scopes/fetched-sources/"
 REMOTES_FILE = "remotes.json"  # of the store: the addresses of the remotes
+GONE_FILE = "gone-on-remotes.json"  # of the store: which conversations they have no more
 OPERATIONS = "refs/scopes/operations"
 MEMORY = "refs/scopes/memory"
 AGENTS = "refs/scopes/agents"

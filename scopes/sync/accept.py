@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from scopes.errors import Refused
 from scopes.history.ambiguous_names import is_misleading
 from scopes.history.metadata import TITLE, decode_line, read_metadata
+from scopes.history.registers import Clock
 from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name
@@ -62,10 +63,15 @@ class ReplacedValue(NamedTuple):
 
 
 class RenamedBranch(NamedTuple):
-    """A branch of this store that has the name that somebody else has given it."""
+    """A branch that somebody else has renamed: its name here before and after; it was named here, or is the active one.
 
-    old: BranchName
-    new: BranchName
+    own: whether this machine gave it the name before; active: whether it is the active branch
+    """
+
+    before: BranchName
+    after: BranchName
+    own: bool
+    active: bool
 
 
 class FetchedConversation(NamedTuple):
@@ -75,7 +81,7 @@ class FetchedConversation(NamedTuple):
     status: `deleted` if it was deleted here before, `refused` if it could not be joined, `unacceptable` if it is not as
         scopes writes it, for the reason
     deleted: branches that are here, and that somebody has deleted on the remote since it was last seen
-    renamed: the old and the new name of branches that are here, and that somebody else has renamed
+    renamed: branches that this machine had named, or that are active, and that somebody else has renamed
     """
 
     root: Oid
@@ -185,8 +191,8 @@ class _Joined:
         self._repository, self._objects = acceptance.repository, acceptance.objects
         self._known = known
         self.replaced: tuple[ReplacedValue, ...] = ()
-        self.ahead: tuple[str, ...] = ()
         self.renamed: tuple[RenamedBranch, ...] = ()
+        self.ahead: tuple[str, ...] = ()
         self.conversation = conversation
         self.transaction = RefTransaction(self._repository)
         self._tips = {} if is_new else list_branch_tips(self._repository, conversation)
@@ -221,10 +227,25 @@ class _Joined:
             return ours, {}
         found = receive_metadata(self._objects, ours, newest.meta, newest.time, list(self._tips))
         self.ahead = found.ahead
-        machine = find_machine_id(self._repository) if found.replaced else None
+        renamed = {key: found.names.get(key, name) for key, name in self._names.items()}
+        renamed = {key: name for key, name in renamed.items() if name != self._names[key]}
+        machine = find_machine_id(self._repository) if found.replaced or renamed else None
         own = [each for each in found.replaced if machine is not None and each.clock.machine == machine]
         self.replaced = tuple(_describe(each) for each in own if each.register.startswith(_SHOWN))
+        self.renamed = tuple(self._describe_renames(renamed, found.clocks, machine))
         return found.commit, found.names
+
+    def _describe_renames(
+        self, renamed: Mapping[str, BranchName], clocks: Mapping[str, Clock], machine: str | None
+    ) -> Iterable[RenamedBranch]:
+        """Yield the branches with other names that this machine had named, and the active one."""
+        active = self._repository.find_ref(refs.active_ref(self.conversation)) if renamed else None
+        for key, after in renamed.items():
+            before = self._names[key]
+            is_own = machine is not None and key in clocks and clocks[key].machine == machine
+            is_active = active == refs.SYMBOLIC + refs.branch_ref(self.conversation, before)
+            if is_own or is_active:
+                yield RenamedBranch(before, after, is_own, is_active)
 
     def _add_branches(
         self, branches: Mapping[str, ManifestBranch], names: Mapping[str, BranchName]
@@ -257,7 +278,6 @@ class _Joined:
             ref = refs.branch_ref(self.conversation, name)
             self.transaction.move_ref(ref, self._tips.get(name), tips.get(name))
         renamed = {old: new for old, new in names.items() if old != new}
-        self.renamed = tuple(RenamedBranch(old, new) for old, new in sorted(renamed.items()))
         active = refs.active_ref(self.conversation)
         target = self._repository.find_ref(active) if renamed else None
         for old, new in renamed.items():

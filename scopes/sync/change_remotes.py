@@ -19,7 +19,7 @@ from scopes.sync.addresses import Address, Transport
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_all_deleted
 from scopes.sync.failure_causes import UNKNOWN, find_cause
-from scopes.sync.git_transport import GitTransport, RefUpdate
+from scopes.sync.git_transport import GitTransport, RefUpdate, is_bundle
 from scopes.sync.known_again import know_again, list_tracking
 from scopes.sync.names import parse_remote_name
 from scopes.sync.remotes import Remote, default_remote, delete_remote, list_remotes, remote_option, save_remote
@@ -92,6 +92,9 @@ def add_remote(
     )  # fmt: skip
 
 
+_OF_BUNDLE: Final = "fetch and pull read it; to write one: scopes bundle create FILE CONV"
+
+
 def ask_what_it_is(
     repository: Repository, remote: Remote, connection: Connection
 ) -> tuple[dict[str, Oid], tuple[Note, ...]]:
@@ -109,8 +112,10 @@ def ask_what_it_is(
         if others:
             problem = f"{remote.address.text} has other branches: {clean_line(', '.join(others[:5]))}"
             raise Refused(problem, hint="--as-branches is for a repository that has nothing but conversations")
-        reason = _probe(repository, transport)
+        reason = None if is_bundle(remote.address.text) else _probe(repository, transport)
     refused = (_note_refused(remote.address, reason),) if reason else ()
+    if is_bundle(remote.address.text):
+        refused = (Note(f"{remote.address.text} is a bundle, which is only read", _OF_BUNDLE),)
     return list_tracking(remote.name, found), (*notes, *refused)
 
 

@@ -110,6 +110,14 @@ _CAUSES: Final = (
         ),
     ),
     (
+        compile_lazily(r"return code 22|git-http-push failed"),
+        Cause(
+            "the server answered with an error of http, such as 403 or 405: it takes no pushes at this address, or not "
+            "from you; its owner has to let git http-backend take them (git config http.receivepack true); or use ssh",
+            retryable=False,
+        ),
+    ),
+    (
         compile_lazily(r"Permission denied \(|Too many authentication failures"),
         Cause("the host does not take your ssh key: add its public part there, or load it with ssh-add", False),
     ),

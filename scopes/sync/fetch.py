@@ -21,13 +21,15 @@ from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
+from scopes.store.gone_file import read_gone
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.quarantine import Quarantine
 from scopes.store.refs_listed_once import refs_listed_once
 from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
-from scopes.sync.accept import Acceptance, FetchedConversation, ReplacedValue
+from scopes.sync.accept import Acceptance, FetchedConversation
+from scopes.sync.change_notes import describe_changes, note_deleted_branches, note_deleted_conversations
 from scopes.sync.clocks_ahead import note_ahead
 from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
@@ -140,8 +142,15 @@ def fetch(
             *to_merge,
             *(note for receipt in receipts.values() for note in note_ahead(receipt.ahead)),
             *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
-            *(note for member, receipt in receipts.items() for note in _note_deleted_there(receipt.rows, member)),
+            *(
+                note
+                for member, receipt in receipts.items()
+                for note in note_deleted_branches(repository, receipt.rows, member)
+            ),
             *describe_deleted(repository, rows, members[0].name, option),
+            *note_deleted_conversations(
+                repository, {m.name: r.gone for m, r in receipts.items() if not _reads_bundle(m)}, option
+            ),
             *note_sources(
                 [row.conversation for each in receipts.values() for row in each.rows if row.root in each.sources]
             ),
@@ -227,6 +236,7 @@ class Receipt(NamedTuple):
     sources: the root commits of conversations with new original files
     older: conversations of which the remote has less than it had
     ahead: registers that were changed in the future, by conversation
+    gone: the roots of conversations that the remote had until now
     """
 
     rows: tuple[FetchedConversation, ...] = ()
@@ -237,6 +247,7 @@ class Receipt(NamedTuple):
     sources: frozenset[Oid] = frozenset()
     older: tuple[ConversationId, ...] = ()
     ahead: Mapping[ConversationId, tuple[str, ...]] = MappingProxyType({})
+    gone: frozenset[str] = frozenset()
 
     def refused_conversations(self) -> Iterator[tuple[Oid, Corrupt]]:
         """Yield the root of each conversation that is not acceptable, with the error."""
@@ -244,9 +255,17 @@ class Receipt(NamedTuple):
 
 
 def receive(
-    repository: Repository, remote: Remote, quarantine: Quarantine, refspecs: Sequence[str], connection: Connection
+    repository: Repository,
+    remote: Remote,
+    quarantine: Quarantine,
+    refspecs: Sequence[str],
+    connection: Connection,
+    *,
+    kind: str = "fetch",
 ) -> Receipt:
     """Fetch refs into a quarantine, check them and take those that are acceptable.
+
+    kind: that of the operation
 
     Raises:
         As `fetch`, but nothing if all is refused.
@@ -257,12 +276,14 @@ def receive(
         rows += _refused_rows(incoming.refused, roots)
         seen = [*(row.root for row in rows), *(each.name.root for each in incoming.checked)]
         is_whole = refspecs == [EVERYTHING_SPEC] and not incoming.refused  # what is not acceptable changes nothing here
+        known_gone = read_gone(repository.path).get(remote.name, frozenset())
         note_seen(repository, remote.name, seen, everything=is_whole)
+        gone = read_gone(repository.path).get(remote.name, frozenset()) - known_gone
         note_sent_again(repository, list_members(repository, remote)[0].name, [root for root in seen if root in roots])
         _note_longer_forms(repository, incoming.refused)
         is_new = incoming.checked or incoming.sources or is_new_offer(repository, remote.name, incoming.lists)
         if not is_new:
-            return Receipt(tuple(rows), None, incoming.refused, incoming.closed)
+            return Receipt(tuple(rows), None, incoming.refused, incoming.closed, gone=gone)
         with exclusive_write(repository):
             quarantine.prunes.require_none()  # what came needs what was there, and may have what was purged
             checked.link_packs(repository.path, durable=repository.durable)
@@ -276,10 +297,11 @@ def receive(
                 accept_sources(repository, objects, acceptance.transaction, remote.name, incoming.sources)
             if not acceptance.transaction:
                 older = tuple(acceptance.older)
-                return Receipt(tuple(rows), None, incoming.refused, incoming.closed, older=older)
-            done = acceptance.transaction.commit("fetch", _summary(rows, remote, has_lists=bool(incoming.lists)))
+                return Receipt(tuple(rows), None, incoming.refused, incoming.closed, older=older, gone=gone)
+            done = acceptance.transaction.commit(kind, _summary(rows, remote, has_lists=bool(incoming.lists)))
     sources, older = frozenset(name.root for name in incoming.sources), tuple(acceptance.older)
-    return Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, None, sources, older, acceptance.ahead)
+    changed = Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, None, sources, older, acceptance.ahead)
+    return changed._replace(gone=gone)
 
 
 def _note_longer_forms(repository: Repository, refused: Mapping[str, Corrupt]) -> None:
@@ -384,6 +406,10 @@ def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:
     return (Note(f"{number} {what}: {names}", "nothing of it was taken; see who wrote it there"),)
 
 
+def _reads_bundle(remote: Remote) -> bool:
+    return remote.address.of_bundle or is_bundle(remote.address.text)
+
+
 def _without_offers(repository: Repository, rows: Sequence[FetchedConversation]) -> Sequence[FetchedConversation]:
     """Leave out the conversations with what was purged elsewhere: that is decided first, which may join the sides."""
     offered = list_offered_conversations(repository)
@@ -404,42 +430,3 @@ def _note_diverged(rows: Iterable[FetchedConversation], remote: Remote, option: 
         each = f"merge each: scopes merge CONV {BUNDLE}/BRANCH --target BRANCH"
         hint = each if remote.name == BUNDLE else f"merge them: scopes pull{option}"
     return (Note(f"{text}: {', '.join(diverged[:5])}", hint),)
-
-
-def _note_deleted_there(rows: Iterable[FetchedConversation], remote: Remote) -> tuple[Note, ...]:
-    deleted = [(row.conversation, branch) for row in rows for branch in row.deleted]
-    if not deleted:
-        return ()
-    number, (conversation, branch) = len(deleted), deleted[0]
-    names = ", ".join(f"{name}/{each}" for name, each in deleted[:5])
-    text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted on {remote.name}: {names}"
-    return (Note(text, f"it stays here; delete it here, too: scopes delete-branch {conversation} {branch}"),)
-
-
-def describe_changes(rows: Iterable[FetchedConversation], remote: Remote) -> Iterator[Note]:
-    """Yield a note for each value here that was replaced, branch that was renamed, and news of one deleted here."""
-    for row in rows:
-        for old, new in row.renamed:
-            text = f"{row.conversation}/{old} is called {new} now: somebody else has renamed it"
-            yield Note(text, f"to have the old name again: scopes rename {row.conversation}/{new} {old}")
-        for value in row.replaced:
-            yield _note_replaced(row.conversation or "", value)
-        for branch in row.branches:
-            if branch.new:
-                news = f"{branch.new} new {plural(branch.new, 'message')}"
-                text = f"{row.conversation}/{branch.name} (deleted here) has {news}"
-                start = f"{remote.name}/{branch.name}"
-                yield Note(text, f"get it: scopes branch {row.conversation} {branch.name} --from {start}")
-
-
-def _note_replaced(conversation: str, value: ReplacedValue) -> Note:
-    if value.tag is None:
-        title = "has no title now" if value.after is None else f"is {value.after!r} now"
-        return Note(
-            f"{conversation}: the title that you gave, {value.before!r}, was replaced: it {title}",
-            f"to have it again: scopes rename {conversation} TITLE",
-        )
-    old = value.before[:_SHORT_OID]
-    what = "was removed" if value.after is None else f"is at {value.after[:_SHORT_OID]} now"
-    hint = f"to have it again: scopes tag {conversation} NAME {old}"
-    return Note(f"{conversation}: the tag {value.tag} that you set at {old} {what}", hint)

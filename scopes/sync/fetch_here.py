@@ -10,7 +10,9 @@ from scopes.ids import Oid
 from scopes.purge.gone_there import note_seen
 from scopes.result import Note, plural
 from scopes.store.config_write import write_setting
+from scopes.store.gone_file import read_gone
 from scopes.store.repository import Repository
+from scopes.sync.change_notes import note_deleted_conversations
 from scopes.sync.connection import Connection
 from scopes.sync.family import list_members
 from scopes.sync.fetch import Fetched, ListChanges, fetch
@@ -72,13 +74,16 @@ def _read_list(repository: Repository, remote: Remote, directory: str) -> dict[O
 
 
 def _note_lost(repository: Repository, remote: Remote, directory: str) -> tuple[Note, ...]:
-    """Remember what a remote has no more, by its list, and return a note if it has nothing of all that it had."""
-    members = list_members(repository, remote)
+    """Remember what a remote has no more, by its list, and return notes about what it had."""
+    members, gone = list_members(repository, remote), dict[str, Collection[str]]()
     for member in members:
-        listed = read_manifest_list(directory, member)
+        listed, before = read_manifest_list(directory, member), read_gone(repository.path).get(member.name, frozenset())
         if listed is not None:
             note_seen(repository, member.name, listed.conversations, everything=True)
-    return note_lost(repository, [member.name for member in members], remote_option(repository, remote.name))
+        gone[member.name] = read_gone(repository.path).get(member.name, frozenset()) - before
+    option = remote_option(repository, remote.name)
+    lost = note_lost(repository, [member.name for member in members], option)
+    return (*lost, *note_deleted_conversations(repository, gone, option))
 
 
 def _without(listed: Mapping[Oid, Oid], here: Collection[Oid]) -> dict[Oid, Oid]:

@@ -7,6 +7,7 @@ A join of joins is the join of all of them, so machines that have the same commi
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from scopes.clock import now_milliseconds
@@ -50,12 +51,14 @@ class JoinedMetadata(NamedTuple):
     """The metadata after a join, the names that its branches have here, by id, and what has another value now.
 
     ahead: the registers whose clocks were not taken, because they are of the future
+    clocks: those that the branches had here before, by id
     """
 
     commit: Oid
     names: Mapping[str, BranchName]
     replaced: tuple[Replaced, ...] = ()
     ahead: tuple[str, ...] = ()
+    clocks: Mapping[str, Clock] = MappingProxyType({})
 
 
 def shared_tree(
@@ -141,7 +144,8 @@ def receive_metadata(
     joined = commit if ours is None else join_metadata(objects, ours, commit)
     if tree != _tree_of(objects, joined):
         joined = _write(objects, tree, (joined,), read_commit(objects, joined).time, _LOCAL_NAMES)
-    return JoinedMetadata(joined, _by_branch(names), replaced, ahead)
+    clocks = {decode_component(r[len(BRANCHES) :]): known[r].clock for r in known if r.startswith(BRANCHES)}
+    return JoinedMetadata(joined, _by_branch(names), replaced, ahead, clocks)
 
 
 def _list_replaced(known: State, state: State) -> Iterator[Replaced]:

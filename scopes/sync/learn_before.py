@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from scopes.ids import Oid
 from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer
+from scopes.store.gone_file import read_gone
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.fetch import receive
@@ -21,15 +22,21 @@ from scopes.sync.purged_lists import SENT
 from scopes.sync.remotes import Remote
 
 
-def learn_before(repository: Repository, remote: Remote, refs: Mapping[str, Oid], connection: Connection) -> None:
+def learn_before(
+    repository: Repository, remote: Remote, refs: Mapping[str, Oid], connection: Connection
+) -> frozenset[str]:
     """Take the lists of a repository that are new here, and remember what it has no more; `refs` are all it has.
+
+    Return the roots of what it had until now.
 
     Raises:
         Inaccessible, Corrupt: as `fetch`.
     """
     learn_lists(repository, remote, refs, connection)
     roots = [ref.rpartition("/")[2] for ref in refs if ref.startswith(CONVERSATIONS)]
+    before = read_gone(repository.path).get(remote.name, frozenset())
     note_seen(repository, remote.name, roots, everything=True)
+    return read_gone(repository.path).get(remote.name, frozenset()) - before
 
 
 def learn_lists(repository: Repository, remote: Remote, refs: Mapping[str, Oid], connection: Connection) -> None:
@@ -42,4 +49,4 @@ def learn_lists(repository: Repository, remote: Remote, refs: Mapping[str, Oid],
     lists = {ref[len(LISTS) :]: oid for ref, oid in refs.items() if ref.startswith(LISTS) and oid != sent}
     if is_new_offer(repository, remote.name, lists):
         with quarantine_of(repository) as quarantine:
-            receive(repository, remote, quarantine, [], connection)
+            receive(repository, remote, quarantine, [], connection, kind="push")  # no undo takes that back

@@ -8,7 +8,7 @@ exceed them by a few.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from scopes.errors import Inaccessible, NotFound, Refused
@@ -44,6 +44,7 @@ class Placement:
         self.refused: Sequence[ConversationId] = ()
         self.reason = ""
         self.notes: list[Note] = []
+        self.gone: dict[str, Collection[str]] = {}  # the roots of what they had until now
         self.asked: list[Remote] = []  # repositories that have said what they have
         self._repository = repository
         self._connection = connection
@@ -110,7 +111,7 @@ class Placement:
         refs: dict[str, Oid] = {}
         for member in self._members:  # which grows
             refs = self._list(member)
-            learn_before(self._repository, member, refs, self._connection)
+            self.gone[member.name] = learn_before(self._repository, member, refs, self._connection)
             self.asked.append(member)
             there = {ref.rpartition("/")[2] for ref in refs if ref.startswith(ON_REMOTE)}
             for each, root in roots.items():

@@ -15,6 +15,7 @@ from scopes.ids import ConversationId
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note
 from scopes.store.repository import Repository
+from scopes.sync.change_notes import note_deleted_conversations
 from scopes.sync.choose_to_send import choose_to_send
 from scopes.sync.connection import Connection
 from scopes.sync.deleted_there import leave_deleted
@@ -111,7 +112,8 @@ def push(
             *note_held_back(shown, run.option),
             *left,
             *dict.fromkeys((*lost, *(note for each in pushes for note in each.describe()))),
-            *deleted,
+            *note_deleted_conversations(repository, placement.gone, run.option, chosen),
+            *dict.fromkeys(deleted),
             *run.offers.notes([row.conversation for row in shown if row.status in {"refused", "deleted"}]),
         ),
     )

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.result import Note, Result, plural
 from scopes.sync.accept import FetchedConversation
-from scopes.sync.fetch import describe_changes
+from scopes.sync.change_notes import describe_changes
 from scopes.sync.outgoing import note_held
 from scopes.sync.remotes import Remote
 from scopes.sync.source_push import PushedSources

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from scopes.errors import ScopesError
 from scopes.ids import Oid
-from scopes.purge.gone_there import read_gone
+from scopes.store.gone_file import read_gone
 from scopes.store.reflog import walk_moves
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository

@@ -16,12 +16,14 @@ def in_terminal(tmp_path):
 
     def run(*words):
         store = ("--store", str(tmp_path / "store.git"))
-        return run_in_terminal(command_line(*store, *words, table=PRODUCT), environment(HOME=str(tmp_path)), tmp_path)
+        screen = run_in_terminal(command_line(*store, *words, table=PRODUCT), environment(HOME=str(tmp_path)), tmp_path)
+        return " ".join(screen.split())
 
     return run
 
 
-HINT = "messages are by 'user'; to use your name: scopes config scopes.author 'Dana Dev'"
+COMMAND = "scopes config scopes.author 'Dana Dev'"
+HINT = f"messages are by 'user'; to use your name: {COMMAND}; in all your stores: {COMMAND} --level user"
 
 
 def test_new_and_the_first_append_name_the_setting_once(in_terminal):
@@ -47,3 +49,9 @@ def test_with_a_name_of_ones_own_there_is_no_hint(in_terminal):
     in_terminal("init")
     in_terminal("config", "scopes.author", "Dana Dev")
     assert HINT not in in_terminal("new", "talk")
+
+
+def test_a_name_for_all_stores_is_that_of_another_store(in_terminal, tmp_path):
+    in_terminal("init")
+    in_terminal("config", "scopes.author", "Dana Dev", "--level", "user")
+    assert HINT not in in_terminal("--store", str(tmp_path / "other.git"), "new", "talk")

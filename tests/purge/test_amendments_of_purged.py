@@ -316,7 +316,7 @@ def third(purged, theirs, bare, tmp_path):
 
 def test_an_amendment_is_offered_with_the_message_that_was_purged_elsewhere(third, places, tmp_path):
     assert "1 message was purged elsewhere, and not here" in fetch_from(third).notes[0].text
-    assert [tuple(each) for row in list_purge_offers(third, str(tmp_path)).offers for each in row.here] == [
+    assert [tuple(each)[:3] for row in list_purge_offers(third, str(tmp_path)).offers for each in row.here] == [
         (NAME, 1, "undecided")
     ]
     say(third, NAME, "news", author="erin")

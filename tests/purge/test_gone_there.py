@@ -7,10 +7,10 @@ import os
 import pytest
 
 from scopes.purge.accept import accept_purges, count_unpublished, plan_accept
-from scopes.purge.gone_there import FILE, read_gone
 from scopes.purge.on_remotes import list_copies
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
+from scopes.store.gone_file import FILE, read_gone
 from scopes.sync.addresses import parse_address
 from scopes.sync.edit_remotes import rename_remote, set_remote_address
 from tests.support.history import history, say

@@ -72,9 +72,9 @@ def test_undo_brings_back_the_messages_of_the_kept_one(kept):
 
 
 def test_what_was_done_with_the_kept_one_has_its_words(kept):
-    said = summaries(kept)
-    assert {said[kind] for kind in ("fetch", "undo")} == {"[purged]"}
-    others = {kind: summary for kind, summary in said.items() if kind not in {"fetch", "undo", "purge", "remote"}}
+    printed = summaries(kept)
+    assert {printed[kind] for kind in ("fetch", "undo")} == {"[purged]"}
+    others = {kind: summary for kind, summary in printed.items() if kind not in {"fetch", "undo", "purge", "remote"}}
     assert "[purged]" not in others.values()
     assert (others["new"], others["rewind"]) == ("create conv-001", "take back 2 of conv-001/main")
 

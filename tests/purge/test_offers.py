@@ -66,7 +66,7 @@ def statuses(pushed):
 
 def here(store, directory):
     """Return what of all offers is here: conversation, messages and decision."""
-    return [tuple(each) for row in list_purge_offers(store, str(directory)).offers for each in row.here]
+    return [tuple(each)[:3] for row in list_purge_offers(store, str(directory)).offers for each in row.here]
 
 
 def test_a_conversation_that_began_here_is_pushed_whatever_is_offered(repository, drawn, bare):
@@ -212,8 +212,11 @@ def test_offers_are_listed_with_the_machine_the_time_and_what_is_here(theirs, dr
     assert (one.remote, one.machine, one.listed, one.signature) == ("origin", STRANGER, 1, None)
     assert (two.machine, two.listed) == (OTHER, 3)
     assert one.received is not None
-    assert [tuple(each) for each in one.here] == [("conv-001", 1, "undecided")]
-    assert [tuple(each) for each in two.here] == [(made.conversation, None, "undecided"), ("conv-001", 1, "declined")]
+    assert [tuple(each)[:3] for each in one.here] == [("conv-001", 1, "undecided")]
+    assert [tuple(each)[:3] for each in two.here] == [
+        (made.conversation, None, "undecided"),
+        ("conv-001", 1, "declined"),
+    ]
 
 
 def test_the_list_of_this_machine_is_no_offer(repository, drawn, tmp_path, places):
@@ -347,3 +350,13 @@ def test_a_decision_changes_the_fingerprint_of_the_lists(theirs, offered):
     assert len({before, fetched, fingerprint(theirs)}) == 3
     assert read_purged(theirs, PURGE_DECLINED)
     assert list_branch_tips(theirs, "conv-001")
+
+
+def test_an_offer_names_the_messages_and_says_that_an_unsigned_list_names_nobody(theirs, offered, drawn, tmp_path):
+    fetch_from(theirs)
+    found = list_purge_offers(theirs, str(tmp_path))
+    [here] = found.offers[0].here
+    assert (here.title, here.named) == ("a", ((drawn.ids["b"], "b"),))
+    assert f"nobody has signed that of {STRANGER}" in found.notes[1].text
+    decline_purges(theirs, OfferChoice())
+    assert list_purge_offers(theirs, str(tmp_path)).notes == ()

@@ -8,7 +8,7 @@ from scopes.purge.offers import CHOOSE
 from scopes.purge.on_remotes import RemoteCopy
 from scopes.purge.proof import CopiedIn
 from scopes.purge.purge import PurgedMessage, PurgeDone, PurgePlanned
-from scopes.purge.purge_offers import OfferedConversation, PurgeOffer, PurgeOffers
+from scopes.purge.purge_offers import OfferedConversation, OfferedMessage, PurgeOffer, PurgeOffers
 from scopes.purge.redact import ConversationRedacted
 from scopes.purge.retention import DueConversation, RetentionRule, RetentionStatus
 from scopes.result import Note
@@ -51,7 +51,10 @@ OFFER_SAMPLES = {
             PurgeOffer(
                 "origin", "3f2a91c07b1d", "2026-05-06T07:08:09Z", Signature("good", "dave@example.com", "SHA256:x"), 12,
                 (
-                    OfferedConversation("conv-001", 2, "undecided"), OfferedConversation("conv-002", None, "declined"),
+                    OfferedConversation(
+                        "conv-001", 6, "undecided", "Login", tuple(OfferedMessage(_MESSAGE, f"key \x1b[2J{n}") for n in range(6))
+                    ),
+                    OfferedConversation("conv-002", None, "declined", "Out\x1b[2J"),
                 ),
             ),
             PurgeOffer("origin", "0123456789ab", None, None, 60000, ()),

@@ -32,7 +32,7 @@ _UPDATED = FetchedConversation(
         FetchedBranch("top", "top", "ahead", 7),
     ),
     metadata=True, replaced=(ReplacedValue(None, "Login", "Logout"), ReplacedValue("v1", "ab" * 20, None)),
-    renamed=(RenamedBranch("sec-a", "sec-b"),),
+    renamed=(RenamedBranch("mine", "next", own=True, active=False),),
 )  # fmt: skip
 _DELETED = FetchedConversation("ab" * 20, None, "deleted", "Old")
 _REFUSED = FetchedConversation("cd" * 20, "conv-002", "refused", "Both", reason="metadata was changed on both sides")

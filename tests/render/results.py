@@ -1751,7 +1751,7 @@ SAMPLES = {
             path="/s.git", commits=1234,
             signatures=(
                 SignedCommit("ab" * 20, "Merge 2 messages", "good", "carol@example.com", "SHA256:q1", "carol", CALL.id),
-                SignedCommit("ab" * 20, "took \x1b[2Jsource", "unknown key", None, "SHA256:q2"),
+                SignedCommit("ab" * 20, "took \x1b[2Jsource", "unknown key", None, "SHA256:q2", "d\x1b[2Jave"),
             ),
         ),
         "signatures-good": SignatureCheck(
@@ -1761,7 +1761,7 @@ SAMPLES = {
         "no-signatures": SignatureCheck(path="/s.git", commits=3, signatures=()),
         "signatures-missing": SignatureCheck(
             path="/s.git", commits=3, signatures=(), required=True,
-            unsigned=(UnsignedCommit("ab" * 20, "Merge \x1b[2J messages", "merge", "2026-05-06T07:08:09Z"),),
+            unsigned=(UnsignedCommit("ab" * 20, "Merge \x1b[2J messages", "merge", "2026-05-06T07:08:09Z", "carol"),),
             notes=(Note("not signed, although scopes signs such commits where git does: 1 merge", "let git sign"),),
         ),
         "damaged": Verification(

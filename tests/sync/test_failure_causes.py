@@ -28,6 +28,7 @@ def random_text(length):
 @pytest.mark.parametrize(
     ("written", "words", "retryable"),
     [
+        ("error: Cannot access URL x, return code 22\nfatal: git-http-push failed", "takes no pushes", False),
         ("fatal: unable to access 'https://h/x/': Could not resolve host: h", "DNS", True),
         ("ssh: Could not resolve hostname h: Name or service not known\nfatal: Could not read", "DNS", True),
         ("fatal: unable to look up h (port 9418) (Name or service not known)", "DNS", True),

@@ -160,7 +160,7 @@ def test_a_fetch_names_a_branch_that_was_deleted_there_once(ours, theirs):
     assert (row.status, row.deleted) == ("updated", ("fix",))
     (note,) = done.notes
     assert note.text == f"1 branch was deleted on origin: {name}/fix"
-    assert note.hint.endswith(f"scopes delete-branch {name} fix")
+    assert note.hint.endswith(f"scopes delete-branch {name} fix --force")
     assert fetch_from(theirs).conversations == ()
     assert fetch_from(ours).notes == ()
 

@@ -154,6 +154,7 @@ def test_it_is_forgotten_with_the_remote_and_kept_under_its_new_name(others_firs
 
 def test_one_of_two_that_somebody_has_deleted_is_no_loss_of_all(sent, bare):
     delete_there(bare, find_root_commit(sent, OTHER))
+    assert [note.text for note in fetch_from(sent).notes] == [f"1 conversation was deleted on origin: {OTHER}"]
     assert fetch_from(sent).notes == ()
     assert states(push_to(sent)) == {OTHER: "deleted"}
 

@@ -118,7 +118,8 @@ def test_a_tag_that_moves_from_the_message_of_the_user_is_named(ours, theirs):
     fetched = fetch_from(ours)
     old, new = (list_branch_tips(ours, "conv-001")[name][:12] for name in ("main", "fix"))
     assert notes(fetched) == [f"conv-001: the tag v1 that you set at {old} is at {new} now"]
-    assert fetched.notes[0].hint == f"to have it again: scopes tag conv-001 NAME {old}"
+    again = f"scopes tag conv-001 v1 --delete; then: scopes tag conv-001 v1 {old}"
+    assert fetched.notes[0].hint == f"to have it again: {again}"
 
 
 def test_a_push_says_what_it_has_fetched_first(ours, theirs):

@@ -52,7 +52,8 @@ def verify(
     a rebase has written again has none.
 
     --require-signatures prints, beside, the merges, decisions and resolutions of people and the list of what was purged
-    that have no signature; the exit code is 1 if there is one. With --since those before that time need none.
+    that have no signature; the exit code is 1 if there is one. With --since those before that time need none, unless a
+    message below them is of a later time. A note names good signatures of somebody else than the named author.
 
     Examples:
       scopes verify

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 _OFFERS = (
     Column("Machine", "id"), Column("Remote"), Column("Received"), Column("Signature"), Column("Signer", flexible=True),
     Column("Listed", align="right"), Column("Conversation", "branch"), Column("Messages", align="right"),
-    Column("Decision"),
+    Column("Decision"), Column("Subject", flexible=True),
 )  # fmt: skip
 _UNSIGNED = "not signed"
 _ALL = "all"
+_FEW = 5
+_SHORT = 8
 
 
 @render_text.register
@@ -38,7 +40,12 @@ def render_purge_offers(result: PurgeOffers, view: View) -> None:
             view.line(f"received {offer.received}", indent=2)
         for each in offer.here:
             count = "all of it" if each.messages is None else counted(each.messages, "message")
-            view.line(Span(each.conversation, "branch"), f": {count}, {each.decision}", indent=2)
+            title = f"  {each.title}" if each.title else ""
+            view.line(Span(each.conversation, "branch"), f": {count}, {each.decision}{title}", indent=2)
+            for message in each.named[:_FEW]:
+                view.line(Span(message.message[:_SHORT], "id"), f"  {message.subject}", indent=4)
+            if len(each.named) > _FEW:
+                view.line(f"and {len(each.named) - _FEW} more: scopes purge --accept --dry-run", indent=4)
         if not offer.here:
             view.line("nothing of it is here", indent=2)
 
@@ -48,6 +55,7 @@ def _walk_offer_rows(offer: PurgeOffer) -> Iterator[tuple[str, ...]]:
     signer = offer.signature.signer if offer.signature and offer.signature.signer else ""
     about = (offer.machine, offer.remote, offer.received or "", state, signer, str(offer.listed))
     for each in offer.here:
-        yield (*about, each.conversation, _ALL if each.messages is None else str(each.messages), each.decision)
+        subject = each.named[0].subject if each.named else each.title or ""
+        yield (*about, each.conversation, _ALL if each.messages is None else str(each.messages), each.decision, subject)
     if not offer.here:
-        yield (*about, "", "0", "")
+        yield (*about, "", "0", "", "")

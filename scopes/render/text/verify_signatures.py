@@ -46,7 +46,7 @@ def render_signature_check(result: SignatureCheck, view: View) -> None:
         view.line(Span((row.message or row.oid)[:8], "id"), " ", *signature_spans(row), "  ", by, row.subject)
     for each in unsigned:
         name = Span((each.message or each.oid)[:8], "id")
-        view.line(name, " ", state_span(_UNSIGNED), f"  {each.what} of {each.time}: {each.subject}")
+        view.line(name, " ", state_span(_UNSIGNED), f"  {each.what} of {each.author}, {each.time}: {each.subject}")
     good = sum(row.state == GOOD for row in result.signatures)
     total = f"{counted(len(result.signatures), 'signature')} in {counted(result.commits, 'commit')} of {result.path}"
     if result.required and result.unsigned:

@@ -1,4 +1,4 @@
-"""What a fetch says of a conversation that was deleted here, and of branches that somebody else has renamed."""
+"""What a fetch says of a conversation that was deleted here and goes on elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from scopes.conversation.append import append
 from scopes.conversation.delete import delete
 from scopes.conversation.gc import gc
-from scopes.conversation.rename import rename_branch
 from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message
 from scopes.history.revisions import list_branch_tips
@@ -54,26 +53,3 @@ def test_what_is_no_longer_in_the_trash_has_another_cure(ours, other):
     [note] = fetch_from(other).notes
     assert "is no longer in the trash" in note.text
     assert "clone" in note.hint
-
-
-def test_a_branch_that_somebody_else_has_renamed_is_named(ours, other):
-    rename_branch(ours, "conv-001", "fix", "sec-a")
-    push_to(ours)
-    [row] = (fetched := fetch_from(other)).conversations
-    assert row.renamed == (("fix", "sec-a"),)
-    assert [note.text for note in fetched.notes] == [
-        "conv-001/fix is called sec-a now: somebody else has renamed it"
-    ]  # fmt: skip
-
-
-def test_who_gave_a_branch_a_name_that_was_replaced_reads_that(ours, other):
-    rename_branch(ours, "conv-001", "fix", "sec-a")
-    rename_branch(other, "conv-001", "fix", "sec-b")
-    push_to(ours)
-    assert fetch_from(other).notes == ()
-    push_to(other)
-    [note] = fetch_from(ours).notes
-    assert "conv-001/sec-a is called sec-b now" in note.text
-    assert note.hint == "to have the old name again: scopes rename conv-001/sec-b sec-a"
-    rename_branch(ours, "conv-001", "sec-b", "sec-a")
-    assert "sec-a" in list_branch_tips(ours, "conv-001")
