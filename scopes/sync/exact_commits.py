@@ -10,8 +10,8 @@ from scopes.errors import Corrupt
 from scopes.history.edit_commit import edit_commit
 from scopes.history.messages import NO_TEXT, ROOT_KIND, format_message_commit, identity_of
 from scopes.ids import Oid
-from scopes.model.codec import decode_document, read_plain
-from scopes.model.message import Author, Message
+from scopes.model.codec import read_plain
+from scopes.model.message import Message
 from scopes.store.objects import COMMIT, MAX_TIME_SECONDS, Commit, one_line, parse_commit, safe_identity
 from scopes.store.repository import Objects, read_data
 from scopes.store.signing import without_signature
@@ -55,24 +55,58 @@ def says_message(commit: UsualCommit, data: bytes) -> bool:
     This takes half the time of `check_message_commit`, which has to look at the commit if it is False.
 
     Raises:
-        Corrupt: the bytes are not a message.
+        Corrupt: the bytes are not JSON, are nested too deeply, or have a key twice in an object.
     """
+    said = _find_said(data)
+    if said is None:
+        return False
+    subject = one_line(said.text.strip() or NO_TEXT)
+    written = f"{subject}\n\nScopes-Message: {said.id}\nScopes-Kind: {said.kind}\n"
+    who = _who(said.author, said.author_kind)
+    return commit.who == who and commit.text == written.encode("utf-8", "surrogatepass")
+
+
+class _Said(NamedTuple):
+    """What of a message is in its commit."""
+
+    author: str
+    author_kind: str
+    id: str
+    kind: str
+    text: str
+
+
+def _find_said(data: bytes) -> _Said | None:
+    """Return what of a message is in its commit, as decoding it says; None if it has receivers, or another shape."""
     plain = read_plain(data)
     if plain is not None:
         author, message_id, kind, text, _ = plain
-    else:
-        message = decode_document(load_shallow(data))
-        if message.to:
-            return False
-        author, message_id, kind, text = message.author, message.id, message.kind, message.text
-    subject = one_line(text.strip() or NO_TEXT)
-    written = f"{subject}\n\nScopes-Message: {message_id}\nScopes-Kind: {kind}\n"
-    return commit.who == _who(author) and commit.text == written.encode("utf-8", "surrogatepass")
+        return _Said(author.name, author.kind, message_id, kind, text)
+    match document := load_shallow(data):
+        case {"author": {"name": str(name), "kind": str(author_kind), **more}, "id": str(found), "kind": str(of_kind)}:
+            if more or not of_kind or "to" in document:
+                return None
+            return _Said(name, author_kind, found, of_kind, _text_of(document.get("parts")))
+    return None
+
+
+def _text_of(parts: object) -> str:
+    """Return the text of a message with these parts; of any other value none, as when a message is decoded."""
+    if type(parts) is not list:
+        return ""
+    texts: list[str] = []
+    for part in parts:
+        if type(part) is not dict or type(part.get("type")) is not str:
+            return ""
+        if part["type"] == "text":
+            text = part.get("text")
+            texts.append(text if type(text) is str else "")
+    return "\n".join(texts)
 
 
 @lru_cache(maxsize=1000)
-def _who(author: Author) -> bytes:
-    return safe_identity(identity_of(author.name, author.kind)).encode()
+def _who(name: str, kind: str) -> bytes:
+    return safe_identity(identity_of(name, kind)).encode("utf-8", "surrogatepass")
 
 
 def check_message_commit(commit: Commit, data: bytes, message: Message) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from scopes.errors import Corrupt
 from scopes.history.messages import format_message_commit
 from scopes.ids import MessageId, Oid
-from scopes.model.codec import encode
+from scopes.model.codec import decode, encode
 from scopes.model.message import Author, Message, Part, text_parts
-from scopes.store.objects import MAX_TIME_SECONDS
+from scopes.store.objects import MAX_TIME_SECONDS, parse_commit
 from scopes.store.signing import add_signature
-from scopes.sync.exact_commits import find_usual, says_message
+from scopes.sync.exact_commits import check_message_commit, find_usual, says_message
 from tests.sync.test_hostile_commits import CHANGED, HARMLESS, SIGNATURE, TEXTS
 
 TREE, PARENT, NOON = Oid("1" * 40), Oid("2" * 40), 1_767_268_800
@@ -100,3 +102,43 @@ def test_what_is_no_message_is_refused():
     assert usual is not None
     with pytest.raises(Corrupt):
         says_message(usual, b'{"id":"a","id":"b"}\n')
+
+
+ODD = {
+    "no parts": {"parts": None},
+    "parts that are none": {"parts": [1]},
+    "a part without a type": {"parts": [{"text": HARMLESS}, {"type": "text", "text": HARMLESS}]},
+    "a text that is a number": {"parts": [{"type": "text", "text": 1}, {"type": "text", "text": "b"}]},
+    "no text": {"parts": [{"type": "tool_call", "input": {}}]},
+    "several texts": {"parts": [{"type": "text", "text": "a"}, {"type": "x"}, {"type": "text", "text": "\ud800b"}]},
+    "an author without a kind": {"author": {"name": "carol"}},
+    "an author with more": {"author": {"name": "carol", "kind": "agent", "host": "x"}},
+    "an author that is a text": {"author": "carol"},
+    "an empty kind": {"kind": ""},
+    "a kind that is a number": {"kind": 1},
+    "a receiver": {"to": ["boss"]},
+    "a receiver that is none": {"to": 1},
+    "another version": {"v": 2, "new": {"a": [1]}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", ODD.values(), ids=list(ODD))
+@pytest.mark.parametrize("shown", [{}, *({"parts": text_parts(text)} for text in (HARMLESS, "a\n\ud800b", "\nb"))])
+def test_what_the_short_way_accepts_the_long_way_does(changes, shown):
+    document = {"v": 1, "id": "a" * 26, "kind": "plain", "author": {"name": "carol", "kind": "agent"}} | changes
+    data = json.dumps(document).encode() + b"\n"
+    decoded = decode(data)
+    for said in (decoded, message(**shown)):
+        commit = format_message_commit(TREE, (PARENT,), said, NOON)
+        usual = find_usual(commit)
+        if usual is not None and says_message(usual, data):
+            check_message_commit(parse_commit(PARENT, commit), commit, decoded)
+
+
+@pytest.mark.parametrize("change", ["no text", "several texts", "another version", "a text that is a number"])
+def test_messages_of_other_shapes_are_accepted(change):
+    document = {"v": 1, "id": "a" * 26, "kind": "plain", "author": {"name": "carol", "kind": "agent"}} | ODD[change]
+    data = json.dumps(document).encode() + b"\n"
+    usual = find_usual(format_message_commit(TREE, (PARENT,), decode(data), NOON))
+    assert usual is not None
+    assert says_message(usual, data)
