@@ -5,11 +5,11 @@ Nothing is looked up in a store here: `revisions` does that.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
 from scopes.errors import Ambiguous, NotFound
+from scopes.loading import load
 
 LATEST = "@"
 MIN_PREFIX_LENGTH = 4
@@ -115,7 +115,7 @@ def _most_similar(text: str, known: Iterable[str]) -> list[str]:
     by_letters: dict[str, list[str]] = {}
     for name in known:
         by_letters.setdefault("".join(sorted(name)), []).append(name)
-    matcher = difflib.SequenceMatcher(b=text)
+    matcher = load("difflib:SequenceMatcher")(b=text)
     limits: list[tuple[float, list[str]]] = []
     for letters, names in by_letters.items():
         matcher.set_seq1(letters)

@@ -114,7 +114,18 @@ def decode(data: bytes) -> Message:
 
 
 def decode_plain(data: bytes) -> Message | None:
-    """Decode a message of one text without other fields, in two thirds of the time; None for another message.
+    """Decode a message of one text without other fields, in two thirds of the time; None for another message."""
+    found = read_plain(data)
+    if found is None:
+        return None
+    author, message_id, kind, text, time = found
+    made = _begin_message(message_id, author, (Part("text", {"text": text}),), kind, {})
+    made.time = time
+    return _as_message(made)
+
+
+def read_plain(data: bytes) -> tuple[Author, MessageId, str, str, str] | None:
+    """Return author, id, kind, text and time of a message of one text without other fields; None for another message.
 
     Its document has no key twice and only the levels that such a message has.
     """
@@ -130,11 +141,7 @@ def decode_plain(data: bytes) -> Message | None:
     if rest is None:
         return None
     author_kind, name, message_id, kind = begin.groups()
-    made = _begin_message(
-        MessageId(message_id.decode()), _author(name, author_kind), (Part("text", {"text": text}),), kind.decode(), {}
-    )
-    made.time = rest[1]
-    return _as_message(made)
+    return _author(name, author_kind), MessageId(message_id.decode()), kind.decode(), text, rest[1]
 
 
 @lru_cache(maxsize=1000)

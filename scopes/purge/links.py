@@ -12,16 +12,13 @@ a resolution repeats "[purged]".
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.acceptances import ACCEPTS
 from scopes.history.quotes import SHORTEST, walk_texts
 from scopes.ids import Oid
-from scopes.merge.attribution import claim_value
-from scopes.merge.conflict_keys import comparable_key, key_of_path
-from scopes.merge.divergence import state_of
-from scopes.merge.statements import stated_claims
+from scopes.loading import deferred
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS
 from scopes.model.conflicts import Conflict, decode_conflict
@@ -30,6 +27,18 @@ from scopes.model.path_encoding import leaf
 from scopes.model.tombstone import PURGED, PURGED_TEXT, purge_message, quoted_by_retraction
 from scopes.store.repository import Objects
 from scopes.store.trees import find_blob
+
+if TYPE_CHECKING:
+    from scopes.merge.attribution import claim_value
+    from scopes.merge.conflict_keys import comparable_key, key_of_path
+    from scopes.merge.divergence import state_of
+    from scopes.merge.statements import stated_claims
+else:  # what has no links of conflicts needs none of them
+    claim_value = deferred("scopes.merge.attribution:claim_value")
+    comparable_key = deferred("scopes.merge.conflict_keys:comparable_key")
+    key_of_path = deferred("scopes.merge.conflict_keys:key_of_path")
+    state_of = deferred("scopes.merge.divergence:state_of")
+    stated_claims = deferred("scopes.merge.statements:stated_claims")
 
 _FIELDS: Final = ("amends", "retracts", "summarizes", ACCEPTS, "review", "conflict", "merge")
 _MARKS: Final = tuple(f'"{name}"'.encode() for name in _FIELDS)

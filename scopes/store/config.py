@@ -8,13 +8,14 @@ read from every level but the store's.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, Invalid
+from scopes.lazy_patterns import compile_lazily
+from scopes.loading import load
 from scopes.store.error_translation import translated
 from scopes.store.libgit2 import pygit2
 from scopes.store.settings import BOOLEANS, CHOICES, SETTINGS
@@ -34,20 +35,19 @@ _NAMES = {name.lower(): name for name in SETTINGS}
 _ENVIRONMENT_PREFIX = "SCOPES_"
 _NO_SETTINGS = frozenset({"SCOPES_STORE", "SCOPES_DEBUG", "SCOPES_CONVERSATION", "SCOPES_MESSAGE", "SCOPES_REVISION"})
 _PREFIXES = ("scopes.", "core.pager", "color.ui")
-_WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
-_PERCENTAGES = re.compile(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")
+_WHOLE_NUMBER = compile_lazily(r"[0-9]{1,9}")
+_PERCENTAGES = compile_lazily(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")
 _RULE = "scopes.merge.rule."
 ALIAS = "scopes.alias."
-MODEL_SETTING = re.compile(
-    r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)", re.IGNORECASE
-)
+_MODEL = r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)"
+MODEL_SETTING = compile_lazily(_MODEL, re.IGNORECASE)
 _AGENT = "scopes.agent."
-AGENT_SETTING = re.compile(
-    r"scopes\.agent\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>command|delivery|timeout)", re.IGNORECASE
-)
-RETENTION_SETTING = re.compile(r"scopes\.retention\.(?P<name>[^\s\"\\]{1,100})\.age", re.IGNORECASE)
-_AGE = re.compile(r"[1-9][0-9]{0,4} (?:day|week|month|year)s?", re.IGNORECASE)
-_KEY = re.compile(
+_OF_AGENT = r"scopes\.agent\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>command|delivery|timeout)"
+AGENT_SETTING = compile_lazily(_OF_AGENT, re.IGNORECASE)
+_RETENTION = r"scopes\.retention\.(?P<name>[^\s\"\\]{1,100})\.age"
+RETENTION_SETTING = compile_lazily(_RETENTION, re.IGNORECASE)
+_AGE = compile_lazily(r"[1-9][0-9]{0,4} (?:day|week|month|year)s?", re.IGNORECASE)
+_KEY = compile_lazily(
     "|".join(
         (
             r"scopes\.[a-z][a-z0-9-]*",
@@ -56,23 +56,23 @@ _KEY = re.compile(
             r"scopes\.check\.(?:hookfailure|hookunread)",
             rf"{re.escape(_RULE)}[a-z-]+",
             rf"{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}",
-            MODEL_SETTING.pattern,
-            AGENT_SETTING.pattern.replace("?P<name>", "").replace("?P<field>", ""),
-            RETENTION_SETTING.pattern.replace("?P<name>", ""),
+            _MODEL,
+            _OF_AGENT.replace("?P<name>", "").replace("?P<field>", ""),
+            _RETENTION.replace("?P<name>", ""),
         )
     ),
     re.IGNORECASE,
 )
 _VALUES = {
-    "scopes.durability": re.compile("|".join(CHOICES["scopes.durability"])),
-    "scopes.hints": re.compile("|".join(BOOLEANS), re.IGNORECASE),
-    "scopes.secrets.onimport": re.compile("|".join(BOOLEANS), re.IGNORECASE),
-    "scopes.signcommits": re.compile("|".join(BOOLEANS), re.IGNORECASE),
-    "scopes.fetchmanifests": re.compile("|".join(BOOLEANS), re.IGNORECASE),
-    "scopes.color": re.compile("|".join((*CHOICES["scopes.color"], *BOOLEANS)), re.IGNORECASE),
-    "scopes.merge.reuse": re.compile("|".join(CHOICES["scopes.merge.reuse"])),
-    "scopes.check.hookfailure": re.compile("|".join(CHOICES["scopes.check.hookFailure"])),
-    "scopes.check.hookunread": re.compile("|".join(CHOICES["scopes.check.hookUnread"])),
+    "scopes.durability": compile_lazily("|".join(CHOICES["scopes.durability"])),
+    "scopes.hints": compile_lazily("|".join(BOOLEANS), re.IGNORECASE),
+    "scopes.secrets.onimport": compile_lazily("|".join(BOOLEANS), re.IGNORECASE),
+    "scopes.signcommits": compile_lazily("|".join(BOOLEANS), re.IGNORECASE),
+    "scopes.fetchmanifests": compile_lazily("|".join(BOOLEANS), re.IGNORECASE),
+    "scopes.color": compile_lazily("|".join((*CHOICES["scopes.color"], *BOOLEANS)), re.IGNORECASE),
+    "scopes.merge.reuse": compile_lazily("|".join(CHOICES["scopes.merge.reuse"])),
+    "scopes.check.hookfailure": compile_lazily("|".join(CHOICES["scopes.check.hookFailure"])),
+    "scopes.check.hookunread": compile_lazily("|".join(CHOICES["scopes.check.hookUnread"])),
     "scopes.locktimeout": _WHOLE_NUMBER,
     "scopes.packthreshold": _WHOLE_NUMBER,
     "scopes.summarizertimeout": _WHOLE_NUMBER,
@@ -87,11 +87,11 @@ _VALUES = {
     "scopes.budgetwindow": _PERCENTAGES,
     "scopes.budgetcontent": _PERCENTAGES,
 }
-_RULE_VALUES = re.compile("|".join(CHOICES["scopes.merge.rule.<type>"]))
+_RULE_VALUES = compile_lazily("|".join(CHOICES["scopes.merge.rule.<type>"]))
 _MODEL_VALUES = {
-    "window": re.compile(r"[1-9][0-9]{0,8}"),
-    "encoding": re.compile("|".join(CHOICES["scopes.model.<name>.encoding"])),
-    "factor": re.compile(r"[0-9]{1,2}(\.[0-9]{1,2})?"),
+    "window": compile_lazily(r"[1-9][0-9]{0,8}"),
+    "encoding": compile_lazily("|".join(CHOICES["scopes.model.<name>.encoding"])),
+    "factor": compile_lazily(r"[0-9]{1,2}(\.[0-9]{1,2})?"),
 }
 LEVELS = {
     pygit2.enums.ConfigLevel.SYSTEM: "system",
@@ -283,7 +283,8 @@ def check_known(key: str) -> None:
 
 def nearest_key(key: str) -> str | None:
     """Return the setting whose name is most similar to a key, if one is."""
-    return next((_NAMES[name] for name in difflib.get_close_matches(key.lower(), _NAMES, n=1, cutoff=0.75)), None)
+    near: list[str] = load("difflib:get_close_matches")(key.lower(), _NAMES, n=1, cutoff=0.75)
+    return _NAMES[near[0]] if near else None
 
 
 def _unknown_key(key: str) -> Invalid:

@@ -248,7 +248,7 @@ def format_commit(
     The time is clamped to the range of git. Names are cleaned so that they cannot forge a header line; subject and
     trailer values are put on one line.
     """
-    who = f"{_safe_identity(author)} {clamp_time(time)} +0000"
+    who = f"{safe_identity(author)} {clamp_time(time)} +0000"
     above = "".join([f"parent {parent}\n" for parent in parents])
     below = "".join([f"{key}: {_escape(value)}\n" for key, value in trailers])
     gap = "\n" if below else ""
@@ -398,7 +398,8 @@ def header_safe(text: str) -> str:
 
 
 @lru_cache(maxsize=1000)
-def _safe_identity(author: Identity) -> str:
+def safe_identity(author: Identity) -> str:
+    """Return name and mail address as they are in a header line."""
     return f"{header_safe(author.name)} <{header_safe(author.email)}>"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Set as AbstractSet
+from typing import Final
 
 from scopes.errors import Corrupt
 from scopes.ids import Oid
@@ -13,6 +14,8 @@ from scopes.store.packs.known_objects import PackNames
 from scopes.store.quarantine import Quarantine
 from scopes.store.repository import KINDS, Repository
 from scopes.store.unwritten_objects import UnwrittenObjects
+
+_ERRORS: Final = (KeyError, ValueError, pygit2.GitError)
 
 
 class ReceivedObjects(UnwrittenObjects):
@@ -26,7 +29,8 @@ class ReceivedObjects(UnwrittenObjects):
         with translated("read the new packs", quarantine.path):
             names = [PackNames(f"{pack}.idx") for pack in quarantine.list_packs()]
             # not through libgit2's object database, which takes half as long again
-            self._read_packed = pygit2.OdbBackendPack(os.path.join(quarantine.path, "objects")).read
+            packs = pygit2.OdbBackendPack(os.path.join(quarantine.path, "objects"))
+        self._read_packed, self._read_header = packs.read, packs.read_header
         self._new = {Oid(name.hex()): None for each in names for name in each}
 
     @property
@@ -44,6 +48,18 @@ class ReceivedObjects(UnwrittenObjects):
             return super().read(oid)
         try:
             code, data = self._read_packed(oid)
-        except (KeyError, ValueError, pygit2.GitError) as error:
-            raise Corrupt(f"object {oid} from the remote cannot be read", hint="it may be hostile") from error
+        except _ERRORS as error:
+            raise _damaged(oid) from error
         return KINDS[code], data
+
+    def read_header(self, oid: Oid) -> tuple[str, int]:
+        """Return kind and size of a new object, which is not inflated for that, or raise Corrupt."""
+        try:
+            code, size = self._read_header(oid)
+        except _ERRORS as error:
+            raise _damaged(oid) from error
+        return KINDS[code], size
+
+
+def _damaged(oid: Oid) -> Corrupt:
+    return Corrupt(f"object {oid} from the remote cannot be read", hint="it may be hostile")

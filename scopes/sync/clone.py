@@ -8,9 +8,10 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from scopes.errors import Refused
+from scopes.loading import deferred
 from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.init import create_store
@@ -20,10 +21,14 @@ from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection
 from scopes.sync.fetch import Fetched, fetch
 from scopes.sync.fetch_here import choose_manifests
-from scopes.sync.fetch_manifests import ManifestsFetched, fetch_manifests
 from scopes.sync.local_conversations import Selection
 from scopes.sync.remotes import Remote, delete_remote, list_remotes, save_remote
 from scopes.sync.wrong_remotes import explain_empty, refuse_store
+
+if TYPE_CHECKING:
+    from scopes.sync.fetch_manifests import ManifestsFetched, fetch_manifests
+else:  # a clone of messages does not need it
+    fetch_manifests = deferred("scopes.sync.fetch_manifests:fetch_manifests")
 
 _MAX_LEFT: Final = 20
 _SHORT_ROOT: Final = 12

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from scopes.ids import Oid
+from scopes.loading import deferred
 from scopes.purge.gone_there import note_seen
 from scopes.result import Note, plural
 from scopes.store.config_write import write_setting
@@ -16,11 +17,16 @@ from scopes.sync.change_notes import note_deleted_conversations
 from scopes.sync.connection import Connection
 from scopes.sync.family import list_members
 from scopes.sync.fetch import Fetched, ListChanges, fetch
-from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.lost_on_remote import note_lost
-from scopes.sync.manifest_list import read_manifest_list
 from scopes.sync.remotes import Remote, remote_option
+
+if TYPE_CHECKING:
+    from scopes.sync.fetch_manifests import fetch_manifests
+    from scopes.sync.manifest_list import read_manifest_list
+else:  # a fetch of messages needs neither
+    fetch_manifests = deferred("scopes.sync.fetch_manifests:fetch_manifests")
+    read_manifest_list = deferred("scopes.sync.manifest_list:read_manifest_list")
 
 SETTING: Final = "scopes.fetchManifests"
 _SHORT: Final = 12

@@ -164,7 +164,7 @@ def _fetch(
     if wanted and transport.changes_checks():
         check_packs(quarantine, connection.limits)
     received = ReceivedObjects(repository, quarantine)
-    check_sizes(quarantine, received, connection.limits)
+    check_sizes(received)
     parts = work_in_parts(
         repository, partial(_read_all, received), list(changed.items()), objects=_READ_EACH * len(changed)
     )

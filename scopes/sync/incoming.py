@@ -156,7 +156,7 @@ class _Search:
         if transport.changes_checks():
             check_packs(quarantine, self._connection.limits)
         received = ReceivedObjects(self._repository, quarantine)
-        check_sizes(quarantine, received, self._connection.limits)
+        check_sizes(received)
         check = FormatCheck(self._repository, received, self._remote)
         wanted: dict[str, WantedConversation] = {}
         unchanged: list[RemoteName] = []

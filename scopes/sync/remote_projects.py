@@ -75,12 +75,12 @@ def _read(
             transport.fetch_alone([Oid(name.root) for name in names])
         if transport.changes_checks():
             check_packs(quarantine, connection.limits)
-        received = _checked(repository, quarantine, connection)
+        received = _checked(repository, quarantine)
         directories = {name.project: _directory_of(received, name) for name in names}
     return {project: directory for project, directory in directories.items() if directory is not None}
 
 
-def _checked(repository: Repository, quarantine: Quarantine, connection: Connection) -> ReceivedObjects:
+def _checked(repository: Repository, quarantine: Quarantine) -> ReceivedObjects:
     received = ReceivedObjects(repository, quarantine)
-    check_sizes(quarantine, received, connection.limits)
+    check_sizes(received)
     return received

@@ -44,6 +44,10 @@ class _Shared:
         self._remote = make_remote(work, self._store)
         self._mirror = work.new_path("mirror")
         run(["git", "clone", "--quiet", "--mirror", self._remote, self._mirror], work.environment)
+        # Not by links to the files of the remote: its commit graph and bitmap come over no connection, and a clone by
+        # scopes has neither.
+        self._fetched = work.new_path("mirror")
+        run(["git", "clone", "--quiet", "--mirror", "--no-local", self._remote, self._fetched], work.environment)
         self._clone = work.new_path("clone")
         self._scopes(self._clone, "clone", self._remote, self._clone)
         self._newer = ""
@@ -94,7 +98,7 @@ class _Shared:
         return self._scopes(self._work.copy(self._clone), "fetch")
 
     def fetch_by_git(self, check: str) -> float:
-        copy = self._work.copy(self._mirror)
+        copy = self._work.copy(self._fetched)
         words = ["git", f"--git-dir={copy}", "-c", f"transfer.fsckObjects={check}", "fetch", "--quiet", "origin"]
         return self._run(words, self._work.environment)
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from scopes.cli import usage
 from scopes.cli.connection import choose_wanted, connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import WantedFrom
 from scopes.errors import Invalid
+from scopes.loading import deferred
 from scopes.sync.fetch_here import fetch_chosen
-from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.remotes import resolve_remote
+
+if TYPE_CHECKING:
+    from scopes.sync.fetch_manifests import fetch_manifests
+else:
+    fetch_manifests = deferred("scopes.sync.fetch_manifests:fetch_manifests")
 
 
 @usage.shares("wanted", WantedFrom)
