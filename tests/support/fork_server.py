@@ -3,7 +3,7 @@
 A child is a process like any other: it has the streams, environment, directory and arguments of its request, an
 unused libgit2, and an exit code or the signal that killed it. What differs from a new interpreter: all modules of scopes
 are imported already, and what Python reads once at its start (locale, hash seed, `-X`) is the server's. Tests of these
-start an interpreter. `TEST_INTERPRETERS=new` lets every program have one.
+start an interpreter. `TEST_INTERPRETERS=new` lets every program have one that `run_program` or `store.Process` starts.
 """
 
 from __future__ import annotations
