@@ -65,6 +65,16 @@ def collected(tmp_path, *words, tables=TABLES, **environment):
     return {name: len(list(group)) for name, group in itertools.groupby(names)}, "deselected" in lines[-1]
 
 
+@pytest.mark.parametrize("option", ["--files", "--part"])
+def test_the_parts_of_a_suite_have_every_test_once(tmp_path, option):
+    names = [f"test_{number}" for number in range(9)]
+    for name in names:
+        (tmp_path / f"{name}.py").write_text(f"def {name}(): pass\n")
+    parts = [collected(tmp_path, option, f"{number}/2", tmp_path, tables="")[0] for number in (1, 2)]
+    assert all(parts)
+    assert sorted([*parts[0], *parts[1]]) == names
+
+
 def test_an_ordinary_run_makes_items_of_few_cases_and_of_no_sweep(tmp_path):
     few = {
         "test_that_computes": COMPUTED,

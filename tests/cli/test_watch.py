@@ -15,10 +15,11 @@ import pytest
 
 from scopes.store.init import create_store
 from scopes.store.transactions import exclusive_write
-from tests.cli.running import PRODUCT, command_line, environment, scopes
+from tests.cli.running import PRODUCT, PROGRAM, command_line, environment, scopes
 from tests.importers.formats.claude_code.logs import Log
 from tests.importers.formats.codex.rollouts import PARENT, THREAD, Rollout
 from tests.support.examples import amount
+from tests.support.fork_server import StartedProgram
 from tests.support.hook_agent import HookAgent, texts_of
 from tests.support.store import open_store
 
@@ -26,19 +27,18 @@ SECONDS = 60
 
 
 class Watch:
-    """A running `scopes watch`."""
+    """A running `scopes watch`; with words before it or options, in an interpreter of its own."""
 
-    def __init__(self, *words, cwd=None, before=(), **options):
-        self.process = subprocess.Popen(
-            [*before, *command_line("watch", *words, table=PRODUCT)],
-            env=environment(),
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **options,
-        )
+    def __init__(self, *words, cwd=None, before=(), program=PROGRAM, **options):
+        streams = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        if before or options:
+            command = [*before, *command_line("watch", *words, table=PRODUCT, program=program)]
+            streams["stdout"] = subprocess.PIPE
+            self.process = subprocess.Popen(command, env=environment(), cwd=cwd, **streams, **options)
+        else:
+            self.process = StartedProgram(
+                program, [PRODUCT, "watch", *words], environment(), cwd=str(cwd or os.getcwd()), **streams
+            )
 
     def begin(self):
         """Wait until what is there is imported, and return the rest of the line that says so."""
@@ -261,7 +261,7 @@ def test_a_store_that_cannot_be_written_is_one_note_and_written_later(agent, wat
     assert scopes("watch", "--once", table=PRODUCT).returncode == 0
     limit = (0, resource.RLIM_INFINITY)  # every write to a file fails, as on a full disk
     running = watch(
-        "--json", "--poll", "0.1",
+        "--json", "--poll", "0.1", program=f"from scopes.live import watch; watch.RETRY_SECONDS = 1; {PROGRAM}",
         preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, limit)),
     )  # fmt: skip
     running.begin()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -13,6 +11,7 @@ import pytest
 from scopes.code_links.commit_store import CommitRecords
 from scopes.store.open_repository import open_repository
 from tests.code_links.hooked import CODEX
+from tests.support.fork_server import StartedProgram
 from tests.support.store import ROOT, assert_sound
 
 PROGRAM = """
@@ -34,9 +33,8 @@ def project(hooked):
 
 def start(project):
     """Start a process that records, and return it when it is about to begin."""
-    command = [sys.executable, "-c", PROGRAM, project.repository.path, project.directory]
-    environment = {**os.environ, "PYTHONPATH": ROOT}
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+    words = [project.repository.path, project.directory]
+    process = StartedProgram(PROGRAM, words, {**os.environ, "PYTHONPATH": ROOT}, stderr=None, cwd=os.getcwd())
     process.stdout.readline()
     process.stdin.write(b"x")
     process.stdin.flush()

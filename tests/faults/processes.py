@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterable
 
 from scopes.conversation.verify import verify
@@ -13,8 +12,7 @@ from scopes.history.revisions import resolve_revision
 from scopes.ids import Oid
 from scopes.store.open_repository import open_repository
 from scopes.store.repository import Repository
-from tests.faults.sandbox import ROOT
-from tests.support.fork_server import run_program
+from tests.support.fork_server import DEVNULL, PIPE, StartedProgram, run_program
 
 COMMAND = "import sys; from scopes.cli.main import main; sys.exit(main())"
 WRITER = """
@@ -30,25 +28,19 @@ for number in range(count):
 LIMIT_SECONDS = 300
 
 
-def start(program: str, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.Popen:
-    """Start a Python program in a new process."""
-    path = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
-    return subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": path, **(environment or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start(program: str, *arguments: str, environment: dict[str, str] | None = None) -> StartedProgram:
+    """Start a Python program in a process of its own."""
+    whole = {**os.environ, **(environment or {})}
+    words = [*map(str, arguments)]
+    return StartedProgram(program, words, whole, stdin=DEVNULL, stderr=PIPE, text=True, cwd=os.getcwd())
 
 
-def start_scopes(store: str, *arguments: str) -> subprocess.Popen:
+def start_scopes(store: str, *arguments: str) -> StartedProgram:
     """Start a command on a store."""
     return start(COMMAND, *arguments, environment={"SCOPES_STORE": store})
 
 
-def finish(processes: Iterable[subprocess.Popen]) -> list[str]:
+def finish(processes: Iterable[StartedProgram]) -> list[str]:
     """Wait for all, assert that each succeeded with empty standard error, and return their outputs."""
     results = [(process, *process.communicate(timeout=LIMIT_SECONDS)) for process in processes]
     failed = [(process.returncode, err[-500:]) for process, _, err in results if process.returncode != 0 or err]

@@ -15,7 +15,8 @@ import pytest
 from scopes.conversation.new import new
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository
-from tests.faults.processes import COMMAND, ROOT, WRITER, assert_sound, finish, read_texts, scopes, start
+from tests.faults.processes import COMMAND, WRITER, assert_sound, finish, read_texts, scopes, start
+from tests.faults.sandbox import ROOT
 from tests.support.fork_server import run_program
 
 AS_A_MERE_USER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner", "--")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -15,6 +13,7 @@ from scopes.conversation.verify import verify
 from tests.importers.reading import source_of
 from tests.importers.stores import import_demo
 from tests.importers.test_import_groups import refs_of
+from tests.support.fork_server import DEVNULL, StartedProgram
 from tests.support.store import FULL, ROOT, git, make_store, open_store
 
 SESSIONS = 110  # as many refs as are packed, and symbolic ones that are created together
@@ -26,6 +25,7 @@ from scopes.importers import import_groups, import_sources, index_feed
 from scopes.importers.formats.base import Source
 from scopes.store.config import Setting
 from tests.importers.demo_format import DemoFormat
+from tests.support.fork_server import DEVNULL, StartedProgram
 from tests.support.store import FULL, open_store
 import_sources.INDEXED_BYTES = import_groups.BYTES_PER_WORKER = 1
 index_feed._INDEX_SHARE = 1 << 20
@@ -54,11 +54,10 @@ def folder(tmp_path):
 
 
 def start(folder, store, index):
-    return subprocess.Popen(
-        [sys.executable, "-c", IMPORT, folder, store, index],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True, cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": ROOT},
-    )  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": ROOT}
+    return StartedProgram(
+        IMPORT, [folder, store, index], environment, stderr=DEVNULL, text=True, new_session=True, cwd=ROOT
+    )
 
 
 def duration(folder, tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -16,6 +15,7 @@ from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo
 from tests.importers.test_import_groups import refs_of
 from tests.importers.test_reproject import reworded
+from tests.support.fork_server import DEVNULL, StartedProgram
 from tests.support.history import say
 from tests.support.store import FULL, ROOT, git, make_store, open_store
 
@@ -43,10 +43,8 @@ def template(tmp_path):
 
 
 def start(store):
-    return subprocess.Popen(
-        [sys.executable, "-c", RUN, store], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        start_new_session=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": ROOT},
-    )  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": ROOT}
+    return StartedProgram(RUN, [store], environment, stderr=DEVNULL, text=True, new_session=True, cwd=ROOT)
 
 
 def kill_after(store, seconds):

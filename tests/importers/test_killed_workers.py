@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo
+from tests.support.fork_server import PIPE, StartedProgram
 from tests.support.store import FAST, ROOT, make_store, open_store
 
 SESSIONS = 24
@@ -66,10 +65,8 @@ def sources(tmp_path):
 
 def start(tmp_path, store, place=-1):
     """Start an import by three workers; the first one to send is killed after it has sent `place` bytes."""
-    return subprocess.Popen(
-        [sys.executable, "-c", IMPORT, tmp_path / "sources", store.path, tmp_path / "index", str(place)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": ROOT},
-    )  # fmt: skip
+    words = [tmp_path / "sources", store.path, tmp_path / "index", str(place)]
+    return StartedProgram(IMPORT, words, {**os.environ, "PYTHONPATH": ROOT}, stderr=PIPE, text=True, cwd=ROOT)
 
 
 def children_of(pid):

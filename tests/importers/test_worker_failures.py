@@ -6,7 +6,6 @@ import errno
 import os
 import resource
 import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -20,7 +19,8 @@ from scopes.importers.worker_pool import WorkerPool, count_workers
 from scopes.store.config import Setting
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo
-from tests.support.store import FAST, assert_sound, make_store, open_store
+from tests.support.fork_server import DEVNULL, StartedProgram
+from tests.support.store import FAST, ROOT, assert_sound, make_store, open_store
 
 
 def ignore(*arguments):
@@ -287,8 +287,8 @@ def is_running(pid):
 def test_an_interrupted_import_leaves_no_process_and_a_store_that_can_be_used(tmp_path, sources, number, to_all):
     """A terminal sends Ctrl-C to all processes; a supervisor signals the parent only."""
     store = make_store(tmp_path / "store.git").path
-    command = [sys.executable, "-c", IMPORT, store, *(source.path for source in sources)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True) as parent:
+    words = [store, *(source.path for source in sources)]
+    with StartedProgram(IMPORT, words, os.environ, stderr=DEVNULL, new_session=True, cwd=ROOT) as parent:
         pids = [int(parent.stdout.readline()) for _ in range(2)]
         (os.killpg if to_all else os.kill)(parent.pid, number)
         assert parent.wait(20) != 0

@@ -3,7 +3,7 @@
 A child is a process like any other: it has the streams, environment, directory and arguments of its request, an
 unused libgit2, and an exit code or the signal that killed it. What differs from a new interpreter: all modules of scopes
 are imported already, and what Python reads once at its start (locale, hash seed, `-X`) is the server's. Tests of these
-start an interpreter. `TEST_INTERPRETERS=new` lets every program have one.
+start an interpreter. `TEST_INTERPRETERS=new` lets every program have one that `run_program` or `store.Process` starts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Self
 
 from tests.support.large_pages import LARGE_PAGES
 
@@ -35,12 +35,13 @@ PIPE, DEVNULL = subprocess.PIPE, subprocess.DEVNULL
 
 
 class Request(NamedTuple):
-    """A program, its arguments after `-c`, its environment and its directory."""
+    """A program, its arguments after `-c`, its environment, its directory, and whether it leads a process group."""
 
     program: str
     arguments: list[str]
     environment: dict[str, str]
     directory: str
+    new_session: bool = False
 
 
 def run_program(
@@ -61,7 +62,7 @@ def run_program(
         program, [os.fsdecode(word) for word in arguments], dict(environment), os.fspath(cwd or os.getcwd())
     )
     data = pickle.dumps(request)
-    if len(data) > MAX_REQUEST_BYTES or os.environ.get("TEST_INTERPRETERS") == "new" or _differs_at_start(environment):
+    if len(data) > MAX_REQUEST_BYTES or needs_interpreter(environment):
         streams = {"input": input} if input is not None else {"stdin": stdin}
         return subprocess.run(
             [sys.executable, "-c", program, *arguments], env=environment, stdout=stdout, stderr=stderr, text=text,
@@ -88,27 +89,66 @@ def run_program(
 
 
 class StartedProgram:
-    """A program that runs beside the test, with pipes as its input and output; used as a `subprocess.Popen`."""
+    """A program that runs beside the test; used as a `subprocess.Popen`.
+
+    new_session: the program leads a process group of its own, which ends with it at `os.killpg`.
+    """
 
     def __init__(
-        self, program: str, arguments: Sequence[str], environment: Mapping[str, str], *, stderr: Any, cwd: str
+        self,
+        program: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        stdin: Any = PIPE,
+        stderr: Any,
+        cwd: str,
+        text: bool = False,
+        new_session: bool = False,
     ) -> None:
-        data = pickle.dumps(Request(program, list(arguments), dict(environment), cwd))
+        request = Request(
+            program, [os.fsdecode(word) for word in arguments], dict(environment), cwd, new_session=new_session
+        )
         with contextlib.ExitStack() as stack:
-            read, stdin = os.pipe()
-            stdout, write = os.pipe()
+            streams = _Streams(stack, stdin, PIPE, stderr)
             self._replies, reply = socket.socketpair()
-            for end in (read, write, reply.fileno()):
-                stack.callback(os.close, end)
-            if stderr == DEVNULL:
-                errors = os.open(os.devnull, os.O_WRONLY)
-                stack.callback(os.close, errors)
-            else:
-                errors = 2 if stderr is None else stderr.fileno()
-            socket.send_fds(_server(), [data], [read, write, errors, reply.detach()])
-        self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
+            with reply:
+                socket.send_fds(_server(), [pickle.dumps(request)], [*streams.childs, reply.fileno()])
+            streams.close_childs()
+            self.stdin, self.stdout, self.stderr = streams.open(text=text)
         self.pid = int(self._replies.recv(20))
         self.returncode: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for stream in (self.stdin, self.stdout, self.stderr):
+            if stream is not None:
+                stream.close()
+        self.wait()
+
+    def communicate(self, timeout: float | None = None) -> tuple[Any, Any]:
+        """Close its input, read the rest of both outputs, and wait for its end."""
+        if self.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self.stdin.close()
+        outputs: dict[int, Any] = {}
+
+        def read(number: int, stream: Any) -> None:
+            with stream:
+                outputs[number] = stream.read()
+
+        streams = [(number, stream) for number, stream in enumerate((self.stdout, self.stderr)) if stream is not None]
+        readers = [threading.Thread(target=read, args=each, daemon=True) for each in streams]
+        for reader in readers:
+            reader.start()
+        self.wait(timeout)
+        for reader in readers:
+            reader.join(timeout)
+            if reader.is_alive():  # a child of the program has its output
+                raise subprocess.TimeoutExpired([str(self.pid)], timeout or 0)
+        return outputs.get(0), outputs.get(1)
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for the end and return the exit code, or the negative signal."""
@@ -145,10 +185,12 @@ class StartedProgram:
         return self.wait(timeout)
 
 
-def _differs_at_start(environment: Mapping[str, str]) -> bool:
-    """Return True if the environment has another value for something that Python reads at its start."""
+def needs_interpreter(environment: Mapping[str, str]) -> bool:
+    """Return True if every program is to have one, or the environment differs in what Python reads at its start."""
     names = {name for name in (*environment, *os.environ) if name.startswith(READ_AT_START) and name != "PYTHONPATH"}
-    return any(environment.get(name) != os.environ.get(name) for name in names)
+    return os.environ.get("TEST_INTERPRETERS") == "new" or any(
+        environment.get(name) != os.environ.get(name) for name in names
+    )
 
 
 class _Streams:
@@ -179,6 +221,15 @@ class _Streams:
         """Close the child's ends, so that reading ends with the child."""
         while self._close:
             os.close(self._close.pop())
+
+    def open(self, *, text: bool) -> list[Any]:
+        """Return files of our ends, and None for a stream that is no pipe; they stay open."""
+        files = []
+        for number, end in enumerate(self._ours):
+            mode = ("r" if number else "w") + ("" if text else "b")
+            files.append(None if end is None else open(end, mode))  # noqa: SIM115 - as long as the program
+        self._ours = []
+        return files
 
     def _close_all(self) -> None:
         self.close_childs()
@@ -324,6 +375,8 @@ def _become(request: Request, streams: Sequence[int]) -> NoReturn:
         os.dup2(stream, number)
     os.closerange(3, 1 << 10)
     _open_streams()
+    if request.new_session:
+        os.setsid()
     os.environ.clear()
     os.environ.update(request.environment)
     time.tzset()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Sequence
 
@@ -17,16 +18,29 @@ from scopes.sync.local_conversations import Selection
 from scopes.sync.push import push
 from scopes.sync.pushed import Pushed
 from scopes.sync.remotes import resolve_remote
+from tests.support.snapshot import Snapshot, take_snapshot
 from tests.support.store import FAST, git, make_store, open_store
 
 EVERYTHING = Selection(everything=True)
+_BARE: dict[str | None, Snapshot] = {}
 
 
 def make_bare(path: object) -> str:
-    """Create a bare git repository and return its path."""
-    done = subprocess.run(["git", "init", "-q", "--bare", str(path)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    """Create a bare git repository and return its path; the first one of each git of this process is copied."""
+    if os.path.exists(os.path.join(os.environ["HOME"], ".gitconfig")) or os.path.lexists(str(path)):
+        _init_bare(str(path))
+    elif (program := shutil.which("git")) in _BARE:
+        os.makedirs(os.path.dirname(str(path)), exist_ok=True)
+        _BARE[program].write(str(path))
+    else:
+        _init_bare(str(path))
+        _BARE[program] = take_snapshot(str(path))
     return str(path)
+
+
+def _init_bare(path: str) -> None:
+    done = subprocess.run(["git", "init", "-q", "--bare", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def connection(**options: object) -> Connection:

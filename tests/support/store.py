@@ -21,7 +21,7 @@ from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format
 from scopes.store.open_repository import open_repository
 from scopes.store.repository import Caller, Objects, Repository
 from scopes.store.transactions import commit_operation, exclusive_write
-from tests.support.fork_server import run_program
+from tests.support.fork_server import StartedProgram, needs_interpreter, run_program
 from tests.support.snapshot import Snapshot, take_snapshot
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -206,17 +206,24 @@ def state_of(repository: Repository) -> dict[str, bytes]:
 
 
 class Process:
-    """A child process that runs Python source with the names of this module and `path`."""
+    """A child process that runs Python source with the names of this module and `path`.
+
+    before: words that start the interpreter, such as a program that limits it; without them the process is forked.
+    """
 
     def __init__(
         self, code: str, *arguments: object, env: Mapping[str, str] | None = None, before: Sequence[str] = ()
     ) -> None:
-        environment = {**os.environ, "PYTHONPATH": ROOT, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
-        command = [*before, sys.executable, "-c", PRELUDE + code, *map(str, arguments)]
-        pipe = subprocess.PIPE
-        self.popen = subprocess.Popen(
-            command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd="/"
-        )
+        environment = {**os.environ, "PYTHONPATH": ROOT, **(env or {})}
+        words, pipe = [*map(str, arguments)], subprocess.PIPE
+        self.popen: subprocess.Popen | StartedProgram
+        if before or needs_interpreter(environment):
+            command = [*before, sys.executable, "-c", PRELUDE + code, *words]
+            self.popen = subprocess.Popen(
+                command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd="/"
+            )
+        else:
+            self.popen = StartedProgram(PRELUDE + code, words, environment, stderr=pipe, text=True, cwd="/")
 
     def read_line(self) -> str:
         """Wait for one line of output."""
