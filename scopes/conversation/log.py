@@ -205,9 +205,8 @@ def log(
     read = BodyReader(repository, keeps=results or fold_results or criteria.reads_bodies)
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)
-    folded = None
-    if fold_results and TOOL_RESULTS not in _as_names(criteria.kind):
-        folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded
+    folds = fold_results and TOOL_RESULTS not in _as_names(criteria.kind)
+    folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded if folds else None
     bodies_of = Bodies(read, read_all=bodies is True, results=results) if bodies is not False else None
     entries = _entries(
         map(RecordedTimes(repository).add_to, heads),

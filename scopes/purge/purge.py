@@ -351,7 +351,7 @@ def _note_unsearched(quotes: Quotes) -> tuple[Note, ...]:
         return ()
     count = len(quotes.distinct())
     text = f"only the {count} longest of {count + quotes.unsearched} lines were looked for in what stays"
-    return (Note(text, "look for another one with: scopes search"),)
+    return (Note(text, "look for another one with: scopes search TEXT"),)
 
 
 class _Found(NamedTuple):

@@ -170,8 +170,8 @@ def append(
     import/..., and log, show and resume say so. Notes beside a session belong on a branch of their own:
     scopes append CONV/notes --create TEXT.
 
-    A decision is TEXT with --topic, a method TEXT with --goal, a priority its
-    urgency with --task, an analysis TEXT with --subject; --data gives the whole JSON of any typed message.
+    A decision is TEXT with --topic, a method TEXT with --goal, a priority its urgency with --task, an analysis TEXT
+    with --subject; --data gives the whole JSON of any typed message.
 
     When the command returns, the message is on disk. Any number of processes can append to one branch at the same time.
     Without TEXT, standard input is read unless it is a terminal: text in UTF-8, or any bytes with --binary. With
@@ -196,12 +196,10 @@ def append(
     """
     invocation: Invocation = context.obj
     given = _Given(conversation, branch, start, create, choose_text(text, text_option), author, author_kind)
-    _check_new_branch(given, has_lines=lines is not None)
+    _check_options(given, has_lines=lines is not None, atomic=atomic)
     if lines is not None:
         refuse_with_lines(given.text, author, data, topic, goal, subject, aspect, binary=binary)
         return _append_lines(invocation, given, lines, atomic=atomic, allow_empty=allow_empty)
-    if atomic:
-        raise Invalid("--atomic needs --jsonl", hint="one message is always stored whole or not at all")
     fields = Fields(
         kind=kind, to=to, reply_to=reply_to, time=time, work_item=work_item, task=task, activity=activity, tool=tool,
         model=model, status=status, stop_reason=stop_reason, files=files, parts=parts, data=data,
@@ -228,8 +226,10 @@ class _Given(NamedTuple):
     allow_empty: bool = False
 
 
-def _check_new_branch(given: _Given, *, has_lines: bool) -> None:
-    """Raise Invalid if the options for a new branch do not fit together."""
+def _check_options(given: _Given, *, has_lines: bool, atomic: bool) -> None:
+    """Raise Invalid if the options for a new branch, or for lines, do not fit together."""
+    if atomic and not has_lines:
+        raise Invalid("--atomic needs --jsonl", hint="one message is always stored whole or not at all")
     _, branch = split_branch(given.conversation, given.branch)
     if given.start is not None and given.create:
         raise Invalid("--from and --create exclude each other", hint="--create begins at the tip of the active branch")

@@ -64,14 +64,18 @@ IncludeIgnored: TypeAlias = Annotated[
 ]
 
 
+Conversation: TypeAlias = Annotated[
+    str | None, usage.Argument(metavar="[CONV[/BRANCH]]", help="The conversation, or one of its branches")
+]
+Revisions: TypeAlias = Annotated[
+    str | None, usage.Argument(metavar="[A..B]", help="With --diff: two revisions, or the first one")
+]
+
+
 def context(
     context: usage.Context,
-    conversation: Annotated[
-        str | None, usage.Argument(metavar="[CONV[/BRANCH]]", help="The conversation, or one of its branches")
-    ] = None,
-    left: Annotated[
-        str | None, usage.Argument(metavar="[A..B]", help="With --diff: two revisions, or the first one")
-    ] = None,
+    conversation: Conversation = None,
+    left: Revisions = None,
     right: Annotated[str | None, usage.Argument(metavar="[B]", help="With --diff: the second revision")] = None,
     max_tokens: MaxTokens = None,
     task: Annotated[str | None, usage.Option("--task", metavar="TEXT", help="What the context is for")] = None,

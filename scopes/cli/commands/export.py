@@ -31,6 +31,21 @@ Form: TypeAlias = Literal[
     "markdown", "md", "html", "json", "jsonl", "openai", "atif", "otel", "a2a", "parquet", "original", "agent-trace",
     "git-ai",
 ]  # fmt: skip
+EveryConversation: TypeAlias = Annotated[
+    bool,
+    usage.Option("--all-conversations", help="With html and --output DIR: a site of all conversations, with an index"),
+]
+OriginalFile: TypeAlias = Annotated[
+    str | None, usage.Option("--source", metavar="NAME", help="The original file to write, if there are several")
+]
+Notes: TypeAlias = Annotated[
+    bool,
+    usage.Option("--notes", help="With agent-trace or git-ai: write notes into the project, in refs/notes/scopes"),
+]
+NotesRef: TypeAlias = Annotated[
+    str | None,
+    usage.Option("--notes-ref", metavar="REF", help="With --notes: another ref; a note there stays"),
+]
 
 
 def export(
@@ -45,24 +60,11 @@ def export(
     ] = None,
     output: Output = STANDARD_OUTPUT,
     include_all: Annotated[bool, usage.Option("--all", help="All branches, not only one")] = False,
-    every_conversation: Annotated[
-        bool,
-        usage.Option(
-            "--all-conversations", help="With html and --output DIR: a site of all conversations, with an index"
-        ),
-    ] = False,
-    source: Annotated[
-        str | None, usage.Option("--source", metavar="NAME", help="The original file to write, if there are several")
-    ] = None,
+    every_conversation: EveryConversation = False,
+    source: OriginalFile = None,
     force: Force = False,
-    notes: Annotated[
-        bool,
-        usage.Option("--notes", help="With agent-trace or git-ai: write notes into the project, in refs/notes/scopes"),
-    ] = False,
-    notes_ref: Annotated[
-        str | None,
-        usage.Option("--notes-ref", metavar="REF", help="With --notes: another ref; a note there stays"),
-    ] = None,
+    notes: Notes = False,
+    notes_ref: NotesRef = None,
     redact: Redact = False,
     allow_secrets: AllowSecrets = False,
 ) -> int:

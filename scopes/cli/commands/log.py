@@ -38,6 +38,11 @@ Grep: TypeAlias = Annotated[
 ]
 
 
+ShowSignature: TypeAlias = Annotated[
+    bool, usage.Option("--show-signature", help="Check the signatures of signed messages with git")
+]
+
+
 def log(
     context: usage.Context,
     where: Where = LATEST,
@@ -55,9 +60,7 @@ def log(
     since: Since = None,
     until: Until = None,
     commit: CommitOption = None,
-    show_signature: Annotated[
-        bool, usage.Option("--show-signature", help="Check the signatures of signed messages with git")
-    ] = False,
+    show_signature: ShowSignature = False,
 ) -> int:
     """Show the messages of a branch.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.arguments import AllowSecrets, Since
@@ -22,6 +22,17 @@ from scopes.sync.remotes import resolve_remote
 _MAX_NAMED = 3  # conversations in a hint
 
 
+Force: TypeAlias = Annotated[
+    bool, usage.Option("--force", help="Also move branches of the remote that have other messages")
+]
+OnlyPurged: TypeAlias = Annotated[
+    bool, usage.Option("--purged", help="Those of which the remote still has what was purged here")
+]
+Delete: TypeAlias = Annotated[
+    bool, usage.Option("--delete", help="Delete the named ones from the remote: CONV, or CONV/BRANCH")
+]
+
+
 def push(
     context: usage.Context,
     conversations: ToSend = None,
@@ -30,15 +41,9 @@ def push(
     project: OfProject = None,
     since: Since = None,
     year: OfYear = None,
-    force: Annotated[
-        bool, usage.Option("--force", help="Also move branches of the remote that have other messages")
-    ] = False,
-    purged: Annotated[
-        bool, usage.Option("--purged", help="Those of which the remote still has what was purged here")
-    ] = False,
-    delete: Annotated[
-        bool, usage.Option("--delete", help="Delete the named ones from the remote: CONV, or CONV/BRANCH")
-    ] = False,
+    force: Force = False,
+    purged: OnlyPurged = False,
+    delete: Delete = False,
     include_open: IncludeOpen = False,
     with_sources: WithSources = False,
     allow_secrets: AllowSecrets = False,
