@@ -62,7 +62,8 @@ def allow(
             return SecretAllowed(secret=allowed[found], change="unchanged", notes=notes)
         rule = known[found] if found in known else allowed[found].rule
         entry = AllowedSecret(found, rule, repository.caller.actor, now(), reason)
-        operation = _store(repository, found, entry, f"allow secret {found[:_SHOWN]} ({rule})")
+        verb = "give another reason to allow" if found in allowed else "allow"
+        operation = _store(repository, found, entry, f"{verb} secret {found[:_SHOWN]} ({rule})")
     return SecretAllowed(secret=entry, change="allowed", operation=operation)
 
 

@@ -97,6 +97,7 @@ def test_allowing_twice_changes_nothing_and_another_reason_does(store, secret):
     assert store.run("secrets", "allow", secret, "--reason", "a", "--json")["change"] == "allowed"
     assert store.run("secrets", "allow", secret, "--json")["change"] == "unchanged"
     assert store.run("secrets", "allow", secret, "--reason", "b", "--json")["secret"]["reason"] == "b"
+    assert "give another reason to allow secret" in store.run("operations", "list", "-n", "1")
 
 
 def test_what_is_not_there_or_ambiguous_is_refused(store, secret):
