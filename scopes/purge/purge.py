@@ -25,6 +25,7 @@ from scopes.model.operation import RefChange
 from scopes.purge.also_goes import note_what_else
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
 from scopes.purge.lost_files import note_lost_files
+from scopes.purge.lost_messages import with_lost_messages
 from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
 from scopes.purge.proof import CopiedIn, Proof, find_copies, prove
 from scopes.purge.purged_sessions import with_sessions
@@ -203,9 +204,10 @@ def remove(
     _require_possible(repository)
     with exclusive_write(repository):
         purged, known = with_sessions(repository, purged), read_purged(repository)
-        listed = write_purged(repository, known.join(purged), repository.caller.sign)  # may fail: before all else
         with bulk_objects(repository) as objects:
             done = rewrite_store(repository, objects, known.join(purged), on_progress)
+            purged = with_lost_messages(repository, purged, done.histories)
+            listed = write_purged(repository, known.join(purged), repository.caller.sign)  # may fail: before the rest
         sources = _source_files(repository, done)
         others = (*note_what_else(repository, done), *note_lost_files(repository, done))
         begin(repository, purged)  # nothing has changed if anything before this failed
