@@ -362,7 +362,7 @@ def with_sides(repository: Repository, in_progress: InProgress, branches: Iterab
     prefix, _, stem = in_progress.branch.partition("/")
     if prefix != PURPOSE:
         return in_progress
-    names = {name.replace("/", "-"): name for name in branches}
+    names: dict[str, str] = {name.replace("/", "-"): name for name in branches}
     parent = in_progress.entry.parent
     flat = "" if parent is None else parent.replace("/", "-")
     if parent is not None and stem.startswith(f"{flat}-onto-"):
