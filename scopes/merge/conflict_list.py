@@ -334,7 +334,7 @@ def _walk_resolved(
 ) -> Iterator[_Held]:
     """Yield the resolved conflicts with a record on a branch, and after each what was resolved without a record."""
     for identity, found in resolved.items():
-        by_age = sorted((with_sides(each, tips) for each, _ in found), key=lambda each: each.entry.created)
+        by_age = sorted((with_sides(repository, each, tips) for each, _ in found), key=lambda each: each.entry.created)
         named = _first_holder(repository, [each for each in by_age if each.source]) or found[0][0]
         others = by_itself.get(identity, ())
         record = keep_resolutions(found[0][1], [record for _, record in (*found[1:], *others)])
@@ -364,4 +364,4 @@ def _walk_skipped(
         if _was_skipped(held):
             for record in list_conflicts_at(repository, tip).values():
                 if record.status != "resolved" and record.id not in known:
-                    yield record.id, (with_sides(held, tips), replace(record, status="aborted"))
+                    yield record.id, (with_sides(repository, held, tips), replace(record, status="aborted"))

@@ -142,7 +142,7 @@ def _walk_merges(repository: Repository, conversation: ConversationId) -> Iterat
                 held = holding(repository, conversation, name, tips[name])
                 ended = replace(
                     held,
-                    target=with_sides(held, tips).target,
+                    target=with_sides(repository, held, tips).target,
                     source=_source_of(repository, commit, name, tips) or times.find_source(commit),
                     target_tip=commit.parents[0],
                     source_tip=commit.parents[1],
@@ -168,7 +168,7 @@ def _walk_moves(
     for operation, branch, old, new in moves:
         for record in _dropped_records(repository, operation, branch, old, new):
             ended = _at_time(holding(repository, conversation, branch, old or Oid("")), operation.time)
-            yield with_sides(ended, branches), replace(record, status="aborted")
+            yield with_sides(repository, ended, branches), replace(record, status="aborted")
         documents = operation.details.get(DETAIL)
         records = map(conflict_of, documents if new is not None and isinstance(documents, list) else ())
         for found in records:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from scopes.errors import Ambiguous, Conflicted, NotFound
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import MAIN, Revision, list_branch_tips
+from scopes.history.remote_branches import read_remote_branches
+from scopes.history.revisions import MAIN, Revision, find_root_commit, list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, is_oid, parse_branch_name
 from scopes.merge.records import list_conflicts_at, open_conflicts_at
@@ -352,15 +353,16 @@ def require_resolved_on_branch(repository: Repository, in_progress: InProgress) 
         )
 
 
-def with_sides(in_progress: InProgress, branches: Iterable[BranchName]) -> InProgress:
+def with_sides(repository: Repository, in_progress: InProgress, branches: Iterable[BranchName]) -> InProgress:
     """Return what was in progress with the source and target that the name of its conflict-resolution branch has.
 
-    The name has them with `-` for `/`; `branches` are those of the conversation. Other branches are returned unchanged.
+    The name has them with `-` for `/`; `branches` are those of the conversation, and a source that is none of them may
+    be one of a remote. Other branches are returned unchanged.
     """
     prefix, _, stem = in_progress.branch.partition("/")
     if prefix != PURPOSE:
         return in_progress
-    names = {name.replace("/", "-"): name for name in branches}
+    names: dict[str, str] = {name.replace("/", "-"): name for name in branches}
     parent = in_progress.entry.parent
     flat = "" if parent is None else parent.replace("/", "-")
     if parent is not None and stem.startswith(f"{flat}-onto-"):
@@ -372,7 +374,15 @@ def with_sides(in_progress: InProgress, branches: Iterable[BranchName]) -> InPro
         if not joined:
             return in_progress
         target = target if parent is None else flat
+    if source not in names:
+        names = {name.replace("/", "-"): name for name in _list_of_remotes(repository, in_progress)} | names
     return replace(in_progress, source=names.get(source, source), target=BranchName(names.get(target, target)))
+
+
+def _list_of_remotes(repository: Repository, in_progress: InProgress) -> list[str]:
+    """Return the branches that remotes have of a conversation, such as `origin/main`."""
+    known = read_remote_branches(repository, find_root_commit(repository, in_progress.conversation))
+    return [f"{remote}/{each.name}" for remote, branches in known.items() for each in branches.values()]
 
 
 def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:

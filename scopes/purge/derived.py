@@ -8,7 +8,7 @@ anything.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -65,6 +65,11 @@ class Derived:
         made = self._stored.made
         names = dict.fromkeys(message for origin in made if is_wanted(origin) for message in made[origin])
         return [name for name in names if not is_wanted(name) and self._stored.has_content(name)]
+
+    def find_origins(self, wanted: Collection[str], is_left: Callable[[str], bool]) -> frozenset[str]:
+        """Return the wanted messages from which a copy of a message that is left says that it was made."""
+        made = self._stored.made
+        return frozenset(each for each in wanted if any(map(is_left, made.get(each, ()))))
 
     def add_to(self, purged: Purged, also: Purged = NOTHING) -> Purged:
         """Return a list with what was made from its messages, and from those that another list has."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import os
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from scopes.errors import Corrupt
 from scopes.history.needles import Needles
+from scopes.history.purged import Parts
 from scopes.history.quotes import Quotes, forms_of, is_json, without_cwd, without_directory
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.purge.stored_messages import walk_named_messages
+from scopes.model.tombstone import purge_message
+from scopes.purge.stored_messages import StoredMessage, walk_named_messages
 from scopes.regular_file import read_regular
 from scopes.store.git_program import run_git
 from scopes.store.repository import Repository
@@ -73,7 +76,7 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     files = list(_walk_files([repository.path, *directories]))  # before the messages are read, which fills caches
     left += [path for path in files if lines and not path.endswith(_OBJECT_FILES) and lines.are_in(_inflated(path))]
     hits = [oid for oid in present if lines and lines.are_in(repository.read(oid)[1])]
-    sharing = list(dict.fromkeys(_find_messages(repository, lines))) if hits else []
+    sharing = list(dict.fromkeys(_find_messages(repository, lines, {}))) if hits else []
     shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
     copies = (oid for oid in hits if lines.find(without_cwd(without_directory(repository.read(oid)[1]))) - shared)
     left += [f"object {oid}" for oid in copies if _is_copy(repository.read(oid)[1], quotes)]
@@ -118,20 +121,32 @@ def _is_copy(data: bytes, quotes: Quotes) -> bool:
     return not is_json(data) or quotes.are_in_document(data)
 
 
-def _find_messages(repository: Repository, lines: _Lines) -> Iterator[_Sharing]:
+def _find_messages(repository: Repository, lines: _Lines, purged: Mapping[str, Parts]) -> Iterator[_Sharing]:
+    """Yield the messages that have lines; of those that are purged, or will be, what is left of them counts."""
     for conversation, each in walk_named_messages(repository) if lines else ():
-        shared = lines.find(each.data)
+        data = without_purged(each, purged)
+        shared = lines.find(data) if data else frozenset[int]()
         if shared:
             yield _Sharing(CopiedIn(conversation, each.head.id), shared)
 
 
+def without_purged(stored: StoredMessage, purged: Mapping[str, Parts]) -> bytes:
+    """Return what is left of a message without what is purged of it; nothing if all of it is."""
+    if stored.head.id not in purged:
+        return stored.data
+    parts = purged[stored.head.id]
+    with suppress(Corrupt):
+        return b"" if parts is None else purge_message(stored.data, parts)
+    return stored.data
+
+
 def find_copies(
-    repository: Repository, quotes: Quotes, goes: Callable[[CopiedIn], bool]
+    repository: Repository, quotes: Quotes, purged: Mapping[str, Parts], conversations: Collection[str]
 ) -> tuple[tuple[CopiedIn, ...], tuple[CopiedIn, ...]]:
-    """Return the copies that `prove` would find, before anything has gone; see `Proof`."""
+    """Return the copies that `prove` would find, before messages and conversations have gone; see `Proof`."""
     lines = _Lines(quotes.distinct())
-    found = dict.fromkeys(_find_messages(repository, lines))
-    return _divide([each for each in found if not goes(each.copy)], len(lines))
+    found = dict.fromkeys(_find_messages(repository, lines, purged))
+    return _divide([each for each in found if each.copy.conversation not in conversations], len(lines))
 
 
 def _divide(sharing: Sequence[_Sharing], lines: int) -> tuple[tuple[CopiedIn, ...], tuple[CopiedIn, ...]]:

@@ -25,8 +25,9 @@ from scopes.model.operation import RefChange
 from scopes.purge.also_goes import note_what_else
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
 from scopes.purge.lost_files import note_lost_files
+from scopes.purge.lost_messages import with_lost_messages
 from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
-from scopes.purge.proof import CopiedIn, Proof, find_copies, prove
+from scopes.purge.proof import CopiedIn, Proof, find_copies, prove, without_purged
 from scopes.purge.purged_sessions import with_sessions
 from scopes.purge.rewrite_reflogs import ReflogRewriter
 from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
@@ -77,6 +78,7 @@ class PurgePlanned(Result):
     commits: how many commits would be written again
     operations: how many operations of the log would be
     copies: other messages with the same text
+    alike: those that only have lines of it which many messages have
     """
 
     messages: tuple[PurgedMessage, ...]
@@ -85,6 +87,7 @@ class PurgePlanned(Result):
     operations: int
     remotes: tuple[RemoteCopy, ...]
     copies: tuple[CopiedIn, ...] = ()
+    alike: tuple[CopiedIn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +99,7 @@ class PurgeDone(Result):
     objects, files: how many were searched for what was purged
     left: what is still there and should not be
     copies: other messages with the same text
+    alike: those that only have lines of it which many messages have
     remotes: what still has it elsewhere
     files_kept: files that are not scopes' to delete, which have it, or may have it
     """
@@ -109,6 +113,7 @@ class PurgeDone(Result):
     copies: tuple[CopiedIn, ...]
     remotes: tuple[RemoteCopy, ...]
     files_kept: tuple[str, ...]
+    alike: tuple[CopiedIn, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -139,11 +144,8 @@ def plan_removal(
     with shared_write(repository), bulk_objects(repository, keep=False) as objects:
         done = rewrite_store(repository, objects, read_purged(repository).join(purged))
         others = (*note_what_else(repository, done), *note_lost_files(repository, done))
-        copies = find_copies(
-            repository,
-            done.histories.quotes,
-            lambda each: each.message in done.histories.messages or each.conversation in done.conversations,
-        )
+        copies, alike = find_copies(repository, done.histories.quotes, done.histories.messages, done.conversations)
+        copies = _without_paths(repository, done, copies)
     still_there = still_there_of(repository)
     names = {tuple(each.ref.split("/")[-2:]) for each in done.changes if still_there(each.ref)}
     remotes = Counter(remote for remote, _ in names)
@@ -154,9 +156,10 @@ def plan_removal(
         commits=sum(new is not None for new in done.histories.commits.values()) - done.operations.rewritten,
         operations=done.operations.rewritten,
         remotes=on_remotes,
-        copies=copies[0],
+        copies=copies,
+        alike=alike,
         notes=(
-            *_note_all_copies(*copies),
+            *_note_copies(copies, "the same text", "then purge it too"),
             *_note_unsearched(done.histories.quotes),
             *others,
             *map(_note_remote, on_remotes),
@@ -203,9 +206,10 @@ def remove(
     _require_possible(repository)
     with exclusive_write(repository):
         purged, known = with_sessions(repository, purged), read_purged(repository)
-        listed = write_purged(repository, known.join(purged), repository.caller.sign)  # may fail: before all else
         with bulk_objects(repository) as objects:
             done = rewrite_store(repository, objects, known.join(purged), on_progress)
+            purged = with_lost_messages(repository, purged, done.histories)
+            listed = write_purged(repository, known.join(purged), repository.caller.sign)  # may fail: before the rest
         sources = _source_files(repository, done)
         others = (*note_what_else(repository, done), *note_lost_files(repository, done))
         begin(repository, purged)  # nothing has changed if anything before this failed
@@ -234,7 +238,9 @@ def _without_paths(repository: Repository, done: RewrittenStore, copies: tuple[C
     partly = {each.message for each in copies} & done.histories.messages.keys()
     prose = done.histories.quotes.prose
     found = walk_named_messages(repository) if partly else ()
-    only = partly - {each.head.id for _, each in found if each.head.id in partly and prose.are_in_file(each.data)}
+    parts = done.histories.messages
+    left = ((each.head.id, without_purged(each, parts)) for _, each in found if each.head.id in partly)
+    only = partly - {message for message, data in left if prose.are_in_file(data)}
     return tuple(each for each in copies if each.message not in only)
 
 
@@ -341,9 +347,10 @@ def _note_copies(found: Sequence[CopiedIn], what: str, then: str) -> tuple[Note,
     return (Note(text, f"see: scopes cat {first.conversation} {first.message[:_SHORT]}{others}{more}; {then}"),)
 
 
-def _note_all_copies(copies: Sequence[CopiedIn], alike: Sequence[CopiedIn]) -> tuple[Note, ...]:
+def note_alike(found: Sequence[CopiedIn]) -> tuple[Note, ...]:
+    """Return a note about messages that only share lines which many messages have: who looks closely wants it."""
     what, then = "nothing of it but lines that many messages have", "purge it too if that is not of a program"
-    return (*_note_copies(copies, "the same text", "then purge it too"), *_note_copies(alike, what, then))
+    return _note_copies(found, what, then)
 
 
 def _note_unsearched(quotes: Quotes) -> tuple[Note, ...]:
@@ -367,7 +374,8 @@ class _Found(NamedTuple):
 def _result(repository: Repository, done: RewrittenStore, found: _Found) -> PurgeDone:
     proof = found.proof
     notes = [Note(f"a cache may still hold it: {why}", "remove it yourself") for why in found.errors]
-    notes += (*_note_all_copies(proof.copies, proof.alike), *_note_unsearched(done.histories.quotes))
+    notes += (*_note_copies(proof.copies, "the same text", "then purge it too"),
+              *_note_unsearched(done.histories.quotes))  # fmt: skip
     notes += found.others
     remotes = list_copies(repository.path)
     return PurgeDone(
@@ -378,6 +386,7 @@ def _result(repository: Repository, done: RewrittenStore, found: _Found) -> Purg
         files=proof.files,
         left=proof.left,
         copies=proof.copies,
+        alike=proof.alike,
         remotes=remotes,
         files_kept=found.files,
         notes=(*notes, *map(_note_remote, remotes), *_file_notes(found.files)),

@@ -92,7 +92,7 @@ def _walk_proofs(
         if before is None:
             continue
         message = read_body(repository, commit)
-        line = _Line(before.messages + 1, before.length + _text_length(message), before.is_proven)
+        line = _Line(before.messages + 1, before.length + agent_text_length(message), before.is_proven)
         found = list(_proofs_of(message, line)) if line.messages > 1 and message.author.kind == "agent" else []
         is_shared = message.id in elsewhere
         if not found or is_shared:
@@ -101,8 +101,8 @@ def _walk_proofs(
             yield from found
 
 
-def _text_length(message: Message) -> int:
-    """Return the length of what an agent has written; `importers/beginning` counts it in the same way."""
+def agent_text_length(message: Message) -> int:
+    """Return the length of a message that an agent has written, as `importers/beginning` counts it; else 0."""
     texts = (part.fields.get("text") for part in message.parts if part.type == "text")
     return sum(len(text or "") for text in texts) if message.author.kind == "agent" else 0
 

@@ -97,11 +97,11 @@ class HistoryRewriter:
     def finish(self) -> None:
         """Find out what of the purged conversations stays in others, such as a redacted copy; call it at the end."""
         whole = {message for message, parts in self.messages.items() if parts is None}
-        self.lost = frozenset(whole | {each for each in self.gone if not self._is_left(each)})
+        self.lost = frozenset(whole | {each for each in self.gone if not self.is_left(each)})
         for blob, message in self._dropped.items():
             found, kept = Quotes(), Quotes()
             _add_texts(found, read_blob(self._objects, blob), None)
-            for data in self.read_kept(message) if self._is_left(message) else ():
+            for data in self.read_kept(message) if self.is_left(message) else ():
                 _add_texts(kept, data, None)
             self.lost_quotes.add_others(found, kept)
 
@@ -112,7 +112,8 @@ class HistoryRewriter:
             if entry is not None and not entry.is_tree:
                 yield read_blob(self._objects, entry.oid)
 
-    def _is_left(self, message: str) -> bool:
+    def is_left(self, message: str) -> bool:
+        """Return True if a copy of a message stays with its content; call it after all was rewritten."""
         return message in self._left and not self._is_purged_whole(message)
 
     def _is_gone(self, commit: Commit) -> bool:

@@ -220,7 +220,7 @@ class RecordRewriter:
     def _without_quotes(self, data: bytes) -> bytes:
         """Return a merge request in which every text that quotes what was purged says so instead.
 
-        In one of another conversation a short text may be there by chance.
+        In one of another conversation a short text may be there by chance, and in any the path of a file.
         """
         try:
             document = encoding.load(data)
@@ -228,7 +228,7 @@ class RecordRewriter:
             return encoding.dump({}) if self._quotes.are_in_file(data) else data
         if not isinstance(document, dict):
             return data
-        quotes, quoted = self._quotes, False
+        quotes, quoted = self._quotes.prose, False
         are_in = quotes.are_words_in if self._is_own else quotes.are_distinct_in
         for name, value in document.items():
             if name not in _NAMES and any(are_in(text) for text in walk_texts(value)):

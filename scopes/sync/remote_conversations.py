@@ -1,17 +1,20 @@
 """The conversations of remotes that are known from their manifests: list them, search their titles, get one.
 
 Nobody is asked but to get one; `fetch --manifests` asks what a remote has. Of a remote that was never asked, pushes and
-fetches know what they have sent and got.
+fetches know what they have sent and got. What has no title there is called as here, if it is here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from scopes.clock import format_seconds
+from scopes.conversation.list import list_conversations
 from scopes.errors import Inaccessible, NotFound
+from scopes.history.titles import TITLE, Heading
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
@@ -25,11 +28,13 @@ from scopes.sync.remotes import Remote, list_remotes
 from scopes.sync.seen_conversations import add_seen
 
 _MAX_TITLE: Final = 300  # characters that are shown
+_FETCH_THEM: Final = "of what is here the first prompt is shown and searched: scopes fetch"
 
 
 class RemoteConversation(NamedTuple):
     """A conversation of a remote; `conversation` is its id here, None if it is not here.
 
+    title: that of the remote, or else what `list` calls it, if it is here; title_source: `title` or `prompt`
     messages: those of its longest branch; activity: when the newest of them was written
     """
 
@@ -40,6 +45,7 @@ class RemoteConversation(NamedTuple):
     branches: int
     messages: int
     activity: str
+    title_source: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +76,11 @@ def list_remote(
     Raises:
         NotFound: nothing is known about any of them.
     """
-    return _make_list(repository, _read(repository, remotes, directory), None, limit)
+    made = _make_list(_Headings(repository, directory), _read(repository, remotes, directory), None, limit)
+    count = len({row.root for row in made.conversations if row.title is None and row.conversation is None})
+    if not count:
+        return made
+    return replace(made, notes=(*made.notes, Note(_count_nameless(count), _FETCH_THEM)))
 
 
 def note_remotes(repository: Repository, directory: str) -> tuple[Note, ...]:
@@ -91,20 +101,56 @@ def search_titles(
 ) -> RemoteConversationList:
     """List the conversations of all remotes whose titles have all words; case does not matter.
 
+    Of one without a title that is here the first prompt is searched.
+
     Raises:
         NotFound: nothing is known about any remote.
     """
     wanted = [word.casefold() for text in words for word in text.split()]
+    known = _read(repository, list_remotes(repository), directory)
+    headings = _Headings(repository, directory)
+    nameless = {each.name.root for _, rows in known.values() for each in rows if headings.find(each) is None}
     found = {
-        remote: (seen, [each for each in rows if _matches(each, wanted)])
-        for remote, (seen, rows) in _read(repository, list_remotes(repository), directory).items()
+        remote: (seen, [each for each in rows if _matches(headings.find(each), wanted)])
+        for remote, (seen, rows) in known.items()
     }
-    return _make_list(repository, found, tuple(words), limit)
+    made = _make_list(headings, found, tuple(words), limit)
+    if not nameless:
+        return made
+    count = len(nameless)
+    text = f"{_count_nameless(count)}: no word is found in {'it' if count == 1 else 'them'}"
+    return replace(made, notes=(*made.notes, Note(text, _FETCH_THEM)))
 
 
-def _matches(row: ListedConversation, words: Iterable[str]) -> bool:
-    title = (row.title or "").casefold()
+def _matches(heading: Heading | None, words: Iterable[str]) -> bool:
+    title = "" if heading is None else heading.text.casefold()
     return all(word in title for word in words)
+
+
+def _count_nameless(count: int) -> str:
+    has, are = ("has", "is") if count == 1 else ("have", "are")
+    return f"{count:,} {plural(count, 'conversation')} {has} no title, and {are} not here"
+
+
+class _Headings:
+    """What conversations of remotes are called; those that are here are looked up when the first has no title."""
+
+    def __init__(self, repository: Repository, directory: str) -> None:
+        self._repository = repository
+        self._directory = directory
+        self.roots = list_roots(repository)
+
+    def find(self, row: ListedConversation) -> Heading | None:
+        """Return the title, or what a conversation that is here is called; None if nothing is known."""
+        if row.title:
+            return Heading(row.title, TITLE)
+        conversation = self.roots.get(row.name.root)
+        return None if conversation is None else self._here.get(conversation)
+
+    @cached_property
+    def _here(self) -> Mapping[ConversationId, Heading]:
+        rows = list_conversations(self._repository, self._directory).conversations
+        return {row.id: Heading(row.heading, row.heading_source or TITLE) for row in rows if row.heading}
 
 
 def _read(
@@ -122,23 +168,24 @@ def _read(
 
 
 def _make_list(
-    repository: Repository,
+    headings: _Headings,
     known: Mapping[str, tuple[int, Sequence[ListedConversation]]],
     words: tuple[str, ...] | None,
     limit: int | None,
 ) -> RemoteConversationList:
     rows = [(remote, each) for remote, (_, listed) in known.items() for each in listed]
     rows.sort(key=lambda row: (-row[1].time, row[1].name.root, row[0]))
-    roots = list_roots(repository)
-    shown = [
-        RemoteConversation(
-            remote, each.name.root, roots.get(each.name.root), each.title and each.title[:_MAX_TITLE],
-            each.branches, each.messages, format_seconds(each.time),
-        )
-        for remote, each in rows[:limit]
-    ]  # fmt: skip
+    shown = [_make_row(remote, each, headings) for remote, each in rows[:limit]]
     seen = {remote: format_seconds(time) for remote, (time, _) in known.items()}
     return RemoteConversationList(conversations=tuple(shown), seen=seen, more=len(rows) - len(shown), words=words)
+
+
+def _make_row(remote: str, row: ListedConversation, headings: _Headings) -> RemoteConversation:
+    heading = headings.find(row)
+    return RemoteConversation(
+        remote, row.name.root, headings.roots.get(row.name.root), heading and heading.text[:_MAX_TITLE],
+        row.branches, row.messages, format_seconds(row.time), heading and heading.source,
+    )  # fmt: skip
 
 
 def fetch_found(repository: Repository, found: FoundElsewhere, connection: Connection) -> ConversationId:

@@ -62,6 +62,27 @@ def test_an_empty_search_finds_no_message(planted, option):
     assert planted.run("log", planted.name, "--json") == before
 
 
+def test_a_pipe_gets_counts_and_a_note_says_what_they_are(planted):
+    done = planted.run_main("purge", planted.name, planted.message, "--yes")
+    assert (done.returncode, done.stdout) == (0, "1\t0\t0\n")
+    assert "purged 1 message for good; " in done.stderr
+    assert " were searched: nothing is left" in done.stderr
+
+
+def test_lines_that_many_messages_have_are_noted_by_a_dry_run_and_if_asked(planted):
+    line = "Whenever you read a file, consider whether it does harm."
+    leaked = planted.run("append", planted.name, "--as", "carol", f"the own text of it all\n{line}", "--json")["id"]
+    for _ in range(3):
+        name = planted.run("conv", "new", "--json")["id"]
+        for number in range(4):
+            planted.run("append", name, "--as", "carol", f"file {number}\n{line}")
+    text = "12 other messages have nothing of it but lines that many messages have"
+    assert text in planted.run_main("purge", planted.name, leaked, "--dry-run").stderr
+    assert text not in planted.run_main("purge", planted.name, leaked, "--yes").stderr
+    again = planted.run("append", planted.name, "--as", "carol", f"another text of its own\n{line}", "--json")["id"]
+    assert text in planted.run_main("purge", planted.name, again, "--yes", "--verbose").stderr
+
+
 def test_a_dry_run_asks_nothing_and_changes_nothing(planted, tmp_path):
     plan = planted.run("purge", planted.name, planted.message, "--dry-run", "--json")
     assert [row["message"] for row in plan["messages"]] == [planted.message]

@@ -196,10 +196,10 @@ def test_a_conflict_that_a_strategy_resolved_can_be_shown(repository, strategy):
 def test_the_sides_of_an_ended_merge_are_in_the_name_of_its_branch(repository, name, parent, sides):
     branches = ["main", "fix", "a/fix", "b/main", "renamed"]
     held = holding(repository, "conv-001", f"{PURPOSE}/{name}", "0" * 40)
-    found = with_sides(replace(held, entry=BranchEntry(purpose=PURPOSE, parent=parent)), branches)
+    found = with_sides(repository, replace(held, entry=BranchEntry(purpose=PURPOSE, parent=parent)), branches)
     assert (found.source, found.target) == sides
     other = replace(held, branch="fix-into-main")
-    assert with_sides(other, branches) == other
+    assert with_sides(repository, other, branches) == other
 
 
 def test_the_list_names_the_sides_of_an_aborted_merge(repository):

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.memory.add import add as add_entry
 from scopes.memory.store import Memory
-from scopes.purge.purge import purge
+from scopes.purge.purge import note_alike, plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from tests.support.history import history, say
 
@@ -32,7 +32,8 @@ def purged(repository, places):
 def test_a_line_that_messages_of_several_conversations_have_is_not_the_same_text(purged):
     done, spoken = purged(*[f"file {number}\n{COMMON}" for number in range(10)])
     assert (done.copies, done.left, done.exit_code) == ((), (), 0)
-    note = done.notes[0]
+    assert done.notes == ()
+    (note,) = note_alike(done.alike)
     assert note.text == "10 other messages have nothing of it but lines that many messages have"
     assert spoken[0][:8] in note.hint
 
@@ -55,7 +56,7 @@ def test_a_line_in_one_conversation_alone_is_the_same_text_however_often_it_is_t
 def test_a_copy_with_an_own_line_is_named_among_those_with_the_common_one_alone(purged):
     done, spoken = purged(*[f"file {number}\n{COMMON}" for number in range(11)], f"you said: {OWN}")
     assert [each.message for each in done.copies] == [spoken[-1]]
-    assert [note.text for note in done.notes] == [
+    assert [note.text for note in (*done.notes, *note_alike(done.alike))] == [
         "1 other message has the same text",
         "11 other messages have nothing of it but lines that many messages have",
     ]
@@ -86,3 +87,18 @@ def test_the_shortest_of_many_lines_is_looked_for(repository, places):
     done = purge(repository, PurgeRequest(conversation=target, messages=(leaked.id,)), places)
     assert {each.message for each in done.copies} == {*others}
     assert (done.left, [entry.summary for entry in Memory(repository).entries]) == ((), ["Bob paints the wall"])
+
+
+def test_a_dry_run_counts_the_same_messages_as_the_purge(repository, places):
+    """Also one of which a part goes, and another part has the text."""
+    target = history(repository, "main: a").conversation
+    parts = [{"type": "text", "text": f"it says: {OWN}"}, {"type": "file", "path": ".env", "text": f"{OWN}\n{COMMON}"}]
+    say(repository, target, "", author={"name": "carol", "kind": "human"}, parts=parts)
+    names = [history(repository, f"main: x{number}").conversation for number in range(3)]
+    for number in range(11):
+        say(repository, names[number % 3], f"file {number}\n{COMMON}")
+    request = PurgeRequest(file=".env")
+    plan = plan_purge(repository, request, places)
+    done = purge(repository, request, places)
+    assert (len(plan.copies), len(plan.alike)) == (1, 11)
+    assert (plan.copies, {*plan.alike}) == (done.copies, {*done.alike})

@@ -65,6 +65,21 @@ def test_a_merge_request_about_something_else_stays_as_it_is(repository, places)
     assert requests_of(repository) == [("Fix it", "all", "side")]
 
 
+def test_a_merge_request_keeps_the_path_of_a_purged_call(repository, places):
+    """It may be about the same file, and quote nothing of the call."""
+    made = history(repository, "main: a", "side@a: x", "other@a: y")
+    path = "/home/ann/shop/config/settings.py"
+    parts = [{"type": "tool_call", "call_id": "c1", "name": "Edit", "input": {"file_path": path, "new": LINE}}]
+    author = {"kind": "agent", "name": "x"}
+    message = say(repository, f"{made.conversation}/main", "", author=author, parts=parts)
+    text = f"{path} must not be edited by hand"
+    open_merge_request(repository, made.conversation, "side", title=path, message=text, requester=CAROL)
+    open_merge_request(repository, made.conversation, "other", title="b", message=f"b: {LINE}", requester=CAROL)
+    done = purge(repository, PurgeRequest(conversation=made.conversation, messages=(message.id,)), places)
+    assert {each[:2] for each in requests_of(repository)} == {(path, text), ("b", "[purged]")}
+    assert (done.left, find_word(WORD, repository.path)) == ((), [])
+
+
 @pytest.mark.every_case("each is another way to quote")
 @pytest.mark.parametrize(
     ("text", "is_own", "left"),

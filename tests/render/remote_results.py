@@ -171,8 +171,9 @@ REMOTE_SAMPLES = {
     "manifests-cloned": Cloned(path="/home/carol/talks", listed=_MANIFESTS),
     "remote-conversations": RemoteConversationList(
         conversations=(
-            RemoteConversation("origin", _ROOT, "conv-003", "Login fails on Safari", 2, 12, "2026-01-02T09:30:00Z"),
-            RemoteConversation("origin", _ROOT[::-1], None, "Pay by card", 1, 1234, "2026-01-01T00:00:00Z"),
+            RemoteConversation("origin", _ROOT, "conv-003", "Login fails on Safari", 2, 12, "2026-01-02T09:30:00Z", "title"),
+            RemoteConversation("origin", _ROOT[::-1], None, "Pay by card", 1, 1234, "2026-01-01T00:00:00Z", "title"),
+            RemoteConversation("origin", "cd" * 20, "conv-002", "Hi, the tests", 1, 9, "2026-01-01T00:00:00Z", "prompt"),
             RemoteConversation("backup", "ab" * 20, None, None, 1, 0, "1970-01-01T00:00:00Z"),
         ),
         seen={"origin": "2026-01-03T00:00:00Z", "backup": "2025-12-01T00:00:00Z"},

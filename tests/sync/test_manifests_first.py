@@ -113,7 +113,7 @@ def test_what_was_purged_here_is_not_listed_and_its_title_does_not_come_back(pus
     done = ask(pushed, index)
     (note,) = done.notes
     assert (done.total, done.exit_code, note.hint) == (1, 0, "delete it there, too: scopes push --purged")
-    assert [row.title for row in listed(pushed, index)] == [None]
+    assert [row.title for row in listed(pushed, index)] == ["a"]
     assert find_word("Pay by card", index) == []
     push_to(pushed, purged=True)
     assert ask(pushed, index).notes == ()
@@ -144,6 +144,26 @@ def test_titles_are_searched_by_all_words_whatever_their_case(other, index):
     assert [row.title for row in search_titles(other, ["CARD pay"], index).conversations] == ["Pay by card"]
     missed = search_titles(other, ["pay", "cash"], index)
     assert (missed.conversations, missed.exit_code) == ((), 1)
+
+
+def test_a_conversation_without_a_title_is_called_by_its_first_prompt_once_it_is_here(other, index):
+    ask(other, index)
+    before = list_remote(other, [resolve_remote(other, None)], index)
+    missed = search_titles(other, ["a"], index)
+    assert [(row.title, row.title_source) for row in before.conversations] == [("Pay by card", "title"), (None, None)]
+    assert [note.text for note in before.notes] == ["1 conversation has no title, and is not here"]
+    assert [note.text for note in missed.notes] == [
+        "1 conversation has no title, and is not here: no word is found in it"
+    ]
+    fetch_from(other)
+    after = list_remote(other, [resolve_remote(other, None)], index)
+    assert [(row.title, row.title_source) for row in after.conversations] == [
+        ("Pay by card", "title"),
+        ("a", "prompt"),
+    ]
+    found = search_titles(other, ["a"], index)
+    assert {row.title for row in found.conversations} == {"Pay by card", "a"}
+    assert (after.notes, found.notes) == ((), ())
 
 
 def test_a_remote_that_was_never_asked_is_an_error_with_a_hint(other, index):
@@ -224,7 +244,7 @@ def test_without_the_remote_the_error_says_where_the_messages_are(other, pushed,
     found = find_by_root(other, root_of(pushed, "conv-001")[:12], index)
     shutil.rmtree(bare)
     os.mkdir(bare)
-    with pytest.raises(Inaccessible, match="are not here, only on origin: .* does not appear to be a git repository"):
+    with pytest.raises(Inaccessible, match=r"are not here, only on origin: .* does not appear to be a git repository"):
         fetch_found(other, found, connection())
     assert len(listed(other, index)) == 2
 

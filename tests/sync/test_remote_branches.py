@@ -7,8 +7,10 @@ import re
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.merge import merge
+from scopes.conversation.conflicts import list_conflicts
+from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.merge_outcomes import Merged
+from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.show import show
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
@@ -18,6 +20,7 @@ from scopes.history.remote_branches import RemoteState
 from scopes.history.revisions import list_branch_tips, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.model.conversation import BranchEntry
+from scopes.model.message import Author
 from scopes.store.refs import REMOTES
 from scopes.store.remote_file import FILE
 from scopes.store.repository import read_commit
@@ -165,6 +168,20 @@ def test_the_branch_of_a_remote_is_merged_as_any_other(theirs):
     assert isinstance(outcome, Merged)
     assert outcome.source == "origin/main"
     assert {"from carol", "from dave"} <= set(texts(theirs, "conv-001/main"))
+
+
+def test_the_source_of_a_conflict_has_one_name_open_and_resolved(ours, theirs):
+    decide(ours, "postgres", "carol")
+    push_to(ours)
+    decide(theirs, "sqlite", "dave")
+    fetch_from(theirs)
+    merge(theirs, "conv-001", "origin/main", target="main")
+    (row,) = list_conflicts(theirs, "conv-001").conflicts
+    resolve_conflict(theirs, "conv-001", row.conflict.id, take="target", author=Author("dave", "human"))
+    sources = [list_conflicts(theirs, "conv-001", include_all=True).conflicts[0].source]
+    continue_merge(theirs, "conv-001")
+    sources.append(list_conflicts(theirs, "conv-001", include_all=True).conflicts[0].source)
+    assert [row.source, *sources] == ["origin/main"] * 3
 
 
 def test_pull_merges_what_differs(ours, theirs):

@@ -11,7 +11,7 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.purge.accept import OfferChoice, accept_purges, count_unpublished, plan_accept
 from scopes.purge.decline import decline_purges
-from scopes.purge.purge import Places, PurgePlanned, continue_purge, plan_purge
+from scopes.purge.purge import Places, PurgeDone, PurgePlanned, continue_purge, note_alike, plan_purge
 from scopes.purge.purge import purge as run_purge
 from scopes.purge.purge_offers import list_purge_offers
 from scopes.purge.selection import PurgeRequest
@@ -48,7 +48,10 @@ def purge(
     source: Annotated[
         str | None, usage.Option("--from", metavar="NAME", help="Only what this remote or machine offers")
     ] = None,
-    go_on: Annotated[bool, usage.Option("--continue", help="Finish a purge that was interrupted")] = False,
+    go_on: Annotated[
+        bool,
+        usage.Option("--continue", help="Finish a purge that was interrupted, or has left something (exit code 7)"),
+    ] = False,
     dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would go, and change nothing")] = False,
 ) -> int:
     """Remove messages, files or a conversation for good.
@@ -71,7 +74,13 @@ def purge(
 
     What others have purged is offered, and removes nothing by itself: --offers lists it, --accept removes it, --decline
     keeps it. See OFFERS OF OTHERS in the manual page. In a terminal purge asks; scripts need --yes, and for a whole
-    conversation --whole, too: a list of messages may have come out empty. The exit code is 7 if something is left.
+    conversation --whole, too: a list of messages may have come out empty. The exit code is 7 if something is left: do
+    what is printed about it, then --continue removes it and searches again.
+
+    In a pipe prints, with tabs between them, how many messages and conversations were purged and in how many places
+    something is left, and then a line for each of these places. --dry-run prints a row for each message or
+    conversation: conversation, message, parts, subject; a note says which messages only share lines with it that many
+    others have, after a purge only with --verbose.
 
     Examples:
       scopes purge conv-001 3f2a91c0 --dry-run
@@ -96,7 +105,7 @@ def purge(
     if not go_on:
         plan = plan_purge(invocation.repository(), request, places_of(invocation))
         if dry_run:
-            return invocation.show(plan)
+            return _show_plan(invocation, plan)
         if request.conversations and not whole:
             _check_wanted_whole(invocation, plan.conversations)
         _say_what_else(invocation, plan)
@@ -109,8 +118,8 @@ def _purge(invocation: Invocation, request: PurgeRequest | None) -> int:
     repository, places = invocation.repository(), places_of(invocation)
     with progress(invocation.output(), "purging") as meter:
         if request is None:
-            return invocation.show(continue_purge(repository, places, on_progress=lambda _: meter(1)))
-        return invocation.show(run_purge(repository, request, places, on_progress=lambda _: meter(1)))
+            return _show_done(invocation, continue_purge(repository, places, on_progress=lambda _: meter(1)))
+        return _show_done(invocation, run_purge(repository, request, places, on_progress=lambda _: meter(1)))
 
 
 def _check_wanted_whole(invocation: Invocation, conversations: Sequence[str]) -> None:
@@ -142,12 +151,23 @@ def _decide(invocation: Invocation, what: str, choice: OfferChoice, *, dry_run: 
         return invocation.show(decline_purges(repository, choice))
     plan = plan_accept(repository, choice)
     if dry_run:
-        return invocation.show(plan)
+        return _show_plan(invocation, plan)
     _say_what_else(invocation, plan)
     invocation.confirm(question_of(plan, count_unpublished(repository, plan.conversations)))
     with progress(invocation.output(), "purging") as meter:
         done = accept_purges(repository, places_of(invocation), choice, on_progress=lambda _: meter(1))
-        return invocation.show(done)
+        return _show_done(invocation, done)
+
+
+def _show_plan(invocation: Invocation, plan: PurgePlanned) -> int:
+    invocation.add_notes(note_alike(plan.alike))
+    return invocation.show(plan)
+
+
+def _show_done(invocation: Invocation, done: PurgeDone) -> int:
+    if invocation.verbose:
+        invocation.add_notes(note_alike(done.alike))
+    return invocation.show(done)
 
 
 def _say_what_else(invocation: Invocation, plan: PurgePlanned) -> None:

@@ -71,7 +71,8 @@ def search(
     once; import counts it once for each conversation, and so does a new index, which also reads the root commits.
 
     --remote-titles finds conversations of remotes by words in their titles, in the lists that scopes fetch --manifests
-    has made; no message is read. It can be combined with -n only.
+    has made. Of one without a title the first prompt is searched if it is here; a note says in how many others nothing
+    can be found. It can be combined with -n only.
 
     Exit code 1 means that nothing was found, 9 that a regular expression took longer than 5 seconds on one message: the
     search ends there, and the hits found before it are shown. A query of several words needs no quotes. The name of a

@@ -15,6 +15,7 @@ _MESSAGES = (
     Column("Conversation", "branch"), Column("Message", "id"), Column("Parts", align="right"),
     Column("Subject", flexible=True),
 )  # fmt: skip
+_COUNTS = Column("Messages"), Column("Conversations"), Column("Left")
 _SHOWN = 8  # characters of an id on a terminal
 _ALL = "all"
 
@@ -39,14 +40,20 @@ def render_purge_planned(result: PurgePlanned, view: View) -> None:
 
 @render_text.register
 def render_purge_done(result: PurgeDone, view: View) -> None:
-    """Write what has gone and what was searched, and what is left; what to do elsewhere is in the notes."""
+    """Write what has gone and what was searched, and what is left; what to do elsewhere is in the notes.
+
+    In a pipe three numbers for scripts, with the sentence about them as a note.
+    """
     whole = ((result.messages, "message"), (result.conversations, "conversation"))
     named = " and ".join(counted(count, noun) for count, noun in whole if count) or "nothing new"
+    searched = f"{counted(result.objects, 'object')} and {counted(result.files, 'file')} were searched"
     if not view.terminal:
-        view.line(f"{result.messages} {result.conversations} {len(result.left)}")
+        counts = result.messages, result.conversations, len(result.left)
+        view.rows(_COUNTS, [tuple(map(str, counts))])
+        left = f"it is still in {counted(len(result.left), 'place')}" if result.left else "nothing is left"
+        view.aside(f"purged {named} for good; {searched}: {left}")
     else:
         view.line(f"Purged {named} for good.")
-        searched = f"{counted(result.objects, 'object')} and {counted(result.files, 'file')} were searched"
         view.line(f"{searched}: {'it is still in' if result.left else 'nothing is left'}{':' if result.left else '.'}")
     for place in result.left:
         view.line(place)

@@ -354,9 +354,11 @@ def _write_listed(result: RemoteConversationList, view: View) -> None:
         write_hint(view, "read one, which fetches it: scopes log ROOT")
 
 
-def _listed_row(row: RemoteConversation, root: str | None = None, activity: str | None = None) -> tuple[str, ...]:
+def _listed_row(row: RemoteConversation, root: str | None = None, activity: str | None = None) -> tuple[Cell, ...]:
+    """Return a row; a first prompt in place of a title is dim, as in `list`."""
+    title: Cell = Span(row.title or "", "dim") if row.title_source == "prompt" else row.title or ""
     counts = (str(row.messages), str(row.branches))
-    return (root or row.root, row.conversation or "", row.title or "", *counts, activity or row.activity, row.remote)
+    return (root or row.root, row.conversation or "", title, *counts, activity or row.activity, row.remote)
 
 
 def _write_fetched(result: Fetched, view: View) -> None:
