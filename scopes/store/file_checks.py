@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
+from typing import Final
 
 from scopes.errors import Corrupt
 from scopes.regular_file import MAX_CONFIG_BYTES, UnusableFile, check_regular, read_regular
@@ -28,6 +29,7 @@ _LIMITS: dict[str, int] = {
     "packed-refs": MAX_PACKED_REFS_BYTES,
 }
 _MAX_LINKS = 5
+QUARANTINE_PREFIX: Final = "scopes-incoming-"
 
 
 def check_store_files(path: str) -> None:
@@ -82,11 +84,15 @@ def check_ref_updates(path: str, names: Iterable[str]) -> None:
 def check_all(path: str) -> None:
     """Check that a store contains nothing but directories and regular files, before the git program reads all of them.
 
+    Quarantines are left out: git does not read them with the store, and what it serves in one may be a link.
+
     Raises:
         Corrupt: the first other file; the error names it.
     """
     try:
         for top, directories, files in os.walk(path):
+            if top == path:
+                directories[:] = [name for name in directories if not name.startswith(QUARANTINE_PREFIX)]
             for name in (*directories, *files):
                 full = os.path.join(top, name)
                 if name in files or os.path.islink(full):

@@ -20,11 +20,12 @@ from scopes.model.operation import Operation, RefChange
 from scopes.regular_file import read_regular
 from scopes.store import refs
 from scopes.store.error_translation import is_locked, refusal
+from scopes.store.file_checks import QUARANTINE_PREFIX
 from scopes.store.git_program import PRIVATE_PREFIX
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import LOCK_FILE
 from scopes.store.objects import one_line
-from scopes.store.quarantine import QUARANTINE_PREFIX, list_abandoned
+from scopes.store.quarantine import list_abandoned
 from scopes.store.repository import Repository, read_commit, read_operation
 
 _ORPHAN_AFTER_SECONDS = 1.0

@@ -21,6 +21,7 @@ from tests.importers.stores import import_demo
 from tests.memory.talking import WORDS
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
+from tests.support.planted import KINDS
 from tests.support.remotes import add, fetch_from, machine, make_bare, push_to
 
 WORD = "Xylophone-Quarantine-4711"
@@ -122,6 +123,7 @@ def test_what_is_kept_here_on_purpose_is_neither_listed_nor_offered(repository, 
         made = summarize(repository, NAME, WORDS, ratio=0.6)
         cherry_pick(repository, OTHER, [made.id])
     else:
+        say(repository, NAME, f"the token is {KINDS[1][1]} as you know")
         redact(repository, NAME)
     before = {name: texts(repository, name) for name in conversation_ids(repository) if name != NAME}
     purge(repository, WHOLE, places)

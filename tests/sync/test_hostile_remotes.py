@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.errors import Corrupt, ScopesError, TooNew
-from scopes.store.quarantine import QUARANTINE_PREFIX
+from scopes.store.file_checks import QUARANTINE_PREFIX
 from scopes.sync.local_conversations import list_roots
 from tests.support.forged_remotes import FILE, FOLDER, LINK, MODULE, PROGRAM, Forger
 from tests.support.history import history
