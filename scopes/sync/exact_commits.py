@@ -57,16 +57,16 @@ def says_message(commit: UsualCommit, data: bytes) -> bool:
     Raises:
         Corrupt: the bytes are not JSON, are nested too deeply, or have a key twice in an object.
     """
-    said = _find_said(data)
-    if said is None:
+    header = _find_header(data)
+    if header is None:
         return False
-    subject = one_line(said.text.strip() or NO_TEXT)
-    written = f"{subject}\n\nScopes-Message: {said.id}\nScopes-Kind: {said.kind}\n"
-    who = _who(said.author, said.author_kind)
+    subject = one_line(header.text.strip() or NO_TEXT)
+    written = f"{subject}\n\nScopes-Message: {header.id}\nScopes-Kind: {header.kind}\n"
+    who = _who(header.author, header.author_kind)
     return commit.who == who and commit.text == written.encode("utf-8", "surrogatepass")
 
 
-class _Said(NamedTuple):
+class _Header(NamedTuple):
     """What of a message is in its commit."""
 
     author: str
@@ -76,17 +76,17 @@ class _Said(NamedTuple):
     text: str
 
 
-def _find_said(data: bytes) -> _Said | None:
+def _find_header(data: bytes) -> _Header | None:
     """Return what of a message is in its commit, as decoding it says; None if it has receivers, or another shape."""
     plain = read_plain(data)
     if plain is not None:
         author, message_id, kind, text, _ = plain
-        return _Said(author.name, author.kind, message_id, kind, text)
+        return _Header(author.name, author.kind, message_id, kind, text)
     match document := load_shallow(data):
         case {"author": {"name": str(name), "kind": str(author_kind), **more}, "id": str(found), "kind": str(of_kind)}:
             if more or not of_kind or "to" in document:
                 return None
-            return _Said(name, author_kind, found, of_kind, _text_of(document.get("parts")))
+            return _Header(name, author_kind, found, of_kind, _text_of(document.get("parts")))
     return None
 
 

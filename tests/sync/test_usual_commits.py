@@ -26,35 +26,35 @@ def message(parts=None, **fields):
     return Message(id=MessageId("a" * 26), author=author, parts=parts or text_parts(HARMLESS), **fields)
 
 
-def accepts(data, said):
+def accepts(data, stored):
     """Return whether the short way accepts a commit of a message."""
     usual = find_usual(data)
-    return usual is not None and says_message(usual, encode(said))
+    return usual is not None and says_message(usual, encode(stored))
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "", " ", HARMLESS * 20, "\u2028", '"quoted" \\ and \t', "\U0001f600" * 80])
 @pytest.mark.parametrize("fields", [{}, {"reply_to": "b" * 26}, {"kind": "note-to-self"}, {"model": "m", "tool": "t"}])
 def test_what_scopes_writes_is_accepted(text, fields):
-    said = message(text_parts(text), time="2026-01-01T12:00:00Z", **fields)
-    assert accepts(format_message_commit(TREE, (PARENT,), said, NOON), said)
+    stored = message(text_parts(text), time="2026-01-01T12:00:00Z", **fields)
+    assert accepts(format_message_commit(TREE, (PARENT,), stored, NOON), stored)
 
 
 def test_messages_with_other_parts_are_accepted():
-    said = message(TOOL_CALL)
-    assert accepts(format_message_commit(TREE, (PARENT,), said, NOON), said)
+    stored = message(TOOL_CALL)
+    assert accepts(format_message_commit(TREE, (PARENT,), stored, NOON), stored)
 
 
 @pytest.mark.parametrize("change", CHANGED.values(), ids=list(CHANGED))
 @pytest.mark.parametrize("parts", [None, TOOL_CALL], ids=["plain", "with a call"])
 def test_what_scopes_does_not_write_is_not_accepted(change, parts):
-    said = message(parts, time="2026-01-01T12:00:00Z")
-    data = format_message_commit(TREE, (PARENT,), said, NOON)
+    stored = message(parts, time="2026-01-01T12:00:00Z")
+    data = format_message_commit(TREE, (PARENT,), stored, NOON)
     assert change(data) != data
-    assert not accepts(change(data), said)
+    assert not accepts(change(data), stored)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stored",
     [
         message(text_parts(HARMLESS + " more")),
         message(kind="decision"),
@@ -66,14 +66,14 @@ def test_what_scopes_does_not_write_is_not_accepted(change, parts):
     ],
     ids=["text", "kind", "kind with a call", "id", "kind of author", "author", "receiver"],
 )
-def test_another_message_is_not_accepted(said):
-    assert not accepts(format_message_commit(TREE, (PARENT,), message(), NOON), said)
+def test_another_message_is_not_accepted(stored):
+    assert not accepts(format_message_commit(TREE, (PARENT,), message(), NOON), stored)
 
 
 @pytest.mark.parametrize("kind", ["root", "manifest"])
 def test_other_kinds_of_commits_are_looked_at_closely(kind):
-    said = message(kind=kind)
-    assert find_usual(format_message_commit(TREE, (PARENT,), said, NOON)) is None
+    stored = message(kind=kind)
+    assert find_usual(format_message_commit(TREE, (PARENT,), stored, NOON)) is None
 
 
 @pytest.mark.parametrize("parents", [(), (PARENT, Oid("3" * 40))], ids=["none", "two"])
@@ -128,8 +128,8 @@ def test_what_the_short_way_accepts_the_long_way_does(changes, shown):
     document = {"v": 1, "id": "a" * 26, "kind": "plain", "author": {"name": "carol", "kind": "agent"}} | changes
     data = json.dumps(document).encode() + b"\n"
     decoded = decode(data)
-    for said in (decoded, message(**shown)):
-        commit = format_message_commit(TREE, (PARENT,), said, NOON)
+    for stored in (decoded, message(**shown)):
+        commit = format_message_commit(TREE, (PARENT,), stored, NOON)
         usual = find_usual(commit)
         if usual is not None and says_message(usual, data):
             check_message_commit(parse_commit(PARENT, commit), commit, decoded)

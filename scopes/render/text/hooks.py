@@ -70,7 +70,7 @@ def render_hooks_status(result: HooksStatus, view: View) -> None:
         if row.condition == "outdated":
             view.aside(f"{row.target} is outdated: {row.detail}; what to do: {row.cure}")
         elif view.terminal and row.cure is not None:
-            write_hint(view, row.cure)
+            write_hint(view, f"what to do: {row.cure}")
 
 
 def _cells(row: HookState, view: View, home: str) -> tuple[str | Span, ...]:

@@ -11,6 +11,7 @@ FRACTION = re.compile(r"T\d\d:\d\d:\d\d\.\d")
 WHOLE_ID = re.compile(r"\b[a-z]+2{18,}\b")  # the ids of messages in the samples
 
 
+@pytest.mark.every_case("a golden file that is not compared goes stale")
 @pytest.mark.parametrize("noun", SAMPLES)
 @pytest.mark.parametrize("width", [80, 200])
 def test_every_result_matches_its_golden_file_on_a_terminal(noun, width, at_one_moment, golden):
@@ -18,6 +19,7 @@ def test_every_result_matches_its_golden_file_on_a_terminal(noun, width, at_one_
     golden(f"{noun}.terminal-{width}.txt", "\n".join(pages))
 
 
+@pytest.mark.every_case("a golden file that is not compared goes stale")
 @pytest.mark.parametrize("noun", SAMPLES)
 def test_every_result_matches_its_golden_file_in_a_pipe(noun, at_one_moment, golden):
     pages = [f"===== {name}\n{piped(result)}" for name, result in SAMPLES[noun].items()]

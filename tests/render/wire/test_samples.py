@@ -8,6 +8,7 @@ from tests.render.rendering import document
 from tests.render.results import SAMPLES
 
 
+@pytest.mark.every_case("a golden file that is not compared goes stale")
 @pytest.mark.parametrize("noun", SAMPLES)
 def test_every_document_matches_its_golden_file(noun, golden):
     documents = {}
