@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Final
 
 from scopes.history.needles import Needles
+from scopes.history.paths_in_texts import is_path
 from scopes.model.message import Message, Part
 from scopes.store.objects import one_line
 
@@ -27,7 +28,6 @@ _LONGEST: Final = 4096
 _CUT: Final = ("…", "...", "[truncated]")  # what ends a text that an agent has cut
 _ESCAPE: Final = re.compile(r"\\u[0-9a-f]{4}")
 _CWD: Final = re.compile(rb'"cwd": ?"(?:[^"\\]|\\.)*"')
-_PATHS: Final = ("/", "~", "./", "../")
 _NO_CONTENT: Final = frozenset(
     {
         "cwd",
@@ -95,6 +95,7 @@ _DOCUMENT_NAMES: Final = _PAYLOAD_NAMES | {
     "validation",
 }  # the same of memory entries, facts and other files of the store
 _DECIDED: Final = frozenset({"approved", "refine", "rejected"})  # what a decision about a fact says
+_SAID: Final = frozenset({"content", "decisions", "summary", "text"})  # of memory entries and facts: what they say
 
 
 class Quotes:
@@ -220,15 +221,27 @@ class Quotes:
     def are_in_document(self, data: bytes) -> bool:
         """Return True for a document with a text that has a distinct line, or is a longer one; or such a file.
 
-        The directory that something was written in is no copy, and neither is a name or a path: others give it, too.
+        The directory that something was written in is no copy, and neither is a name, or a path in a text: others give
+        it, too.
         """
         document = _parse(data)
         if document is None:
             return self.prose.are_in_file(data)
         return any(
-            (not is_path(text) and self._is_whole(name, text, _LONGER)) or self.prose.have_line_in(text)
+            ((name in _SAID or not is_path(text)) and self._is_whole(name, text, _LONGER))
+            or self.prose.have_line_in(text)
             for name, text in _walk_leaves(document, _DOCUMENT_NAMES)
             if text not in _DECIDED
+        )
+
+    def are_mentioned_in(self, data: bytes) -> bool:
+        """Return True for a document with a distinct line as a name or a path, or a short text that is not only words.
+
+        This is so of what is no copy, too.
+        """
+        leaves = _walk_leaves(_parse(data), {"directory"}) if self._texts else ()
+        return any(
+            self.have_line_in(text) or any(has_words(text, each) for each in self._short_unusual) for _, text in leaves
         )
 
     @cached_property
@@ -310,6 +323,11 @@ class Quotes:
         return dict.fromkeys(sorted(text for text in self._texts if _LONGER <= len(text) < DISTINCT))
 
     @cached_property
+    def _short_unusual(self) -> list[str]:
+        """Those of them that have digits or signs, as passwords do; few of many."""
+        return [text for text in self._short if not text.replace(" ", "").isalpha()][:_FEW]
+
+    @cached_property
     def _short_lengths(self) -> dict[str, set[int]]:
         return _lengths_of(self._short)
 
@@ -349,11 +367,6 @@ def _has_any(
             if length >= shortest and text[place:end] in lines and not (as_words and _is_cut(text, place, end)):
                 return True
     return False
-
-
-def is_path(text: str) -> bool:
-    """Return True for the path of a file or directory, which many texts may have."""
-    return text.startswith(_PATHS) and " " not in text
 
 
 def has_words(text: str, words: str) -> bool:

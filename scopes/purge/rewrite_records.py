@@ -86,6 +86,7 @@ class RecordRewriter:
         self._gone_paths: set[str] = set()  # of sources, in the list of where their files were
         self._requests: set[Oid] = set()  # merge requests that have lost a text
         self.changed: set[Oid] = set()  # blobs of others than purged conversations that go, or lose a text
+        self.mentioning: set[Oid] = set()  # memory entries and facts that stay, with a path, a name or a short text
         self.commits = histories.commits
         self.own: frozenset[Oid] = frozenset()  # metadata and manifests of conversations with purged messages
         self.metadata = MetadataOf(frozenset(), frozenset())
@@ -200,7 +201,12 @@ class RecordRewriter:
             return None
         else:
             new = self.substitute(data)
+            self._note_mention(path, blob, data)
         return blob if new == data else self._objects.write(BLOB, new)
+
+    def _note_mention(self, path: str, blob: Oid, data: bytes) -> None:
+        if path not in _STAYS and not path.startswith(_LISTS) and self._quotes.are_mentioned_in(data):
+            self.mentioning.add(blob)
 
     def _goes(self, path: str, data: bytes) -> bool:
         """Return True for an entry of an inbox about what is purged, a title that quotes it, or a tag of it."""
