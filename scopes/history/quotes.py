@@ -88,13 +88,17 @@ _DOCUMENT_NAMES: Final = _PAYLOAD_NAMES | {
     "model",
     "name",
     "outcome",
+    "parent",
+    "source",
     "state",
+    "target",
     "topics",
     "unseen",
     "uuid",
     "validation",
 }  # the same of memory entries, facts and other files of the store
 _DECIDED: Final = frozenset({"approved", "refine", "rejected"})  # what a decision about a fact says
+_REF: Final = re.compile(r"(?:ref: ?)?refs/\S+")  # of the log of operations: the name of a branch
 _SAID: Final = frozenset({"content", "decisions", "summary", "text"})  # of memory entries and facts: what they say
 
 
@@ -231,7 +235,7 @@ class Quotes:
             ((name in _SAID or not is_path(text)) and self._is_whole(name, text, _LONGER))
             or self.prose.have_line_in(text)
             for name, text in _walk_leaves(document, _DOCUMENT_NAMES)
-            if text not in _DECIDED
+            if text not in _DECIDED and _REF.fullmatch(text) is None
         )
 
     def are_mentioned_in(self, data: bytes) -> bool:

@@ -25,6 +25,7 @@ from scopes.model.operation import RefChange
 from scopes.purge.also_goes import note_what_else
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
 from scopes.purge.lost_files import note_lost_files
+from scopes.purge.names_that_stay import note_names
 from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
 from scopes.purge.proof import CopiedIn, Proof, find_copies, prove
 from scopes.purge.purged_sessions import with_sessions
@@ -138,7 +139,7 @@ def plan_removal(
     _require_possible(repository)
     with shared_write(repository), bulk_objects(repository, keep=False) as objects:
         done = rewrite_store(repository, objects, read_purged(repository).join(purged))
-        others = (*note_what_else(repository, done), *note_lost_files(repository, done))
+        others = _note_others(repository, done)
         copies = find_copies(
             repository,
             done.histories.quotes,
@@ -207,7 +208,7 @@ def remove(
         with bulk_objects(repository) as objects:
             done = rewrite_store(repository, objects, known.join(purged), on_progress)
         sources = _source_files(repository, done)
-        others = (*note_what_else(repository, done), *note_lost_files(repository, done))
+        others = _note_others(repository, done)
         begin(repository, purged)  # nothing has changed if anything before this failed
         operation = _move_refs(repository, done, listed)
         kept = {*done.kept, listed, Oid(repository.raw_ref(refs.OPERATIONS) or listed)}
@@ -301,6 +302,10 @@ def _describe(repository: Repository, chosen: Chosen) -> tuple[PurgedMessage, ..
                     head.id, PurgedMessage(conversation, head.id, with_summary(repository, head).subject, count)
                 )
     return tuple(found.values())
+
+
+def _note_others(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
+    return tuple(note for find in (note_what_else, note_names, note_lost_files) for note in find(repository, done))
 
 
 def _note_remote(copy: RemoteCopy) -> Note:
