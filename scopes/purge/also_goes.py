@@ -5,13 +5,15 @@ A title that only has a short text of it stays, and is named, too.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from scopes.errors import Corrupt
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids
-from scopes.history.sources import SOURCES
+from scopes.history.source_paths import with_last_path
+from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import ConversationId, Oid
 from scopes.model import encoding
 from scopes.model.path_encoding import decode_component
@@ -64,7 +66,22 @@ def note_what_else(repository: Repository, done: RewrittenStore) -> tuple[Note, 
                     noun, name = _describe(repository, change.ref, path, blob)
                     found[noun].append(name)
     notes = [_note(noun, sorted(set(names))) for noun, names in found.items() if names]
-    return (*notes, *_note_mentions(repository, done), *_note_titles(repository, done))
+    more = (*_note_mentions(repository, done), *_note_titles(repository, done))
+    return (*notes, *more, *_note_records(repository, done))
+
+
+def _note_records(repository: Repository, done: RewrittenStore) -> Iterator[Note]:
+    """Yield a note for each stored transcript of which records go that are no messages."""
+    for change in done.changes:
+        count = 0 if change.old is None or change.new is None else done.blanked.get(Oid(change.old), 0)
+        if count and change.ref.startswith(SOURCES):
+            path = with_last_path(repository, read_source_record(repository, Oid(change.old or ""))).path
+            name = os.path.basename(path) if path else change.ref.removeprefix(SOURCES)
+            text = (
+                f"{count:,} other {plural(count, 'record')} of the transcript {name} {'has' if count == 1 else 'have'}"
+            )
+            verb = "goes" if count == 1 else "go"
+            yield Note(f"{text} its text, and {verb}", "they are no messages: see the original in the agent's files")
 
 
 def _note_mentions(repository: Repository, done: RewrittenStore) -> Iterator[Note]:

@@ -10,8 +10,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from scopes.history.metadata import DIRECTORY
+from scopes.history.names_in_records import without_branch, without_names
 from scopes.history.needles import Needles
-from scopes.history.quotes import Quotes, forms_of, is_json, without_cwd, without_directory
+from scopes.history.quotes import Quotes, forms_of, is_json, without_directory
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.purge.names_that_stay import is_file_of_names
 from scopes.purge.stored_messages import walk_named_messages
@@ -82,7 +83,7 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     hits = [oid for oid in present if lines and lines.are_in(repository.read(oid)[1])]
     sharing = list(dict.fromkeys(_find_messages(repository, lines))) if hits else []
     shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
-    unshared = (oid for oid in hits if lines.find(without_cwd(without_directory(repository.read(oid)[1]))) - shared)
+    unshared = (oid for oid in hits if lines.find(without_names(without_directory(repository.read(oid)[1]))) - shared)
     copies = [oid for oid in unshared if _is_copy(*repository.read(oid), quotes)]
     names = _find_directories(repository, present) if copies else frozenset()
     left += [f"object {oid}" for oid in copies if oid not in names]
@@ -135,7 +136,7 @@ def _find_directories(repository: Repository, present: Iterable[Oid]) -> frozens
 
 def _find_messages(repository: Repository, lines: _Lines) -> Iterator[_Sharing]:
     for conversation, each in walk_named_messages(repository) if lines else ():
-        shared = lines.find(each.data)
+        shared = lines.find(without_branch(each.data))
         if shared:
             yield _Sharing(CopiedIn(conversation, each.head.id), shared)
 

@@ -87,6 +87,7 @@ class RecordRewriter:
         self._requests: set[Oid] = set()  # merge requests that have lost a text
         self.changed: set[Oid] = set()  # blobs of others than purged conversations that go, or lose a text
         self.mentioning: set[Oid] = set()  # memory entries and facts that stay, with a path, a name or a short text
+        self.blanked: dict[Oid, int] = {}  # how many records go that are no messages, by the commit of the source
         self.commits = histories.commits
         self.own: frozenset[Oid] = frozenset()  # metadata and manifests of conversations with purged messages
         self.metadata = MetadataOf(frozenset(), frozenset())
@@ -114,6 +115,7 @@ class RecordRewriter:
                 self._histories.quotes,
                 substitute=self.substitute,
                 read_message=self._histories.read_kept,
+                note_others=lambda count: self.blanked.update({commit.oid: count}),
             )
         else:
             tree = uncover_lost(self._objects, commit.tree, self._rewrite_tree("", commit.tree) or EMPTY_TREE)

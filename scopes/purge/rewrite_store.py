@@ -31,6 +31,7 @@ class RewrittenStore:
     own: those with a purged message
     changed: the files of others than these that go, or lose a text: memory entries, facts, merge requests
     mentioning: the files that stay, and have a path, a name or a short text of what is purged
+    blanked: how many records go that are no messages, by the commit of the stored transcript
     """
 
     changes: tuple[RefChange, ...]
@@ -41,6 +42,7 @@ class RewrittenStore:
     own: frozenset[ConversationId]
     changed: frozenset[Oid]
     mentioning: frozenset[Oid]
+    blanked: Mapping[Oid, int]
 
 
 def rewrite_store(
@@ -88,7 +90,7 @@ def rewrite_store(
     }
     gone = sorted(name for name in removed - left if name is not None)
     found = frozenset(records.changed), frozenset(records.mentioning)
-    return RewrittenStore(changes, histories, operations, kept, tuple(gone), own, *found)
+    return RewrittenStore(changes, histories, operations, kept, tuple(gone), own, *found, records.blanked)
 
 
 def _list_own(values: Mapping[str, str], commits: Collection[Oid]) -> frozenset[ConversationId]:
