@@ -355,10 +355,10 @@ def without_directory(data: bytes) -> bytes:
 
 def _walk_leaves(document: object, skipped: Container[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield the texts of a document with their names, and those of documents that are texts in it."""
-    for name, text in _walk_named_texts(document, skipped):
+    for name, text in walk_named_texts(document, skipped):
         yield name, text
         if text.startswith(("{", "[")):
-            yield from _walk_named_texts(_parse(text))
+            yield from walk_named_texts(_parse(text))
 
 
 def _parse(data: bytes | str) -> object:
@@ -386,10 +386,10 @@ def forms_of(line: str) -> Iterator[bytes]:
 
 def walk_texts(value: object) -> Iterator[str]:
     """Yield every text in a JSON value."""
-    return (text for _, text in _walk_named_texts(value))
+    return (text for _, text in walk_named_texts(value))
 
 
-def _walk_named_texts(value: object, skipped: Container[str] = ()) -> Iterator[tuple[str, str]]:
+def walk_named_texts(value: object, skipped: Container[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield every text in a JSON value with the name of the field that it, or the list with it, is in."""
     waiting = [("", value)]
     while waiting:

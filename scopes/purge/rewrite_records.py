@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from scopes.errors import Corrupt
 from scopes.history.edit_commit import edit_commit
-from scopes.history.quotes import Quotes, walk_texts
+from scopes.history.names_in_records import SAID
+from scopes.history.quotes import Quotes, walk_named_texts, walk_texts
 from scopes.history.registers import advance_clock, advance_clocks
 from scopes.history.source_paths import file_of
 from scopes.history.source_sets import SET_FILE, is_set
@@ -55,6 +56,7 @@ _NAMES: Final = frozenset(
         "ended_by",
     }
 )  # fmt: skip  - no texts of it
+_TEXTS: Final = SAID | {"topics"}
 _STAYS: Final = frozenset({"next", "sequence", "directory", MANIFEST_FILE, SET_FILE, *_TITLES})
 
 
@@ -198,7 +200,7 @@ class RecordRewriter:
                 self.changed.add(blob)
                 self._requests.add(self._objects.write(BLOB, new))
         elif path not in _STAYS and not path.startswith(_LISTS) and self._is_about(path, data):
-            if not _has_one(_UUID, data, self._histories.uuids):
+            if not _names_one(data, self._histories.uuids):
                 self.changed.add(blob)
             return None
         else:
@@ -248,9 +250,18 @@ class RecordRewriter:
         uuids, lost = self._histories.uuids, self._histories.lost
         if _has_one(_MESSAGE, data, lost) or (path.startswith(_DISMISSED) and _has_one(_MESSAGE, path.encode(), lost)):
             return True
-        if _has_one(_UUID, data, uuids):
-            return True
-        return self._quotes.are_in_document(data)
+        return _names_one(data, uuids) or self._quotes.are_in_document(data)
+
+
+def _names_one(data: bytes, uuids: Collection[str]) -> bool:
+    """Return True for a file of one of the conversations: a field is the uuid; no text that mentions it."""
+    if not _has_one(_UUID, data, uuids):
+        return False
+    try:
+        document = encoding.load(data)
+    except Corrupt:
+        return True
+    return any(text in uuids and name not in _TEXTS for name, text in walk_named_texts(document))
 
 
 def _has_one(pattern: re.Pattern[bytes], data: bytes, names: Collection[str]) -> bool:
