@@ -13,7 +13,17 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
+from scopes.history.names_in_records import (
+    DOCUMENT_NAMES,
+    NO_CONTENT,
+    NO_TEXTS,
+    PAYLOAD_NAMES,
+    SAID,
+    is_name,
+    without_names,
+)
 from scopes.history.needles import Needles
+from scopes.history.paths_in_texts import is_path
 from scopes.model.message import Message, Part
 from scopes.store.objects import one_line
 
@@ -22,79 +32,11 @@ _LONGER: Final = 8
 DISTINCT: Final = 16  # characters of a line that no other text has by chance
 MAX_SEARCHED: Final = 20_000  # of the distinct lines, the longest: a search for more needs much memory
 _FEW: Final = 64
-_NO_TEXTS: Final = frozenset({"call_id", "name", "media_type", "op"})
 _LONGEST: Final = 4096
 _CUT: Final = ("…", "...", "[truncated]")  # what ends a text that an agent has cut
 _ESCAPE: Final = re.compile(r"\\u[0-9a-f]{4}")
-_CWD: Final = re.compile(rb'"cwd": ?"(?:[^"\\]|\\.)*"')
-_PATHS: Final = ("/", "~", "./", "../")
-_NO_CONTENT: Final = frozenset(
-    {
-        "cwd",
-        "entrypoint",
-        "gitBranch",
-        "kind",
-        "level",
-        "model",
-        "op",
-        "operation",
-        "originator",
-        "role",
-        "status",
-        "subtype",
-        "type",
-        "userType",
-        "version",
-    }
-)  # fmt: skip  - of records of agents: what they have is a word of the format, or true of the whole session
-
-_PAYLOAD_NAMES: Final = frozenset(
-    {
-        "affected_entities",
-        "aspect",
-        "category",
-        "dependencies",
-        "entity_id",
-        "entity_type",
-        "expires_at",
-        "field_path",
-        "key",
-        "kind",
-        "operation",
-        "request_type",
-        "required_approvals",
-        "risk_level",
-        "status",
-        "subject",
-        "topic",
-        "type",
-        "urgency",
-    }
-)  # of documents of messages: names, which others give to other things, too, and words of the format
-_DOCUMENT_NAMES: Final = _PAYLOAD_NAMES | {
-    "actor",
-    "agent",
-    "author",
-    "because",
-    "branch",
-    "by",
-    "conversation",
-    "directory",
-    "dirty",
-    "id",
-    "invalidates",
-    "keys",
-    "method",
-    "model",
-    "name",
-    "outcome",
-    "state",
-    "topics",
-    "unseen",
-    "uuid",
-    "validation",
-}  # the same of memory entries, facts and other files of the store
 _DECIDED: Final = frozenset({"approved", "refine", "rejected"})  # what a decision about a fact says
+_REF: Final = re.compile(r"(?:ref: ?)?refs/\S+")  # of the log of operations: the name of a branch
 
 
 class Quotes:
@@ -119,7 +61,7 @@ class Quotes:
         for number, part in enumerate(parts):
             if numbers is None or number in numbers:
                 for name, value in part.fields.items():
-                    if name not in _NO_TEXTS:
+                    if name not in NO_TEXTS:
                         self.add(value)
 
     def add(self, value: object) -> None:
@@ -156,13 +98,13 @@ class Quotes:
     def are_in_leaf(self, name: str, text: str) -> bool:
         """Return True if a text in a record has a distinct line, is a longer text, or the beginning of one.
 
-        The directory of the session is no copy.
+        The directory of the session is no copy, and neither is a word of the format or an id.
         """
-        if name == "cwd":
+        if is_name(name, text):
             return False
         if self.are_in_file(text.encode("utf-8", "surrogatepass")) or self._is_whole(name, text, _LONGER):
             return True
-        return name not in _NO_CONTENT and self._is_beginning(_flat(text))
+        return name not in NO_CONTENT and self._is_beginning(_flat(text))
 
     def are_in(self, text: str) -> bool:
         """Return True if a text has one of the lines in it, or is the beginning of one, as titles and subjects are."""
@@ -220,15 +162,27 @@ class Quotes:
     def are_in_document(self, data: bytes) -> bool:
         """Return True for a document with a text that has a distinct line, or is a longer one; or such a file.
 
-        The directory that something was written in is no copy, and neither is a name or a path: others give it, too.
+        The directory that something was written in is no copy, and neither is a name, or a path in a text: others give
+        it, too.
         """
         document = _parse(data)
         if document is None:
             return self.prose.are_in_file(data)
         return any(
-            (not is_path(text) and self._is_whole(name, text, _LONGER)) or self.prose.have_line_in(text)
-            for name, text in _walk_leaves(document, _DOCUMENT_NAMES)
-            if text not in _DECIDED
+            ((name in SAID or not is_path(text)) and self._is_whole(name, text, _LONGER))
+            or self.prose.have_line_in(text)
+            for name, text in _walk_leaves(document, DOCUMENT_NAMES)
+            if text not in _DECIDED and _REF.fullmatch(text) is None
+        )
+
+    def are_mentioned_in(self, data: bytes) -> bool:
+        """Return True for a document with a distinct line as a name or a path, or a short text that is not only words.
+
+        This is so of what is no copy, too.
+        """
+        leaves = _walk_leaves(_parse(data), {"directory"}) if self._texts else ()
+        return any(
+            self.have_line_in(text) or any(has_words(text, each) for each in self._short_unusual) for _, text in leaves
         )
 
     @cached_property
@@ -243,7 +197,7 @@ class Quotes:
         """Return True if a record of a transcript has a text of it, a line, or the beginning of one that was cut."""
         if not self._texts:
             return False
-        if self.are_in_file(data):
+        if self.are_in_file(data) and self.are_in_file(without_names(data)):
             return True
         document = _parse(data)
         if document is None:  # it is not known what is a text in it
@@ -251,9 +205,11 @@ class Quotes:
         return any(self._is_copied(name, text) for name, text in _walk_leaves(document))
 
     def _is_copied(self, name: str, text: str) -> bool:
+        if is_name(name, text):
+            return False
         if self._plain.are_in(text.encode("utf-8", "surrogatepass")) or self._is_whole(name, text, SHORTEST):
             return True
-        if name in _NO_CONTENT:
+        if name in NO_CONTENT:
             return False
         lines = (line.strip() for line in text.split("\n"))
         if not self._lines.keys().isdisjoint({line[:_LONGEST] for line in lines if len(line) >= _LONGER}):
@@ -262,7 +218,7 @@ class Quotes:
         return self._is_beginning(flat) or self._has_short(flat)
 
     def _is_whole(self, name: str, text: str, shortest: int) -> bool:
-        flat = "" if name in _NO_CONTENT or not self._texts else _flat(text)
+        flat = "" if name in NO_CONTENT or not self._texts else _flat(text)
         return len(flat) >= shortest and flat in self._texts
 
     def _has_short(self, flat: str) -> bool:
@@ -310,6 +266,11 @@ class Quotes:
         return dict.fromkeys(sorted(text for text in self._texts if _LONGER <= len(text) < DISTINCT))
 
     @cached_property
+    def _short_unusual(self) -> list[str]:
+        """Those of them that have digits or signs, as passwords do; few of many."""
+        return [text for text in self._short if not text.replace(" ", "").isalpha()][:_FEW]
+
+    @cached_property
     def _short_lengths(self) -> dict[str, set[int]]:
         return _lengths_of(self._short)
 
@@ -351,11 +312,6 @@ def _has_any(
     return False
 
 
-def is_path(text: str) -> bool:
-    """Return True for the path of a file or directory, which many texts may have."""
-    return text.startswith(_PATHS) and " " not in text
-
-
 def has_words(text: str, words: str) -> bool:
     """Return True if a text has words in it, and not as a part of a longer word."""
     place = text.find(words)
@@ -381,16 +337,11 @@ def _flat(text: str) -> str:
 def _walk_payload(payload: Mapping[str, object]) -> Iterator[object]:
     """Yield what the document of a message says, without names and words of the format."""
     for name, value in payload.items():
-        for each in () if name in _PAYLOAD_NAMES else value if isinstance(value, list) else (value,):
+        for each in () if name in PAYLOAD_NAMES else value if isinstance(value, list) else (value,):
             if isinstance(each, Mapping):
-                yield from (found for inner, found in each.items() if inner not in _PAYLOAD_NAMES)
+                yield from (found for inner, found in each.items() if inner not in PAYLOAD_NAMES)
             else:
                 yield each
-
-
-def without_cwd(data: bytes) -> bytes:
-    """Return records of a transcript without the directories of the session in them."""
-    return _CWD.sub(b"", data)
 
 
 def without_directory(data: bytes) -> bytes:
@@ -404,10 +355,10 @@ def without_directory(data: bytes) -> bytes:
 
 def _walk_leaves(document: object, skipped: Container[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield the texts of a document with their names, and those of documents that are texts in it."""
-    for name, text in _walk_named_texts(document, skipped):
+    for name, text in walk_named_texts(document, skipped):
         yield name, text
         if text.startswith(("{", "[")):
-            yield from _walk_named_texts(_parse(text))
+            yield from walk_named_texts(_parse(text))
 
 
 def _parse(data: bytes | str) -> object:
@@ -435,10 +386,10 @@ def forms_of(line: str) -> Iterator[bytes]:
 
 def walk_texts(value: object) -> Iterator[str]:
     """Yield every text in a JSON value."""
-    return (text for _, text in _walk_named_texts(value))
+    return (text for _, text in walk_named_texts(value))
 
 
-def _walk_named_texts(value: object, skipped: Container[str] = ()) -> Iterator[tuple[str, str]]:
+def walk_named_texts(value: object, skipped: Container[str] = ()) -> Iterator[tuple[str, str]]:
     """Yield every text in a JSON value with the name of the field that it, or the list with it, is in."""
     waiting = [("", value)]
     while waiting:

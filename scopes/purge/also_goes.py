@@ -5,13 +5,15 @@ A title that only has a short text of it stays, and is named, too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from scopes.errors import Corrupt
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids
-from scopes.history.sources import SOURCES
+from scopes.history.source_paths import with_last_path
+from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import ConversationId, Oid
 from scopes.model import encoding
 from scopes.model.path_encoding import decode_component
@@ -47,6 +49,11 @@ _TEXTS: Final = {
     _TAG: ("tag goes", "tags go", "it names a commit of what is purged; another one: scopes tag CONV NAME MESSAGE"),
     _FILE: ("other file goes", "other files go", _WHY),
 }
+_HAVE: Final = "a path, a name or a short text of it"
+_MENTIONS: Final = {
+    _ENTRY: (f"memory entry has {_HAVE}", f"memory entries have {_HAVE}", "see: scopes memory show {}"),
+    _FACT: (f"fact or proposed one has {_HAVE}", f"facts or proposed ones have {_HAVE}", "see: scopes facts list"),
+}
 
 
 def note_what_else(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
@@ -59,7 +66,37 @@ def note_what_else(repository: Repository, done: RewrittenStore) -> tuple[Note, 
                     noun, name = _describe(repository, change.ref, path, blob)
                     found[noun].append(name)
     notes = [_note(noun, sorted(set(names))) for noun, names in found.items() if names]
-    return (*notes, *_note_titles(repository, done))
+    more = (*_note_mentions(repository, done), *_note_titles(repository, done))
+    return (*notes, *more, *_note_records(repository, done))
+
+
+def _note_records(repository: Repository, done: RewrittenStore) -> Iterator[Note]:
+    """Yield a note for each stored transcript of which records go that are no messages."""
+    for change in done.changes:
+        count = 0 if change.old is None or change.new is None else done.blanked.get(Oid(change.old), 0)
+        if count and change.ref.startswith(SOURCES):
+            path = with_last_path(repository, read_source_record(repository, Oid(change.old or ""))).path
+            name = os.path.basename(path) if path else change.ref.removeprefix(SOURCES)
+            text = (
+                f"{count:,} other {plural(count, 'record')} of the transcript {name} {'has' if count == 1 else 'have'}"
+            )
+            verb = "goes" if count == 1 else "go"
+            yield Note(f"{text} its text, and {verb}", "they are no messages: see the original in the agent's files")
+
+
+def _note_mentions(repository: Repository, done: RewrittenStore) -> Iterator[Note]:
+    """Yield notes about memory entries and facts that stay, and have a path, a name or a short text of it."""
+    found: dict[int, list[str]] = {}
+    for ref in (refs.MEMORY, refs.FACTS, refs.PROPOSED_FACTS) if done.mentioning else ():
+        tip = repository.raw_ref(ref)
+        for path, blob in () if tip is None else walk_blobs(repository, read_commit_stub(repository, Oid(tip)).tree):
+            if blob in done.mentioning:
+                noun, name = _describe(repository, ref, path, blob)
+                found.setdefault(_ENTRY if ref == refs.MEMORY else noun, []).append(name)
+    for noun in found.keys() & _MENTIONS.keys():
+        names, (one, many, hint) = sorted(set(found[noun])), _MENTIONS[noun]
+        what = f"1 {one}, and stays" if len(names) == 1 else f"{len(names):,} {many}, and stay"
+        yield Note(f"{what}: {_list_few(names)}", hint.format(names[0]))
 
 
 def _describe(repository: Repository, ref: str, path: str, blob: Oid) -> tuple[int, str]:

@@ -10,18 +10,23 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from scopes.errors import Corrupt
+from scopes.history.metadata import DIRECTORY
+from scopes.history.names_in_records import without_branch, without_names
 from scopes.history.needles import Needles
 from scopes.history.purged import Parts
-from scopes.history.quotes import Quotes, forms_of, is_json, without_cwd, without_directory
+from scopes.history.quotes import Quotes, forms_of, is_json, without_directory
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.tombstone import purge_message
+from scopes.purge.names_that_stay import is_file_of_names
 from scopes.purge.stored_messages import StoredMessage, walk_named_messages
 from scopes.regular_file import read_regular
 from scopes.store.git_program import run_git
+from scopes.store.objects import TREE, parse_tree
 from scopes.store.repository import Repository
 
 _MAX_BYTES = 1 << 31
 _OBJECT_FILES = (".pack", ".idx", ".rev")
+_DIRECTORY = b" %b\0" % DIRECTORY.encode()
 _GROUP = 3  # base64 encodes three bytes at once
 _MANY_MESSAGES, _MANY_CONVERSATIONS = 10, 3  # other ones that have a line: it is what agents or tools write everywhere
 
@@ -74,12 +79,17 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     left += [f"object {oid}, which nothing reaches" for oid in unreached]
     lines = _Lines(quotes.distinct())
     files = list(_walk_files([repository.path, *directories]))  # before the messages are read, which fills caches
-    left += [path for path in files if lines and not path.endswith(_OBJECT_FILES) and lines.are_in(_inflated(path))]
+    searched = [
+        path for path in files if not path.endswith(_OBJECT_FILES) and not is_file_of_names(repository.path, path)
+    ]
+    left += [path for path in searched if lines and lines.are_in(_inflated(path))]
     hits = [oid for oid in present if lines and lines.are_in(repository.read(oid)[1])]
     sharing = list(dict.fromkeys(_find_messages(repository, lines, {}))) if hits else []
     shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
-    copies = (oid for oid in hits if lines.find(without_cwd(without_directory(repository.read(oid)[1]))) - shared)
-    left += [f"object {oid}" for oid in copies if _is_copy(repository.read(oid)[1], quotes)]
+    unshared = (oid for oid in hits if lines.find(without_names(without_directory(repository.read(oid)[1]))) - shared)
+    copies = [oid for oid in unshared if _is_copy(*repository.read(oid), quotes)]
+    names = _find_directories(repository, present) if copies else frozenset()
+    left += [f"object {oid}" for oid in copies if oid not in names]
     return Proof(len(present), len(files), tuple(left), *_divide(sharing, len(lines)))
 
 
@@ -116,16 +126,22 @@ def _all_forms(line: str) -> Iterator[bytes]:
         yield base64.b64encode(tail[: len(tail) // _GROUP * _GROUP])
 
 
-def _is_copy(data: bytes, quotes: Quotes) -> bool:
-    """Return False for a document that only has a name, or a path, of what was purged: it stays."""
-    return not is_json(data) or quotes.are_in_document(data)
+def _is_copy(kind: str, data: bytes, quotes: Quotes) -> bool:
+    """Return False for what only has a name, or a path, of what was purged, as a tree of files has: it stays."""
+    return kind != TREE and (not is_json(data) or quotes.are_in_document(data))
+
+
+def _find_directories(repository: Repository, present: Iterable[Oid]) -> frozenset[Oid]:
+    """Return the objects that say where a conversation was started."""
+    trees = (data for kind, data in map(repository.read, present) if kind == TREE and _DIRECTORY in data)
+    return frozenset(parse_tree(data)[DIRECTORY].oid for data in trees if DIRECTORY in parse_tree(data))
 
 
 def _find_messages(repository: Repository, lines: _Lines, purged: Mapping[str, Parts]) -> Iterator[_Sharing]:
     """Yield the messages that have lines; of those that are purged, or will be, what is left of them counts."""
     for conversation, each in walk_named_messages(repository) if lines else ():
         data = without_purged(each, purged)
-        shared = lines.find(data) if data else frozenset[int]()
+        shared = lines.find(without_branch(data)) if data else frozenset[int]()
         if shared:
             yield _Sharing(CopiedIn(conversation, each.head.id), shared)
 

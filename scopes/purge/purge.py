@@ -26,6 +26,7 @@ from scopes.purge.also_goes import note_what_else
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
 from scopes.purge.lost_files import note_lost_files
 from scopes.purge.lost_messages import with_lost_messages
+from scopes.purge.names_that_stay import note_names
 from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
 from scopes.purge.proof import CopiedIn, Proof, find_copies, prove, without_purged
 from scopes.purge.purged_sessions import with_sessions
@@ -143,7 +144,7 @@ def plan_removal(
     _require_possible(repository)
     with shared_write(repository), bulk_objects(repository, keep=False) as objects:
         done = rewrite_store(repository, objects, read_purged(repository).join(purged))
-        others = (*note_what_else(repository, done), *note_lost_files(repository, done))
+        others = _note_others(repository, done)
         copies, alike = find_copies(repository, done.histories.quotes, done.histories.messages, done.conversations)
         copies = _without_paths(repository, done, copies)
     still_there = still_there_of(repository)
@@ -211,7 +212,7 @@ def remove(
             purged = with_lost_messages(repository, purged, done.histories)
             listed = write_purged(repository, known.join(purged), repository.caller.sign)  # may fail: before the rest
         sources = _source_files(repository, done)
-        others = (*note_what_else(repository, done), *note_lost_files(repository, done))
+        others = _note_others(repository, done)
         begin(repository, purged)  # nothing has changed if anything before this failed
         operation = _move_refs(repository, done, listed)
         kept = {*done.kept, listed, Oid(repository.raw_ref(refs.OPERATIONS) or listed)}
@@ -307,6 +308,10 @@ def _describe(repository: Repository, chosen: Chosen) -> tuple[PurgedMessage, ..
                     head.id, PurgedMessage(conversation, head.id, with_summary(repository, head).subject, count)
                 )
     return tuple(found.values())
+
+
+def _note_others(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
+    return tuple(note for find in (note_what_else, note_names, note_lost_files) for note in find(repository, done))
 
 
 def _note_remote(copy: RemoteCopy) -> Note:

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from scopes.errors import Corrupt
 from scopes.history.edit_commit import edit_commit
-from scopes.history.quotes import Quotes, walk_texts
+from scopes.history.names_in_records import SAID
+from scopes.history.quotes import Quotes, walk_named_texts, walk_texts
 from scopes.history.registers import advance_clock, advance_clocks
 from scopes.history.source_paths import file_of
 from scopes.history.source_sets import SET_FILE, is_set
@@ -55,6 +56,7 @@ _NAMES: Final = frozenset(
         "ended_by",
     }
 )  # fmt: skip  - no texts of it
+_TEXTS: Final = SAID | {"topics"}
 _STAYS: Final = frozenset({"next", "sequence", "directory", MANIFEST_FILE, SET_FILE, *_TITLES})
 
 
@@ -86,6 +88,8 @@ class RecordRewriter:
         self._gone_paths: set[str] = set()  # of sources, in the list of where their files were
         self._requests: set[Oid] = set()  # merge requests that have lost a text
         self.changed: set[Oid] = set()  # blobs of others than purged conversations that go, or lose a text
+        self.mentioning: set[Oid] = set()  # memory entries and facts that stay, with a path, a name or a short text
+        self.blanked: dict[Oid, int] = {}  # how many records go that are no messages, by the commit of the source
         self.commits = histories.commits
         self.own: frozenset[Oid] = frozenset()  # metadata and manifests of conversations with purged messages
         self.metadata = MetadataOf(frozenset(), frozenset())
@@ -113,6 +117,7 @@ class RecordRewriter:
                 self._histories.quotes,
                 substitute=self.substitute,
                 read_message=self._histories.read_kept,
+                note_others=lambda count: self.blanked.update({commit.oid: count}),
             )
         else:
             tree = uncover_lost(self._objects, commit.tree, self._rewrite_tree("", commit.tree) or EMPTY_TREE)
@@ -195,12 +200,17 @@ class RecordRewriter:
                 self.changed.add(blob)
                 self._requests.add(self._objects.write(BLOB, new))
         elif path not in _STAYS and not path.startswith(_LISTS) and self._is_about(path, data):
-            if not _has_one(_UUID, data, self._histories.uuids):
+            if not _names_one(data, self._histories.uuids):
                 self.changed.add(blob)
             return None
         else:
             new = self.substitute(data)
+            self._note_mention(path, blob, data)
         return blob if new == data else self._objects.write(BLOB, new)
+
+    def _note_mention(self, path: str, blob: Oid, data: bytes) -> None:
+        if path not in _STAYS and not path.startswith(_LISTS) and self._quotes.are_mentioned_in(data):
+            self.mentioning.add(blob)
 
     def _goes(self, path: str, data: bytes) -> bool:
         """Return True for an entry of an inbox about what is purged, a title that quotes it, or a tag of it."""
@@ -240,9 +250,18 @@ class RecordRewriter:
         uuids, lost = self._histories.uuids, self._histories.lost
         if _has_one(_MESSAGE, data, lost) or (path.startswith(_DISMISSED) and _has_one(_MESSAGE, path.encode(), lost)):
             return True
-        if _has_one(_UUID, data, uuids):
-            return True
-        return self._quotes.are_in_document(data)
+        return _names_one(data, uuids) or self._quotes.are_in_document(data)
+
+
+def _names_one(data: bytes, uuids: Collection[str]) -> bool:
+    """Return True for a file of one of the conversations: a field is the uuid; no text that mentions it."""
+    if not _has_one(_UUID, data, uuids):
+        return False
+    try:
+        document = encoding.load(data)
+    except Corrupt:
+        return True
+    return any(text in uuids and name not in _TEXTS for name, text in walk_named_texts(document))
 
 
 def _has_one(pattern: re.Pattern[bytes], data: bytes, names: Collection[str]) -> bool:

@@ -42,8 +42,12 @@ def purge_source(
     *,
     substitute: Callable[[bytes], bytes],
     read_message: Callable[[str], Iterable[bytes]],
+    note_others: Callable[[int], None],
 ) -> Oid:
-    """Return the tree of a stored source without the records of purged messages, and with the new ids of commits."""
+    """Return the tree of a stored source without the records of purged messages, and with the new ids of commits.
+
+    note_others: is told how many records go that are no messages
+    """
     chunks = [(path, oid) for path, oid in walk_blobs(objects, tree) if path.startswith(CHUNKS)]
 
     def read() -> Iterator[bytes]:
@@ -54,6 +58,8 @@ def purge_source(
     spans = list_purged_spans(records, has_message, quotes, read, read_message) if is_purged else NO_SPANS
     changes: dict[str, BlobChange] = {}
     if spans:
+        own = {each.span for each in records if each.message is not None}
+        note_others(sum(span not in own for span in spans.records))
         changes = {path: data for (path, _), data in zip(chunks, blank_records(read(), *spans), strict=True)}
     description = encoding.load(substitute(find_blob(objects, tree, DESCRIPTION_FILE) or b"null"))
     if isinstance(description, dict) and spans:

@@ -30,6 +30,8 @@ class RewrittenStore:
     conversations: those that go
     own: those with a purged message
     changed: the files of others than these that go, or lose a text: memory entries, facts, merge requests
+    mentioning: the files that stay, and have a path, a name or a short text of what is purged
+    blanked: how many records go that are no messages, by the commit of the stored transcript
     """
 
     changes: tuple[RefChange, ...]
@@ -39,6 +41,8 @@ class RewrittenStore:
     conversations: tuple[ConversationId, ...]
     own: frozenset[ConversationId]
     changed: frozenset[Oid]
+    mentioning: frozenset[Oid]
+    blanked: Mapping[Oid, int]
 
 
 def rewrite_store(
@@ -85,7 +89,8 @@ def rewrite_store(
         refs.conversation_of(each.ref) for each in changes if each.new is None and each.ref.startswith(refs.HEADS)
     }
     gone = sorted(name for name in removed - left if name is not None)
-    return RewrittenStore(changes, histories, operations, kept, tuple(gone), own, frozenset(records.changed))
+    found = frozenset(records.changed), frozenset(records.mentioning)
+    return RewrittenStore(changes, histories, operations, kept, tuple(gone), own, *found, records.blanked)
 
 
 def _list_own(values: Mapping[str, str], commits: Collection[Oid]) -> frozenset[ConversationId]:

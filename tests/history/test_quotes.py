@@ -7,6 +7,7 @@ import json
 import pytest
 
 from scopes.history.blank_records import PurgedSpans, Span, blank_records
+from scopes.history.paths_in_texts import is_path
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
 from scopes.history.quotes import DISTINCT, MAX_SEARCHED, Quotes, forms_of, has_words
 from scopes.model.message import Author, Message, Part
@@ -163,3 +164,15 @@ def test_every_way_in_which_json_writes_a_line_is_a_form_of_it(line):
     assert json.dumps(line)[1:-1].encode() in forms
     assert json.dumps(line, ensure_ascii=False)[1:-1].encode("utf-8", "backslashreplace") in forms
     assert json.dumps(line)[1:-1].replace("/", "\\/").encode() in forms
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("/home/ann/shop", True), ("~/shop/.config/a_b-1.py", True), ("../../Makefile", True), ("./src/größe.txt", True),
+     ("/srv/shop/secret/.env", True), ("/c/Users/AnnSmith2/Documents/", True), ("/srv/AbstractFactoryBean.java", True),
+     ("src/a/b.py", False), ("/one", False), ("~name/x/y", False), ("/home/ann/my shop", False), ("//home/ann", False),
+     ("/K7MDENGbPxRfiCYEXAMPLE/KEY", False), ("/bPxRfiCY/EXAMPLE", False), ("/srv/wJalrXUtnFEMI7K7MDENG", False),
+     ("/srv/x/" + "y" * 64, False), ("/srv/p=w/x", False)],
+)  # fmt: skip
+def test_a_path_begins_as_one_and_has_ordinary_names(text, found):
+    assert is_path(text) is found

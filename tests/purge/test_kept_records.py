@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from scopes.conversation.merge_requests import open_merge_request
 from scopes.conversation.rename import rename_title
 from scopes.conversation.verify import verify
+from scopes.facts.list import list_proposed
 from scopes.facts.propose import Proposal, propose
 from scopes.history.metadata import read_metadata
 from scopes.memory.add import add as add_entry
@@ -116,3 +119,22 @@ def test_what_belongs_to_a_purged_conversation_is_not_named_one_by_one(repositor
     remember(repository, made.conversation)
     done = purge(repository, PurgeRequest((made.conversation,)), places)
     assert (entries(repository), named(done)) == ([], [])
+
+
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_an_entry_by_hand_stays_that_mentions_a_purged_conversation(repository, places, is_alone):
+    made, other = history(repository, "main: a"), history(repository, "main: b")
+    say(repository, made.conversation, PLAN)
+    remember(repository, made.conversation)
+    (uuid,) = {entry.uuid for entry in Memory(repository).entries}
+    text = uuid if is_alone else f"Deploy only on Fridays: agreed in {uuid}"
+    add_entry(repository, text, agent="bob", topics=(uuid,))
+    quoting = add_entry(repository, f"{PLAN} See {uuid}", agent="bob").entry
+    propose(repository, other.conversation, Proposal(key="Signals", content=text, agent="bob"))
+    request = PurgeRequest((made.conversation,))
+    expected = [f"1 memory entry added by hand goes: {quoting.id[:8]}"]
+    for result in (plan_purge(repository, request, places), purge(repository, request, places)):
+        assert [note.text for note in result.notes] == expected
+    assert entries(repository) == [(None, text)]
+    assert len(list_proposed(repository, other.conversation).rows) == 1
+    assert verify(repository).exit_code == 0

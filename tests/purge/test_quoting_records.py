@@ -12,12 +12,15 @@ from scopes.facts.propose import Proposal, propose
 from scopes.history.sources import SOURCES, walk_chunks
 from scopes.ids import Oid
 from scopes.importers.formats.base import Source
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.import_sources import import_sources
 from scopes.memory.add import add as add_entry
 from scopes.memory.store import Memory
-from scopes.purge.purge import purge
+from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from tests.importers.demo_format import session_records
 from tests.importers.stores import import_demo
+from tests.purge.test_texts_of_kept_records import write as write_session
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
 
@@ -80,6 +83,51 @@ def test_a_word_of_the_format_is_no_copy_of_a_message(repository, places, tmp_pa
     import_demo(repository, path)
     purge(repository, PurgeRequest(query="continue"), places)
     assert all(json.dumps(each).encode() in stored(repository) for each in copies)
+
+
+BRANCH, SESSION, DIRECTORY = (
+    "feature/checkout-redesign",
+    "11111111-2222-4333-8444-555555555555",
+    "/home/ann/shop/service",
+)
+OF_SESSION = {"gitBranch": BRANCH, "sessionId": SESSION, "cwd": DIRECTORY}
+
+
+@pytest.mark.parametrize("spoken", [*OF_SESSION.values(), "\n".join(OF_SESSION.values())])
+@pytest.mark.parametrize("how", [{}, {"separators": (",", ":")}], ids=["spaced", "compact"])
+def test_what_is_true_of_the_session_is_no_copy_of_what_a_tool_has_printed(repository, places, tmp_path, spoken, how):
+    records = [
+        {"event": "hook", **OF_SESSION},
+        {"event": "progress", "nested": [{"parentUuid": SESSION}], **OF_SESSION},
+    ]
+    import_demo(repository, write(tmp_path / "s1.jsonl", spoken, records, **how))
+    done = purge(repository, PurgeRequest(query=f'"{spoken.splitlines()[0]}"'), places)
+    assert (done.messages, done.left, done.exit_code) == (1, (), 0)
+    assert all(json.dumps(each, **how).encode() in stored(repository) for each in records)
+    assert not any("transcript" in note.text for note in done.notes)
+
+
+def test_a_copy_beside_them_and_one_in_a_field_with_words_go_and_are_counted(repository, places, tmp_path):
+    line = f"on {BRANCH} now"
+    records = [{"event": "x", "text": BRANCH, **OF_SESSION}, {BRANCH: 1}, {"kind": line}, {"event": "y", **OF_SESSION}]
+    import_demo(repository, write(tmp_path / "s1.jsonl", f"{BRANCH}\n{line}", records))
+    request = PurgeRequest(query=f'"{line}"')
+    plan = plan_purge(repository, request, places)
+    done = purge(repository, request, places)
+    for notes in (plan.notes, done.notes):
+        assert "3 other records of the transcript s1.jsonl have its text, and go" in [note.text for note in notes]
+    assert (done.left, [json.dumps(each).encode() in stored(repository) for each in records]) == (
+        (),
+        [False] * 3 + [True],
+    )
+
+
+def test_another_message_on_the_same_git_branch_has_not_the_same_text(repository, places, tmp_path):
+    path = write_session(tmp_path / "a.jsonl", gitBranch=BRANCH)
+    import_sources(repository, [Source(str(path), path.stat().st_size)], FORMATS)
+    message = say(repository, "conv-001", BRANCH)
+    done = purge(repository, PurgeRequest(conversation="conv-001", messages=(message.id,)), places)
+    assert (done.copies, done.left, done.exit_code) == ((), (), 0)
 
 
 def test_memory_and_facts_lose_a_line_with_a_tab_and_a_short_text(repository, places):

@@ -1,0 +1,60 @@
+"""Names that are lines of what is purged: of tags, branches, directories and remotes. They are no copies, and stay."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Final
+
+from scopes.history.metadata import read_metadata
+from scopes.history.quotes import Quotes
+from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.purge.on_remotes import FILE as PURGED_FILE
+from scopes.purge.rewrite_store import RewrittenStore
+from scopes.regular_file import read_regular
+from scopes.result import Note, plural
+from scopes.store import refs
+from scopes.store.repository import Repository
+from scopes.sync.deleted_there import FILE as DELETED_FILE
+
+_FILES: Final = frozenset({refs.REMOTES_FILE, refs.GONE_FILE, PURGED_FILE, DELETED_FILE, "packed-refs"})
+_FEW: Final = 5
+_MAX_BYTES: Final = 1 << 24
+_HAS: Final = "has a line of it as a name, and stays"
+_HISTORY: Final = "the history of the metadata keeps the name"
+
+
+def is_file_of_names(store: str, path: str) -> bool:
+    """Return True for a file of a store that only has the names of refs and remotes, and ids."""
+    first, _, rest = os.path.relpath(path, store).partition(os.sep)
+    return first == "refs" if rest else first in _FILES
+
+
+def note_names(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
+    """Return notes about the names that stay in conversations that are left; call it before the refs move."""
+    quotes = done.histories.lost_quotes
+    if not quotes.distinct():
+        return ()
+    left = [name for name in conversation_ids(repository) if name not in done.conversations]
+    directories: list[str] = []
+    notes: list[Note] = []
+    for conversation in left:
+        metadata = read_metadata(repository, conversation)
+        for tag in filter(quotes.have_line_in, metadata.tags):
+            text = f"the tag {tag} of {conversation} {_HAS}"
+            notes.append(Note(text, f"scopes tag {conversation} {tag} --delete; {_HISTORY}"))
+        for branch in filter(quotes.have_line_in, list_branch_tips(repository, conversation)):
+            text = f"the branch {conversation}/{branch} {_HAS}"
+            notes.append(Note(text, f"scopes rename {conversation}/{branch} NAME; {_HISTORY}"))
+        if metadata.directory is not None and quotes.prose.have_line_in(metadata.directory):
+            directories.append(conversation)
+    if directories:
+        first = ", ".join(directories[:_FEW]) + (", ..." if len(directories) > _FEW else "")
+        notes.append(Note(f"the {plural(len(directories), 'directory')} of {first} {_HAS}", "see: scopes show CONV"))
+    return (*notes, *_note_remotes(repository, quotes))
+
+
+def _note_remotes(repository: Repository, quotes: Quotes) -> Iterator[Note]:
+    path = os.path.join(repository.path, refs.REMOTES_FILE)
+    if os.path.exists(path) and quotes.are_in_file(read_regular(path, _MAX_BYTES)):
+        yield Note("the list of remotes has a line of it, and stays", "see: scopes remote list")
