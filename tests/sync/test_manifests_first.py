@@ -224,7 +224,7 @@ def test_without_the_remote_the_error_says_where_the_messages_are(other, pushed,
     found = find_by_root(other, root_of(pushed, "conv-001")[:12], index)
     shutil.rmtree(bare)
     os.mkdir(bare)
-    with pytest.raises(Inaccessible, match="are not here, only on origin: .* does not appear to be a git repository"):
+    with pytest.raises(Inaccessible, match=r"are not here, only on origin: .* does not appear to be a git repository"):
         fetch_found(other, found, connection())
     assert len(listed(other, index)) == 2
 
