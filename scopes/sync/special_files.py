@@ -29,29 +29,27 @@ def require_no_special_files(directory: str) -> None:
         raise Inaccessible(what, hint="see who put it there, and remove it")
 
 
-def _walk_special(path: str, seen: set[str]) -> Iterator[str]:
-    """Yield named pipes and devices; each directory is looked at once."""
-    if not os.path.isdir(path):
-        yield from (path,) if _is_special(path) else ()
+def _walk_special(path: str, seen: set[tuple[int, int]]) -> Iterator[str]:
+    """Yield named pipes and devices; each directory is looked at once, by whatever path."""
+    try:
+        status = os.stat(path)
+    except OSError:  # a link into nothing
         return
-    real = os.path.realpath(path)
-    if real in seen or len(seen) >= _MAX_DIRECTORIES:
+    if not stat.S_ISDIR(status.st_mode):
+        yield from (path,) if _is_special(status.st_mode) else ()
         return
-    seen.add(real)
+    directory = status.st_dev, status.st_ino
+    if directory in seen or len(seen) >= _MAX_DIRECTORIES:
+        return
+    seen.add(directory)
     try:
         entries = [*os.scandir(path)]
     except OSError:
         return  # git says why it cannot read it
     for entry in entries:
-        if entry.is_symlink() or entry.is_dir():
+        if not entry.is_file(follow_symlinks=False):
             yield from _walk_special(entry.path, seen)
-        elif not entry.is_file() and _is_special(entry.path):
-            yield entry.path
 
 
-def _is_special(path: str) -> bool:
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:  # a link into nothing
-        return False
+def _is_special(mode: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISBLK(mode)

@@ -20,6 +20,7 @@ from scopes.render.reports.gitlab import write_gitlab
 from scopes.render.reports.junit import write_junit
 from scopes.render.reports.sarif import MAX_RESULTS, write_sarif
 from tests.check.runs import edit, judge, run_of, shell
+from tests.support.examples import amount
 
 pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time
 
@@ -223,18 +224,19 @@ def test_code_flows_are_in_the_order_of_the_run(repository):
     assert [text.rpartition(": ")[2] for text in texts] == ["pytest", "a.py"]
 
 
-def test_sarif_keeps_the_most_severe_results_and_states_how_many_were_left_out(repository):
+def test_sarif_keeps_the_most_severe_results_and_states_how_many_were_left_out(repository, monkeypatch):
+    monkeypatch.setattr("scopes.render.reports.sarif.MAX_RESULTS", kept := amount(MAX_RESULTS, 50))
     checked = judge(repository, run_of(repository, shell("pytest", 1), edit("a.py")))
     (only,) = checked.runs
     verdict = next(each for each in only.verdicts if each.findings)
-    notes = tuple(verdict.findings[0]._replace(level="note", fingerprint=f"{n}") for n in range(MAX_RESULTS + 1_000))
+    notes = tuple(verdict.findings[0]._replace(level="note", fingerprint=f"{n}") for n in range(kept + 1_000))
     many = replace(checked, runs=(replace(only, verdicts=(verdict._replace(findings=notes), *only.verdicts)),))
     (run,) = json.loads(write_sarif(many, "1.0"))["runs"]
-    assert len(run["results"]) == MAX_RESULTS
+    assert len(run["results"]) == kept
     assert run["results"][0]["level"] == "error"
     ((notification,),) = (each["toolExecutionNotifications"] for each in run["invocations"])
     total = sum(len(each.findings) for each in many.runs[0].verdicts) + len(many.unknown)
-    assert notification["message"]["text"].startswith(f"{total - MAX_RESULTS} more results")
+    assert notification["message"]["text"].startswith(f"{total - kept} more results")
 
 
 def test_sarif_is_never_larger_than_the_limit_of_an_upload(repository, monkeypatch):

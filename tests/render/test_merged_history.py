@@ -71,7 +71,7 @@ def test_mermaid_can_execute_the_diagram(merged):
 
 
 @pytest.mark.needs_node
-@pytest.mark.skipif(not MERMAID, reason="SCOPES_TEST_MERMAID names no folder with mermaid and jsdom")
+@pytest.mark.skipif(not MERMAID, reason="SCOPES_TEST_MERMAID names no folder with @mermaid-js/tiny and jsdom")
 def test_mermaid_itself_builds_the_merges(merged):
     text = draw_mermaid(merged, "conv-001").text
     (built,) = parse_with_mermaid([text])

@@ -1,6 +1,6 @@
 """Diagrams are replayed by a strict small model of gitGraph, and, where it is installed, by mermaid itself.
 
-Set SCOPES_TEST_MERMAID to a folder whose node_modules hold mermaid and jsdom.
+Set SCOPES_TEST_MERMAID to a folder whose node_modules hold @mermaid-js/tiny and jsdom.
 """
 
 from __future__ import annotations
@@ -362,7 +362,7 @@ def shown(text: str) -> str:
 
 
 @pytest.mark.needs_node
-@pytest.mark.skipif(not MERMAID, reason="SCOPES_TEST_MERMAID names no folder with mermaid and jsdom")
+@pytest.mark.skipif(not MERMAID, reason="SCOPES_TEST_MERMAID names no folder with @mermaid-js/tiny and jsdom")
 def test_mermaid_itself_builds_the_same_history_and_refuses_what_it_should():
     """S4-54; node starts once, which takes longer than all diagrams."""
     texts = [

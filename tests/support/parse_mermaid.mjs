@@ -1,10 +1,11 @@
 // Reads a JSON list of diagrams on stdin, lets mermaid itself execute each, and prints what it made of them as JSON:
 // {"type", "main", "branches": [name], "commits": [{"id", "parents", "branch", "type", "tags"}]} or {"error": message}.
-// Usage: node parse_mermaid.mjs FOLDER, where FOLDER/node_modules holds mermaid and jsdom.
+// Usage: node parse_mermaid.mjs FOLDER, where FOLDER/node_modules holds @mermaid-js/tiny and jsdom.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { runInThisContext } from "node:vm";
 
 const folder = createRequire(join(process.argv[2], "package.json"));
 const load = (name) => import(pathToFileURL(folder.resolve(name)).href);
@@ -13,7 +14,9 @@ const load = (name) => import(pathToFileURL(folder.resolve(name)).href);
 const { JSDOM } = await load("jsdom");
 globalThis.window = new JSDOM("").window;
 globalThis.document = window.document;
-const mermaid = (await load("mermaid")).default;
+// Its package is a script for browsers, whose variables are global.
+runInThisContext(readFileSync(folder.resolve("@mermaid-js/tiny"), "utf8"));
+const mermaid = globalThis.mermaid;
 
 async function play(text) {
   try {

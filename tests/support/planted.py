@@ -6,6 +6,7 @@ import json
 import re
 from base64 import b32decode, b32encode, b64decode, b64encode
 from collections.abc import Callable
+from functools import lru_cache
 from urllib.parse import quote, unquote
 from zlib import crc32
 
@@ -166,6 +167,7 @@ def variable_part(kind: str, secret: str) -> str:
     return secret[secret.index(anchor) + len(anchor) :]
 
 
+@lru_cache(maxsize=4)  # all kinds of secrets are looked for in one text
 def revealed(text: str) -> str:
     """Return a text with all that somebody reads out of it who undoes one encoding; nothing of the product is used."""
     plain = _COLOR.sub("", text).translate(_PLAIN)
