@@ -33,7 +33,7 @@ from scopes.sync.change_notes import describe_changes, note_deleted_branches, no
 from scopes.sync.clocks_ahead import note_ahead
 from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_here import describe_deleted
+from scopes.sync.deleted_here import describe_deleted, list_coming_again, note_undone
 from scopes.sync.deleted_there import note_sent_again
 from scopes.sync.family import add_member, choose_named, is_closed, learn_members, list_members
 from scopes.sync.format_check import PurgedHere, ReceivedConversation
@@ -147,7 +147,8 @@ def fetch(
                 for member, receipt in receipts.items()
                 for note in note_deleted_branches(repository, receipt.rows, member)
             ),
-            *describe_deleted(repository, rows, members[0].name, option),
+            *describe_deleted(repository, rows, members[0].name, option, named=bool(selection.names)),
+            *(() if selection.names or _reads_bundle(remote) else note_undone(repository, members, option)),
             *note_deleted_conversations(
                 repository, {m.name: r.gone for m, r in receipts.items() if not _reads_bundle(m)}, option
             ),
@@ -217,7 +218,7 @@ def _fetch_member(
         if not refspecs:
             return Receipt(closed=is_closed(member, transport.list_refs(CLOSED)), nothing=nothing)
         try:
-            return receive(repository, source, quarantine, refspecs, connection)
+            return receive(repository, source, quarantine, refspecs, connection, named=bool(selection.names))
         except NotFound as error:
             listed = list_all(transport)
             missing = {} if named is not None else find_missing(selection, refspecs, listed)
@@ -262,16 +263,20 @@ def receive(
     connection: Connection,
     *,
     kind: str = "fetch",
+    named: bool = False,
 ) -> Receipt:
     """Fetch refs into a quarantine, check them and take those that are acceptable.
 
     kind: that of the operation
+    named: the user has named these conversations: those whose creation was undone here come back
 
     Raises:
         As `fetch`, but nothing if all is refused.
     """
-    with fetch_acceptable(repository, remote, connection, quarantine, refspecs) as (checked, incoming):
-        roots = list_roots(repository)
+    roots = list_roots(repository)
+    again = list_coming_again(repository, refspecs, roots) if named else frozenset[Oid]()
+    fetching = fetch_acceptable(repository, remote, connection, quarantine, refspecs, again=again)
+    with fetching as (checked, incoming):
         rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in incoming.unchanged]
         rows += _refused_rows(incoming.refused, roots)
         seen = [*(row.root for row in rows), *(each.name.root for each in incoming.checked)]
@@ -279,7 +284,11 @@ def receive(
         known_gone = read_gone(repository.path).get(remote.name, frozenset())
         note_seen(repository, remote.name, seen, everything=is_whole)
         gone = read_gone(repository.path).get(remote.name, frozenset()) - known_gone
-        note_sent_again(repository, list_members(repository, remote)[0].name, [root for root in seen if root in roots])
+        note_sent_again(
+            repository,
+            list_members(repository, remote)[0].name,
+            [root for root in seen if root in roots or root in again],
+        )
         _note_longer_forms(repository, incoming.refused)
         is_new = incoming.checked or incoming.sources or is_new_offer(repository, remote.name, incoming.lists)
         if not is_new:
@@ -290,7 +299,7 @@ def receive(
             repository.close()  # the new packs are seen from now on
             with new_objects(repository, len(incoming.checked)) as objects:
                 first = next_conversation_id(repository)
-                acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first)
+                acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first, again=again)
                 with refs_listed_once(repository):
                     rows += [acceptance.add(each) for each in sorted(incoming.checked, key=_age_of)]
                 take_offers(objects, acceptance.transaction, remote.name, incoming.lists)
