@@ -43,7 +43,7 @@ from scopes.sync.incoming_sources import accept_sources, is_of_sources, note_ref
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.lost_on_remote import explain_missing, note_lost, note_older
 from scopes.sync.names import is_remote_ref, parse_remote_ref
-from scopes.sync.purge_notes import list_offered_conversations, note_offers
+from scopes.sync.purge_notes import list_offered_conversations, note_made_from_parts, note_offers
 from scopes.sync.remote_selection import (
     EVERYTHING_SPEC,
     choose_refspecs,
@@ -137,6 +137,7 @@ def fetch(
         to_merge=to_merge,
         notes=(
             *note_offers(repository),
+            *(note for each in receipts.values() for note in note_made_from_parts(each.rows, each.made_from_parts)),
             *note_lost(repository, [member.name for member in receipts], option),
             *(note for member, each in receipts.items() for note in note_older(each.older, member.name, option)),
             *to_merge,
@@ -238,6 +239,7 @@ class Receipt(NamedTuple):
     older: conversations of which the remote has less than it had
     ahead: registers that were changed in the future, by conversation
     gone: the roots of conversations that the remote had until now
+    made_from_parts: a message that was made from one that was purged here in part, by the root
     """
 
     rows: tuple[FetchedConversation, ...] = ()
@@ -249,6 +251,7 @@ class Receipt(NamedTuple):
     older: tuple[ConversationId, ...] = ()
     ahead: Mapping[ConversationId, tuple[str, ...]] = MappingProxyType({})
     gone: frozenset[str] = frozenset()
+    made_from_parts: Mapping[Oid, str] = MappingProxyType({})
 
     def refused_conversations(self) -> Iterator[tuple[Oid, Corrupt]]:
         """Yield the root of each conversation that is not acceptable, with the error."""
@@ -310,7 +313,7 @@ def receive(
             done = acceptance.transaction.commit(kind, _summary(rows, remote, has_lists=bool(incoming.lists)))
     sources, older = frozenset(name.root for name in incoming.sources), tuple(acceptance.older)
     changed = Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, None, sources, older, acceptance.ahead)
-    return changed._replace(gone=gone)
+    return changed._replace(gone=gone, made_from_parts=incoming.made_from_parts)
 
 
 def _note_longer_forms(repository: Repository, refused: Mapping[str, Corrupt]) -> None:

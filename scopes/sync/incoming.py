@@ -48,6 +48,7 @@ class Incoming(NamedTuple):
     lists: what machines have purged, as the remote says it: the commits, by machine
     closed: whether new conversations are in another repository
     sources: the original files that came with conversations, and are new
+    made_from_parts: a message of a conversation that was made from one that was purged here in part, by the root
     """
 
     checked: Sequence[ReceivedConversation]
@@ -56,6 +57,7 @@ class Incoming(NamedTuple):
     lists: Mapping[str, Oid] = MappingProxyType({})
     closed: bool = False
     sources: Mapping[RemoteName, Oid] = MappingProxyType({})
+    made_from_parts: Mapping[Oid, str] = MappingProxyType({})
 
 
 @contextmanager
@@ -204,7 +206,7 @@ class _Search:
         with_sources = self._sources.check(check, received, sources, names, refused)
         if not refused:
             check.check_nothing_else()
-        return Incoming(checked, unchanged, refused, good, closed, with_sources)
+        return Incoming(checked, unchanged, refused, good, closed, with_sources, check.made_from_parts)
 
     def _list_known(self, tracked: Mapping[str, str]) -> Iterator[tuple[str, Oid]]:
         """Yield the refs of a fetch of everything that will not change, unless the remote has something new there."""
