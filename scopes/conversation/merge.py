@@ -57,6 +57,7 @@ from scopes.merge.in_progress import (
 )
 from scopes.merge.plan import MergePlan, adds_nothing, plan_merge, write_state
 from scopes.merge.recorded_work import sides_conversations
+from scopes.merge.replay_state import require_no_rebase
 from scopes.merge.requests import mark_merged
 from scopes.merge.spellings import list_shown_spellings
 from scopes.model.conversation import BranchEntry
@@ -126,20 +127,19 @@ def merge(
     """
     chosen = options or _DEFAULT_OPTIONS
     policy = read_policy(repository.config, chosen.strategy, auto_priority=chosen.auto_priority, strict=chosen.strict)
-    unrelated = chosen.allow_unrelated
     if dry_run:
         with bulk_objects(repository, keep=False) as objects:
             request = _resolve(repository, conversation, source, source_tip, target)
-            plan = _plan(repository, objects, request, policy, unrelated=unrelated)
+            plan = _plan(repository, objects, request, policy, unrelated=chosen.allow_unrelated)
             _require_resolved(objects, request, plan)
             return _preview(repository, objects, request, plan, chosen)
     with exclusive_write(repository):
         check()
-        request = replace(
-            _resolve(repository, conversation, source, source_tip, target), keep_active=chosen.keep_active
-        )
+        request = _resolve(repository, conversation, source, source_tip, target)
+        request = replace(request, keep_active=chosen.keep_active)
         _require_not_in_progress(repository, request)
-        plan = _plan(repository, repository, request, policy, unrelated=unrelated)
+        require_no_rebase(repository, request.conversation, request.target)
+        plan = _plan(repository, repository, request, policy, unrelated=chosen.allow_unrelated)
         _require_resolved(repository, request, plan)
         if plan.up_to_date or (not chosen.record_copies and adds_nothing(repository, plan)):
             return UpToDate(**_merge_fields(request, plan), branch=request.target, tip=request.target_tip)

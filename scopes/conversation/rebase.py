@@ -15,7 +15,7 @@ from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.remote_branches import is_same_branch
 from scopes.history.revisions import MAIN, Revision, find_root_commit
 from scopes.ids import Oid
-from scopes.merge.in_progress import require_resolved
+from scopes.merge.in_progress import list_in_progress, moving_branch, require_resolved
 from scopes.merge.replay_control import (
     ReplayAborted,
     ReplayOutcome,
@@ -181,7 +181,9 @@ class _Rebase(ReplayVerb):
         if first is None:
             return ()
         tips = ConversationHandle(repository, state.conversation).tips
-        holding = [name for name, tip in tips.items() if name != state.branch and is_ancestor(repository, first, tip)]
+        in_progress = list_in_progress(repository, state.conversation)
+        busy = {state.branch, *(each.branch for each in in_progress), *map(moving_branch, in_progress)}
+        holding = [name for name, tip in tips.items() if name not in busy and is_ancestor(repository, first, tip)]
         if not holding:
             return ()
         command = f"scopes rebase {state.conversation} --branch {holding[0]} --onto {state.branch}"

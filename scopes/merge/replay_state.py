@@ -94,6 +94,21 @@ def require_free(repository: Repository, conversation: ConversationId, branch: B
             )
 
 
+def require_no_rebase(repository: Repository, conversation: ConversationId, branch: BranchName) -> None:
+    """Refuse to move a branch while a rebase of it is in progress.
+
+    Raises:
+        Refused: one is; it would write the branch anew without what is added to it now.
+    """
+    for in_progress in list_in_progress(repository, conversation):
+        if in_progress.kind == REBASE and moving_branch(in_progress) == branch:
+            verb = f"scopes rebase {conversation}"
+            raise Refused(
+                f"a rebase of {conversation}/{branch} is in progress on {in_progress.branch}",
+                hint=f"first: {verb} --continue, or {verb} --abort",
+            )
+
+
 def find_replay(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> InProgress:
     """Return the replay of a kind in progress; `branch` is the branch that moves, or its conflict-resolution branch.
 

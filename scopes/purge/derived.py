@@ -2,7 +2,7 @@
 
 A message says itself what it was made from, wherever a copy of it is, see `links`. What a copy says counts for that
 copy: a message goes only if all its copies that have content say so, since anybody can write a copy of it that says
-anything.
+anything. What was made from a message that is purged in part goes only if it has a line of that part.
 """
 
 from __future__ import annotations
@@ -10,19 +10,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from scopes.history.messages import header_of, read_stored_body
-from scopes.history.purged import NOTHING, Purged, is_whole, purged_of
+from scopes.history.purged import NOTHING, Parts, Purged, is_whole, purged_of
+from scopes.history.quotes import Quotes, walk_texts
 from scopes.ids import MessageId, Oid
 from scopes.model.codec import decode
-from scopes.model.message import TYPED_KINDS
+from scopes.model.message import TYPED_KINDS, Message
+from scopes.model.tombstone import PURGED
 from scopes.purge.all_commits import is_history, walk_all_commits
 from scopes.purge.links import has_marks, is_tombstone, list_values, walk_origins, walk_unrecorded_values
 from scopes.store import refs
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
 
 _Value = tuple[str, bytes]
+_NO_PARTS: Final[Mapping[str, Parts]] = MappingProxyType({})
 
 
 class _Copy(NamedTuple):
@@ -47,11 +51,17 @@ class Derived:
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
 
-    def list_versions(self, is_wanted: Callable[[str], bool]) -> list[MessageId]:
-        """Return what was made from the wanted messages, and from that."""
+    def list_versions(
+        self, is_wanted: Callable[[str], bool], parts: Mapping[str, Parts] = _NO_PARTS
+    ) -> list[MessageId]:
+        """Return what was made from the wanted messages, and from that.
+
+        parts: the numbers of the parts, by messages that are wanted in part: what was made from them and has a line of
+            these parts is returned, too
+        """
         made = self._stored.made
-        found: dict[MessageId, None] = {}
-        waiting = [name for name in made if is_wanted(name)]
+        found = dict.fromkeys(self._walk_quoting(parts))
+        waiting = [*(name for name in made if is_wanted(name)), *found]
         while waiting:
             origin = waiting.pop()
             for message in made.get(origin, ()):
@@ -59,6 +69,14 @@ class Derived:
                     found[message] = None
                     waiting.append(message)
         return [*found]
+
+    def _walk_quoting(self, parts: Mapping[str, Parts]) -> Iterator[MessageId]:
+        """Yield what was made from messages and has a line of some of their parts that the others do not have."""
+        for origin in parts.keys() & self._stored.made.keys():
+            quotes = self._stored.read_quotes(origin, parts[origin] or frozenset())
+            for message in self._stored.made[origin] if quotes else ():
+                if self._stored.is_made(message, origin) and self._stored.has_line(message, quotes):
+                    yield message
 
     def list_left(self, is_wanted: Callable[[str], bool]) -> list[MessageId]:
         """Return what stays though a copy says that it was made from what goes: see the rules above."""
@@ -74,9 +92,11 @@ class Derived:
     def add_to(self, purged: Purged, also: Purged = NOTHING) -> Purged:
         """Return a list with what was made from its messages, and from those that another list has."""
         every = purged.join(also)
-        if None not in every.messages.values():
+        if not every.messages:
             return purged
-        return purged.join(purged_of(dict.fromkeys(self.list_versions(is_whole(every))), ()))
+        listed = {name: every.parts_of(name) for name in self._stored.made if every.has_message(name)}
+        in_part = {name: parts for name, parts in listed.items() if parts is not None}
+        return purged.join(purged_of(dict.fromkeys(self.list_versions(is_whole(every), in_part)), ()))
 
     @cached_property
     def _stored(self) -> _StoredCopies:
@@ -94,7 +114,8 @@ class _StoredCopies:
         self._graph: list[tuple[Oid, tuple[Oid, ...], str | None]] = []  # parents first, with messages with content
         self._copies: defaultdict[str, list[_Copy]] = defaultdict(list)
         self._stating: defaultdict[_Value, dict[str, None]] = defaultdict(dict)
-        self._read(repository)
+        self._repository = repository
+        self._read_all()
         made: defaultdict[str, dict[MessageId, None]] = defaultdict(dict)
         for copies in self._copies.values():
             for copy in copies:
@@ -102,7 +123,8 @@ class _StoredCopies:
                     made[origin][copy.message] = None
         self.made: Mapping[str, Iterable[MessageId]] = made
 
-    def _read(self, repository: Repository) -> None:
+    def _read_all(self) -> None:
+        repository = self._repository
         tips = [Oid(value) for value in repository.list_refs().values() if not value.startswith(refs.SYMBOLIC)]
         for commit, _ in walk_all_commits(repository, tips):
             if commit.message_id is None:
@@ -131,6 +153,29 @@ class _StoredCopies:
     def has_content(self, message: str) -> bool:
         """Return True if a copy of a message has content."""
         return any(each.has_content for each in self._copies[message])
+
+    def read_quotes(self, message: str, numbers: frozenset[int]) -> Quotes:
+        """Return the lines of some parts of a message that its other parts do not have; paths of files are left out."""
+        found, kept, only = Quotes(), Quotes(), Quotes()
+        for copy in self._copies[message]:
+            for number, part in enumerate(self._read(copy).parts):
+                if part.fields.get(PURGED) is not True:
+                    (found if number in numbers else kept).add_parts([part], None)
+        only.add_others(found, kept)
+        return only.prose
+
+    def has_line(self, message: str, quotes: Quotes) -> bool:
+        """Return True if a copy of a message has one of some lines."""
+        texts = (
+            text
+            for copy in self._copies[message]
+            for each in [self._read(copy)]
+            for text in walk_texts([[part.fields for part in each.parts], each.payload, each.task])
+        )
+        return any(quotes.are_distinct_in(text) for text in texts)
+
+    def _read(self, copy: _Copy) -> Message:
+        return decode(read_stored_body(self._repository, header_of(read_commit(self._repository, copy.oid))))
 
     def _is_copy_made(self, copy: _Copy, origin: str) -> bool:
         if origin in copy.origins:

@@ -93,10 +93,9 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
         if not messages:
             raise NotFound(f"no message holds the file {request.file!a}", hint="see: scopes files CONV")
     whole = {name for name, parts in messages.items() if parts is None}
-    if not whole:
-        return Chosen(messages, {})
     derived = Derived(repository)
-    messages |= dict.fromkeys(derived.list_versions(whole.__contains__))
+    in_part = {name: parts for name, parts in messages.items() if parts is not None}
+    messages |= dict.fromkeys(derived.list_versions(whole.__contains__, in_part))
     gone = {name for name, parts in messages.items() if parts is None}
     return Chosen(messages, {}, tuple(derived.list_left(gone.__contains__)))
 

@@ -1,12 +1,12 @@
 """Take checked conversations into the store: branches, metadata and what the remote has, as changes of one operation.
 
 No branch is moved that has messages which the remote lacks, no name is taken from a local branch, and a conversation or
-branch that was deleted here does not come back.
+branch that was deleted here does not come back; a conversation whose creation was undone does, if it is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -101,16 +101,25 @@ class Acceptance:
 
     objects: writes new metadata
     roots: the conversations of this store
+    again: the roots of those that come back although the remote had them before
     """
 
     def __init__(
-        self, repository: Repository, objects: Objects, remote: str, roots: Mapping[Oid, ConversationId], first_id: str
+        self,
+        repository: Repository,
+        objects: Objects,
+        remote: str,
+        roots: Mapping[Oid, ConversationId],
+        first_id: str,
+        *,
+        again: Collection[Oid] = (),
     ) -> None:
         self.transaction = RefTransaction(repository)
         self._repository = repository
         self._objects = objects
         self._remote = remote
         self._roots = roots
+        self._again = frozenset(again) - roots.keys()
         self._deleted = read_deleted(repository.path, remote)
         self._next_number = int(first_id[_NUMBER:])
         self.older: list[ConversationId] = []  # of which the remote has less than it had
@@ -122,13 +131,18 @@ class Acceptance:
         root, title = received.name.root, newest.manifest.title
         ref = tracking_ref(self._remote, root)
         before = self._repository.find_ref(ref)
-        conversation = self._roots.get(root)
-        if before is not None and (before == newest.oid or is_ancestor(self._repository, newest.oid, Oid(before))):
+        conversation, comes_again = self._roots.get(root), root in self._again
+        if (
+            not comes_again
+            and before is not None
+            and (before == newest.oid or is_ancestor(self._repository, newest.oid, Oid(before)))
+        ):
             if before != newest.oid and conversation is not None:
                 self.older.append(conversation)
             return FetchedConversation(root, conversation, "unchanged", title)
-        known = None if before is None else read_manifest(self._repository, Oid(before))
-        if conversation is None and (known is not None or root in self._deleted or root in self._in_trash):
+        known = None if before is None or comes_again else read_manifest(self._repository, Oid(before))
+        is_known = known is not None or root in self._deleted or root in self._in_trash
+        if conversation is None and is_known and not comes_again:
             self.transaction.move_ref(ref, before, newest.oid)
             return FetchedConversation(root, None, "deleted", title)
         status: Status = "new" if conversation is None else "updated"

@@ -1,42 +1,121 @@
-"""What a fetch says of conversations that were deleted here, and that others go on with."""
+"""What a fetch says of conversations that were deleted here, or whose creation was undone, and that a remote has.
+
+What is in the trash comes back by an undo of its deletion. What is not in it any more, or never was, comes back from
+the remote if it is named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import Final
 
 from scopes.conversation.delete import DeletedRow, list_deleted
 from scopes.errors import Corrupt, NotFound
 from scopes.history.metadata import read_metadata_at
 from scopes.history.revisions import MAIN
-from scopes.ids import Oid
-from scopes.result import Note
+from scopes.ids import ConversationId, Oid
+from scopes.model.operation import Operation
+from scopes.result import Note, plural
 from scopes.store import refs
+from scopes.store.gone_file import read_gone
+from scopes.store.graph import is_ancestor
+from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
 from scopes.sync.accept import FetchedConversation
+from scopes.sync.deleted_there import read_deleted
+from scopes.sync.local_conversations import list_roots, list_roots_in_trash
+from scopes.sync.names import parse_remote_ref
+from scopes.sync.remotes import Remote
 
-_SHORT_OID = 12
+_SHORT_OID: Final = 12
+
+
+def list_coming_again(
+    repository: Repository, refspecs: Iterable[str], roots: Mapping[Oid, ConversationId]
+) -> frozenset[Oid]:
+    """Return the roots of named conversations that are neither here, among `roots`, nor in the trash."""
+    named = {parse_remote_ref(spec.partition(":")[0]).root for spec in refspecs} - roots.keys()
+    return frozenset(named.difference(list_roots_in_trash(repository)) if named else ())
 
 
 def describe_deleted(
-    repository: Repository, rows: Iterable[FetchedConversation], remote: str, option: str
+    repository: Repository, rows: Iterable[FetchedConversation], remote: str, option: str, *, named: bool = False
 ) -> Iterator[Note]:
     """Yield a note for each conversation that was deleted here and has changed on a remote: what it is, how to have it.
 
     option: names the remote in a command, if that is needed
+    named: the user has asked for them, also for those that have not changed
     """
-    roots = [row.root for row in rows if row.status == "deleted"]
-    in_trash = _read_trash(repository) if roots else {}
-    for root in roots:
+    deleted = {row.root: row.status for row in rows if row.status == "deleted" or (named and row.conversation is None)}
+    in_trash = _read_trash(repository) if deleted else {}
+    for root, status in deleted.items():
         row = in_trash.get(root)
-        if row is None:
+        if row is None and status == "deleted":
             text = f"the conversation {root[:_SHORT_OID]} was deleted here, is no longer in the trash, and has changed"
-            hint = "to have it again, clone the remote into another store: scopes --store DIRECTORY clone ADDRESS"
-            yield Note(f"{text} on {remote}", hint)
-        else:
+            yield Note(f"{text} on {remote}", f"have it again: scopes fetch {root[:_SHORT_OID]}{option}")
+        elif row is not None:
             title = "" if row.title is None else f" ({row.title})"
-            again = f"scopes undo {row.operation}, then: scopes pull {row.id}{option}"
-            yield Note(f"{row.id}{title} was deleted here, and has changed on {remote}", f"have it again: {again}")
+            again = f"scopes undo {row.operation}"
+            text = f"{row.id}{title} was deleted here"
+            if status == "deleted":
+                text, again = f"{text}, and has changed on {remote}", f"{again}, then: scopes pull {row.id}{option}"
+            yield Note(text, f"have it again: {again}")
+
+
+def find_deletion(repository: Repository, root: Oid) -> DeletedRow | None:
+    """Return which conversation of the trash has a root commit."""
+    return _read_trash(repository).get(root)
+
+
+def note_undone(repository: Repository, members: Sequence[Remote], option: str) -> tuple[Note, ...]:
+    """Return a note about conversations that a remote has, and whose creation was undone here: how to have them again.
+
+    The operation log is read only if the remote has some that are neither here nor in the trash.
+    """
+    there = set[Oid]()
+    for member in members:
+        tracked = repository.list_ref_names(f"{refs.REMOTES}{member.name}/")
+        gone = read_gone(repository.path).get(member.name, frozenset())
+        there.update(Oid(root) for root in (ref.rpartition("/")[2] for ref in tracked) if root not in gone)
+    there -= list_roots(repository).keys()
+    there = there and there.difference(list_roots_in_trash(repository), read_deleted(repository.path, members[0].name))
+    undone = sorted(_find_undone(repository, there))
+    if not undone:
+        return ()
+    number = len(undone)
+    text = f"{number:,} {plural(number, 'conversation')} whose creation was undone here"
+    verb = "is" if number == 1 else "are"
+    hint = f"have {'it' if number == 1 else 'one'} again: scopes fetch {undone[0][:_SHORT_OID]}{option}"
+    return (Note(f"{text} {verb} on {members[0].name}", hint),)
+
+
+def _find_undone(repository: Repository, roots: Collection[Oid]) -> set[Oid]:
+    """Return which conversations were last removed here by an undo, of all those with some roots."""
+    left, undone = set(roots), set[Oid]()
+    for _, operation in walk_operations(repository) if left else ():
+        for tip in _list_removed(operation):
+            for root in [each for each in left if _is_above(repository, each, tip)]:
+                left.remove(root)
+                if operation.kind == "undo":
+                    undone.add(root)
+        if not left:
+            break
+    return undone
+
+
+def _list_removed(operation: Operation) -> Iterator[Oid]:
+    """Yield the tips of the main branches that an operation has removed."""
+    for change in operation.changes:
+        pair = refs.split_branch_ref(change.ref) if change.old is not None and change.new is None else None
+        if pair is not None and pair[1] == MAIN:
+            yield Oid(str(change.old))
+
+
+def _is_above(repository: Repository, root: Oid, tip: Oid) -> bool:
+    with suppress(Corrupt, NotFound):
+        return root == tip or is_ancestor(repository, root, tip)
+    return False
 
 
 def _read_trash(repository: Repository) -> dict[Oid, DeletedRow]:

@@ -33,7 +33,7 @@ from scopes.sync.change_notes import describe_changes, note_deleted_branches, no
 from scopes.sync.clocks_ahead import note_ahead
 from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_here import describe_deleted
+from scopes.sync.deleted_here import describe_deleted, list_coming_again, note_undone
 from scopes.sync.deleted_there import note_sent_again
 from scopes.sync.family import add_member, choose_named, is_closed, learn_members, list_members
 from scopes.sync.format_check import PurgedHere, ReceivedConversation
@@ -43,7 +43,7 @@ from scopes.sync.incoming_sources import accept_sources, is_of_sources, note_ref
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.lost_on_remote import explain_missing, note_lost, note_older
 from scopes.sync.names import is_remote_ref, parse_remote_ref
-from scopes.sync.purge_notes import list_offered_conversations, note_offers
+from scopes.sync.purge_notes import list_offered_conversations, note_made_from_parts, note_offers
 from scopes.sync.remote_selection import (
     EVERYTHING_SPEC,
     choose_refspecs,
@@ -137,6 +137,7 @@ def fetch(
         to_merge=to_merge,
         notes=(
             *note_offers(repository),
+            *(note for each in receipts.values() for note in note_made_from_parts(each.rows, each.made_from_parts)),
             *note_lost(repository, [member.name for member in receipts], option),
             *(note for member, each in receipts.items() for note in note_older(each.older, member.name, option)),
             *to_merge,
@@ -147,7 +148,8 @@ def fetch(
                 for member, receipt in receipts.items()
                 for note in note_deleted_branches(repository, receipt.rows, member)
             ),
-            *describe_deleted(repository, rows, members[0].name, option),
+            *describe_deleted(repository, rows, members[0].name, option, named=bool(selection.names)),
+            *(() if selection.names or _reads_bundle(remote) else note_undone(repository, members, option)),
             *note_deleted_conversations(
                 repository, {m.name: r.gone for m, r in receipts.items() if not _reads_bundle(m)}, option
             ),
@@ -217,7 +219,7 @@ def _fetch_member(
         if not refspecs:
             return Receipt(closed=is_closed(member, transport.list_refs(CLOSED)), nothing=nothing)
         try:
-            return receive(repository, source, quarantine, refspecs, connection)
+            return receive(repository, source, quarantine, refspecs, connection, named=bool(selection.names))
         except NotFound as error:
             listed = list_all(transport)
             missing = {} if named is not None else find_missing(selection, refspecs, listed)
@@ -237,6 +239,7 @@ class Receipt(NamedTuple):
     older: conversations of which the remote has less than it had
     ahead: registers that were changed in the future, by conversation
     gone: the roots of conversations that the remote had until now
+    made_from_parts: a message that was made from one that was purged here in part, by the root
     """
 
     rows: tuple[FetchedConversation, ...] = ()
@@ -248,6 +251,7 @@ class Receipt(NamedTuple):
     older: tuple[ConversationId, ...] = ()
     ahead: Mapping[ConversationId, tuple[str, ...]] = MappingProxyType({})
     gone: frozenset[str] = frozenset()
+    made_from_parts: Mapping[Oid, str] = MappingProxyType({})
 
     def refused_conversations(self) -> Iterator[tuple[Oid, Corrupt]]:
         """Yield the root of each conversation that is not acceptable, with the error."""
@@ -262,16 +266,20 @@ def receive(
     connection: Connection,
     *,
     kind: str = "fetch",
+    named: bool = False,
 ) -> Receipt:
     """Fetch refs into a quarantine, check them and take those that are acceptable.
 
     kind: that of the operation
+    named: the user has named these conversations: those whose creation was undone here come back
 
     Raises:
         As `fetch`, but nothing if all is refused.
     """
-    with fetch_acceptable(repository, remote, connection, quarantine, refspecs) as (checked, incoming):
-        roots = list_roots(repository)
+    roots = list_roots(repository)
+    again = list_coming_again(repository, refspecs, roots) if named else frozenset[Oid]()
+    fetching = fetch_acceptable(repository, remote, connection, quarantine, refspecs, again=again)
+    with fetching as (checked, incoming):
         rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in incoming.unchanged]
         rows += _refused_rows(incoming.refused, roots)
         seen = [*(row.root for row in rows), *(each.name.root for each in incoming.checked)]
@@ -279,7 +287,11 @@ def receive(
         known_gone = read_gone(repository.path).get(remote.name, frozenset())
         note_seen(repository, remote.name, seen, everything=is_whole)
         gone = read_gone(repository.path).get(remote.name, frozenset()) - known_gone
-        note_sent_again(repository, list_members(repository, remote)[0].name, [root for root in seen if root in roots])
+        note_sent_again(
+            repository,
+            list_members(repository, remote)[0].name,
+            [root for root in seen if root in roots or root in again],
+        )
         _note_longer_forms(repository, incoming.refused)
         is_new = incoming.checked or incoming.sources or is_new_offer(repository, remote.name, incoming.lists)
         if not is_new:
@@ -290,7 +302,7 @@ def receive(
             repository.close()  # the new packs are seen from now on
             with new_objects(repository, len(incoming.checked)) as objects:
                 first = next_conversation_id(repository)
-                acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first)
+                acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first, again=again)
                 with refs_listed_once(repository):
                     rows += [acceptance.add(each) for each in sorted(incoming.checked, key=_age_of)]
                 take_offers(objects, acceptance.transaction, remote.name, incoming.lists)
@@ -301,7 +313,7 @@ def receive(
             done = acceptance.transaction.commit(kind, _summary(rows, remote, has_lists=bool(incoming.lists)))
     sources, older = frozenset(name.root for name in incoming.sources), tuple(acceptance.older)
     changed = Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, None, sources, older, acceptance.ahead)
-    return changed._replace(gone=gone)
+    return changed._replace(gone=gone, made_from_parts=incoming.made_from_parts)
 
 
 def _note_longer_forms(repository: Repository, refused: Mapping[str, Corrupt]) -> None:

@@ -14,6 +14,7 @@ from scopes.store.repository import Repository
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.manifest_list import ListedConversation, read_manifest_list
 from scopes.sync.remotes import Remote, list_remotes
+from scopes.sync.seen_conversations import add_seen
 
 _SHORT_ROOT: Final = 12
 
@@ -41,7 +42,7 @@ def find_by_root(repository: Repository, text: str, directory: str) -> Conversat
     here = list_roots(repository, text)
     there: dict[Oid, FoundElsewhere] = {}
     for remote in list_remotes(repository):
-        listed = read_manifest_list(directory, remote)
+        listed = add_seen(repository, remote.name, read_manifest_list(directory, remote), prefix=text)
         for root, each in {} if listed is None else listed.conversations.items():
             if root.startswith(text) and root not in here:
                 there.setdefault(root, FoundElsewhere(remote, each))

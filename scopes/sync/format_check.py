@@ -126,6 +126,7 @@ class FormatCheck:
         self._messages: set[str] = set()  # that are new in the conversation that is checked, if anything was purged
         self._links: list[ReceivedLink] = []  # of them, to what they were made from
         self._linked: dict[RemoteName, ReceivedMessages] = {}
+        self.made_from_parts: dict[Oid, str] = {}  # messages, by the roots of conversations, after `refuse_derived`
 
     def check(self, name: RemoteName, tip: Oid, known: Oid | None) -> ReceivedConversation:
         """Check the conversation of a ref; `known` is the manifest that the remote had before.
@@ -168,6 +169,9 @@ class FormatCheck:
         refused: dict[str, PurgedHere] = {}
         for name, manifests in checked:
             found = search.find(name) if name in linked else None
+            in_part = search.find_from_part(name) if name in linked else None
+            if in_part is not None:
+                self.made_from_parts[name.root] = in_part.message
             if found is not None:
                 cure = self.cures.find(name, manifests[0].oid)
                 problem = f"message {found.message[:8]} in it was made from one that was purged here; {cure}"

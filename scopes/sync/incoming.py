@@ -8,7 +8,7 @@ the bad conversations are found.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -48,6 +48,7 @@ class Incoming(NamedTuple):
     lists: what machines have purged, as the remote says it: the commits, by machine
     closed: whether new conversations are in another repository
     sources: the original files that came with conversations, and are new
+    made_from_parts: a message of a conversation that was made from one that was purged here in part, by the root
     """
 
     checked: Sequence[ReceivedConversation]
@@ -56,21 +57,29 @@ class Incoming(NamedTuple):
     lists: Mapping[str, Oid] = MappingProxyType({})
     closed: bool = False
     sources: Mapping[RemoteName, Oid] = MappingProxyType({})
+    made_from_parts: Mapping[Oid, str] = MappingProxyType({})
 
 
 @contextmanager
 def fetch_acceptable(
-    repository: Repository, remote: Remote, connection: Connection, quarantine: Quarantine, refspecs: Sequence[str]
+    repository: Repository,
+    remote: Remote,
+    connection: Connection,
+    quarantine: Quarantine,
+    refspecs: Sequence[str],
+    *,
+    again: Collection[Oid] = (),
 ) -> Iterator[tuple[Quarantine, Incoming]]:
     """Fetch refs and check them; yield a quarantine that has what is acceptable, and nothing else.
 
     quarantine: for the first try
+    again: the roots of conversations that are checked even if the remote had the same when it was last seen
 
     Raises:
         NotFound, Inaccessible: as `GitTransport.fetch`.
         Corrupt: the remote sent something else each time.
     """
-    search = _Search(repository, remote, connection)
+    search = _Search(repository, remote, connection, again)
     refused: dict[str, Corrupt] = {}
     with ExitStack() as quarantines:
         for _ in range(_ROUNDS):
@@ -105,9 +114,12 @@ def fetch_acceptable(
 class _Search:
     """Fetches parts of what was asked for."""
 
-    def __init__(self, repository: Repository, remote: Remote, connection: Connection) -> None:
+    def __init__(
+        self, repository: Repository, remote: Remote, connection: Connection, again: Collection[Oid] = ()
+    ) -> None:
         self._repository = repository
         self._remote = remote
+        self._again = again
         self._connection = connection
         self._left = MAX_FETCHES
         self.has_left_out = False  # something beside conversations was not acceptable
@@ -168,7 +180,7 @@ class _Search:
             except Corrupt as error:
                 refused[ref] = error
                 continue
-            known = tracked.get(tracking_ref(self._remote.name, name.root))
+            known = None if name.root in self._again else tracked.get(tracking_ref(self._remote.name, name.root))
             if (
                 known == oid
                 and ref.rpartition("/")[2] in several
@@ -194,7 +206,7 @@ class _Search:
         with_sources = self._sources.check(check, received, sources, names, refused)
         if not refused:
             check.check_nothing_else()
-        return Incoming(checked, unchanged, refused, good, closed, with_sources)
+        return Incoming(checked, unchanged, refused, good, closed, with_sources, check.made_from_parts)
 
     def _list_known(self, tracked: Mapping[str, str]) -> Iterator[tuple[str, Oid]]:
         """Yield the refs of a fetch of everything that will not change, unless the remote has something new there."""

@@ -6,7 +6,7 @@ the user accepts or declines, and everything else is pushed.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -35,8 +35,10 @@ from scopes.store.transactions import exclusive_write
 from scopes.sync.origin import is_from_here
 
 if TYPE_CHECKING:
+    from scopes.sync.accept import FetchedConversation
     from scopes.sync.outgoing import Outgoing
 
+_SHORT_MESSAGE: Final = 8
 FILE: Final = "purge-offers.json"  # of the store: how much of the offers is here, and the state for which this is true
 HELD: Final = "it has what was purged elsewhere: scopes purge --accept removes it, scopes purge --decline keeps it"
 _KEPT: Final = "a rebase would leave out what was declined to purge: scopes pull without --rebase merges and keeps it"
@@ -90,6 +92,16 @@ def _count_offered(repository: Repository) -> _Offered:
 def _undecided_with_derived(repository: Repository) -> Purged:
     """Return what is undecided, with what only this store has that was made from it."""
     return Derived(repository).add_to(read_undecided(repository)).without(read_purged(repository))
+
+
+def note_made_from_parts(rows: Iterable[FetchedConversation], made: Mapping[Oid, str]) -> Iterator[Note]:
+    """Yield a note for each conversation with a message that was made from one that was purged here in part."""
+    for row in rows:
+        if row.conversation is not None and row.status != "unacceptable" and row.root in made:
+            name, message = row.conversation, made[row.root][:_SHORT_MESSAGE]
+            text = f"{name} has a message that was made from one that was purged here in part: {message}"
+            see = f"look at it: scopes cat {name} {message}"
+            yield Note(text, f"{see}; to purge it, too: scopes purge {name} {message}")
 
 
 class OfferGate:

@@ -66,6 +66,7 @@ class LinkSearch:
         """`conversations` are those with links."""
         self._repository = repository
         self._received = received
+        self._purged = purged
         self._is_purged: Callable[[str], bool] = is_whole(purged)
         self._conversations = conversations
         self._heads: dict[Oid, dict[str, MessageHeader]] = {}  # by root, of conversations that are here
@@ -79,6 +80,17 @@ class LinkSearch:
                 if each.has_content and self._leads(name, each, seen):
                     return each
         return None
+
+    def find_from_part(self, name: RemoteName) -> ReceivedLink | None:
+        """Return the first message of a conversation that was made from one of which parts were purged here.
+
+        Nobody knows here what was in these parts: it may have something of it, or not.
+        """
+        links = (each for own in self._conversations[name].links.values() for each in own)
+        return next((each for each in links if each.has_content and self._is_in_part(each.origin)), None)
+
+    def _is_in_part(self, message: str) -> bool:
+        return self._purged.has_message(message) and not self._is_purged(message)
 
     def _leads(self, name: RemoteName, first: ReceivedLink, seen: set[str]) -> bool:
         """Return True if a link leads to what was purged, but not through `seen`, which gets all that it leads to."""

@@ -19,6 +19,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
+from scopes.sync.deleted_here import find_deletion
 from scopes.sync.fetch import receive
 from scopes.sync.find_by_root import FoundElsewhere
 from scopes.sync.local_conversations import list_roots
@@ -200,7 +201,7 @@ def fetch_found(repository: Repository, found: FoundElsewhere, connection: Conne
     short = found.short_root
     with quarantine_of(repository) as quarantine:
         try:
-            done = receive(repository, remote, quarantine, [refspec_of(name)], connection)
+            done = receive(repository, remote, quarantine, [refspec_of(name)], connection, named=True)
         except (Inaccessible, NotFound) as error:
             reason = f"the messages of {short} are not here, only on {remote.name}: {error.message}"
             raise type(error)(reason, hint=error.hint) from error
@@ -208,5 +209,7 @@ def fetch_found(repository: Repository, found: FoundElsewhere, connection: Conne
         raise next(iter(done.refused.values()))
     conversation = next((row.conversation for row in done.rows if row.root == name.root), None)
     if conversation is None:
-        raise NotFound(f"the conversation {short} was deleted here", hint="see: scopes list --deleted")
+        deleted = find_deletion(repository, name.root)
+        again = "see: scopes list --deleted" if deleted is None else f"have it again: scopes undo {deleted.operation}"
+        raise NotFound(f"the conversation {short} was deleted here", hint=again)
     return conversation

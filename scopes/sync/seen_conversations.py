@@ -20,14 +20,19 @@ from scopes.sync.manifest_list import ListedConversation, ManifestList, describe
 from scopes.sync.names import RemoteName, find_own_name, tracking_ref
 
 
-def add_seen(repository: Repository, remote: str, listed: ManifestList | None) -> ManifestList | None:
-    """Return a list with what was seen after it, or what was ever seen; None if there is no list and nothing was."""
+def add_seen(
+    repository: Repository, remote: str, listed: ManifestList | None, *, prefix: str = ""
+) -> ManifestList | None:
+    """Return a list with what was seen after it, or what was ever seen; None if there is no list and nothing was.
+
+    prefix: only roots that begin with it were asked for
+    """
     before = ManifestList(0, {}) if listed is None else listed
     gone = read_gone(repository.path).get(remote, frozenset())
     newer = {
         root: value
         for root, value in list_newer(repository, remote, before.conversations).items()
-        if root not in gone and before.older.get(root) != value
+        if root.startswith(prefix) and root not in gone and before.older.get(root) != value
     }
     seen = describe_all([each for each in (_read(repository, *item) for item in newer.items()) if each is not None])
     if listed is None and not seen:

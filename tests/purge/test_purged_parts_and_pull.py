@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.amend import amend
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.log import log
+from scopes.model.message import Author
 from scopes.purge.accept import OfferChoice, accept_purges, plan_accept
 from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge
@@ -61,6 +63,10 @@ def offered(repository, answer, theirs, places):
     return theirs
 
 
+def amend_message(store, message, text):
+    return amend(store, f"{NAME}/main", message, text, author=Author("dave", "human")).id
+
+
 def pull_to(store):
     return pull(store, resolve_remote(store, None), Selection(()), connection())
 
@@ -75,6 +81,37 @@ def assert_whole(store, message, where=NAME):
         (one,) = {text for text in shown(store, where, **options) if str(message) in text}
         assert WORD in one, options
     assert WORD in str(cat(store, message).message)
+
+
+@pytest.mark.parametrize("text", [f"the file has {WORD} in it", "nothing of it is here"])
+def test_an_amendment_goes_if_it_has_a_line_of_the_part(repository, answer, places, text):
+    made = amend_message(repository, answer, text)
+    purge(repository, PurgeRequest(file=".env"), places)
+    assert find_word(WORD, repository.path) == []
+    kept = text in str(cat(repository, made).message)
+    assert kept is (WORD not in text)
+    assert_sound(repository)
+
+
+def test_an_amendment_made_elsewhere_is_offered_with_the_part(repository, answer, theirs, places, tmp_path):
+    made = amend_message(theirs, answer, f"the file has {WORD} in it")
+    purge(repository, PurgeRequest(file=".env"), places)
+    push_to(repository)
+    fetch_from(theirs)
+    assert {each.message: each.parts for each in plan_accept(theirs).messages} == {answer: 1, made: None}
+    accept_purges(theirs, places._replace(index_directory=str(tmp_path / "index")))
+    assert find_word(WORD, theirs.path) == []
+    assert push_to(theirs).exit_code == 0
+    assert [note.text for note in fetch_from(repository).notes] == []
+
+
+def test_an_amendment_that_comes_after_the_purge_is_named(repository, answer, offered, places, tmp_path):
+    accept_purges(offered, places._replace(index_directory=str(tmp_path / "index")))
+    made = amend_message(offered, answer, f"the file has {WORD} in it")
+    assert push_to(offered).exit_code == 0
+    [note] = [note for note in fetch_from(repository).notes if "in part" in note.text]
+    assert note.text == f"{NAME} has a message that was made from one that was purged here in part: {made[:8]}"
+    assert note.hint.endswith(f"scopes purge {NAME} {made[:8]}")
 
 
 @pytest.mark.every_case("a purge of parts leaves the subject of some messages as it was")

@@ -39,6 +39,11 @@ def rebase_from(repository, *names):
     return pull(repository, resolve_remote(repository, None), Selection(names), connection(), rebasing=True)
 
 
+def merge_from(repository):
+    """Pull with a merge."""
+    return pull(repository, resolve_remote(repository, None), Selection(), connection())
+
+
 def states(pulled):
     """Return the branches with what became of them."""
     return {each.branch: (each.state, each.source, each.messages) for each in pulled.branches}
@@ -125,6 +130,19 @@ def test_a_conflict_is_resolved_as_in_any_rebase(contradicting, ours):
     fetch_from(ours)
     there = list_branch_tips(contradicting, "conv-001")
     assert list_branch_tips(ours, "conv-001") == {name: there[name] for name in ("main", "fix")}
+
+
+@pytest.mark.parametrize("first", ["rebase", "merge"])
+def test_a_pull_in_the_other_way_is_refused_while_one_is_in_progress(contradicting, first):
+    pulls = {"rebase": rebase_from, "merge": merge_from}
+    assert pulls.pop(first)(contradicting).exit_code == 3
+    before = refs(contradicting)
+    [other] = pulls.values()
+    [row] = [each for each in other(contradicting).branches if each.branch == "main"]
+    assert (row.state, refs(contradicting)) == ("refused", before)
+    assert row.reason.startswith(f"a {first} of conv-001/main is in progress on conflict-resolution/")
+    verb = f"scopes {first} conv-001"
+    assert row.reason.endswith(f"first: {verb} --continue, or {verb} --abort")
 
 
 def test_an_aborted_rebase_leaves_the_branch_as_it_was(contradicting):
