@@ -101,7 +101,7 @@ DOCUMENT_NAMES: Final = PAYLOAD_NAMES | {
     "uuid",
     "validation",
 }  # the same of memory entries, facts and other files of the store
-SAID: Final = frozenset({"content", "decisions", "summary", "text"})  # of memory entries and facts: what they say
+STATEMENTS: Final = frozenset({"content", "decisions", "summary", "text"})  # of memory entries and facts: what they say
 
 
 def is_name(name: str, text: str) -> bool:

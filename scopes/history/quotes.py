@@ -18,7 +18,7 @@ from scopes.history.names_in_records import (
     NO_CONTENT,
     NO_TEXTS,
     PAYLOAD_NAMES,
-    SAID,
+    STATEMENTS,
     is_name,
     without_names,
 )
@@ -169,7 +169,7 @@ class Quotes:
         if document is None:
             return self.prose.are_in_file(data)
         return any(
-            ((name in SAID or not is_path(text)) and self._is_whole(name, text, _LONGER))
+            ((name in STATEMENTS or not is_path(text)) and self._is_whole(name, text, _LONGER))
             or self.prose.have_line_in(text)
             for name, text in _walk_leaves(document, DOCUMENT_NAMES)
             if text not in _DECIDED and _REF.fullmatch(text) is None

@@ -9,15 +9,14 @@ from typing import Final
 from scopes.history.metadata import read_metadata
 from scopes.history.quotes import Quotes
 from scopes.history.revisions import conversation_ids, list_branch_tips
-from scopes.purge.on_remotes import FILE as PURGED_FILE
 from scopes.purge.rewrite_store import RewrittenStore
 from scopes.regular_file import read_regular
 from scopes.result import Note, plural
 from scopes.store import refs
 from scopes.store.repository import Repository
-from scopes.sync.deleted_there import FILE as DELETED_FILE
 
-_FILES: Final = frozenset({refs.REMOTES_FILE, refs.GONE_FILE, PURGED_FILE, DELETED_FILE, "packed-refs"})
+_FILES: Final = frozenset({refs.REMOTES_FILE, "packed-refs"})
+_ON_REMOTES: Final = "-on-remotes.json"  # which conversations remotes have no more, or have with what was purged
 _FEW: Final = 5
 _MAX_BYTES: Final = 1 << 24
 _HAS: Final = "has a line of it as a name, and stays"
@@ -27,7 +26,7 @@ _HISTORY: Final = "the history of the metadata keeps the name"
 def is_file_of_names(store: str, path: str) -> bool:
     """Return True for a file of a store that only has the names of refs and remotes, and ids."""
     first, _, rest = os.path.relpath(path, store).partition(os.sep)
-    return first == "refs" if rest else first in _FILES
+    return first == "refs" if rest else first in _FILES or first.endswith(_ON_REMOTES)
 
 
 def note_names(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:

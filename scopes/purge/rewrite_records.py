@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from scopes.errors import Corrupt
 from scopes.history.edit_commit import edit_commit
-from scopes.history.names_in_records import SAID
+from scopes.history.names_in_records import STATEMENTS
 from scopes.history.quotes import Quotes, walk_named_texts, walk_texts
 from scopes.history.registers import advance_clock, advance_clocks
 from scopes.history.source_paths import file_of
@@ -56,7 +56,7 @@ _NAMES: Final = frozenset(
         "ended_by",
     }
 )  # fmt: skip  - no texts of it
-_TEXTS: Final = SAID | {"topics"}
+_TEXTS: Final = STATEMENTS | {"topics"}
 _STAYS: Final = frozenset({"next", "sequence", "directory", MANIFEST_FILE, SET_FILE, *_TITLES})
 
 

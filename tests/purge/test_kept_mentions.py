@@ -71,9 +71,9 @@ def test_a_key_that_begins_as_a_path_is_a_text(repository, places, key):
 @pytest.mark.parametrize(("text", "names"), [("the door opens with Xk9mQ2rpL7zv", 1), ("the door is often painted", 0)])
 def test_what_has_a_short_text_stays_and_is_named(repository, places, text, names):
     made = history(repository, "main: a")
-    said = [say(repository, made.conversation, each) for each in ("Xk9mQ2rpL7zv", "is often")]
+    messages = [say(repository, made.conversation, each) for each in ("Xk9mQ2rpL7zv", "is often")]
     entry = add(repository, text, agent="bob").entry.id[:8]
-    chosen = PurgeRequest(conversation=made.conversation, messages=tuple(each.id for each in said))
+    chosen = PurgeRequest(conversation=made.conversation, messages=tuple(each.id for each in messages))
     expected = [(f"1 memory entry has a path, a name or a short text of it, and stays: {entry}", entry)] * names
     for result in (plan_purge(repository, chosen, places), purge(repository, chosen, places)):
         assert [(note.text, note.hint.rpartition(" ")[2]) for note in result.notes] == expected

@@ -20,7 +20,7 @@ HAS = "has a line of it as a name, and stays"
 
 
 @pytest.fixture
-def said(repository):
+def listing(repository):
     """What to purge: a message of conv-001 with a list of names."""
     made = history(repository, "main: a")
     return PurgeRequest(
@@ -28,10 +28,10 @@ def said(repository):
     )
 
 
-def notes_of(repository, places, request):
+def notes_of(repository, places, listing):
     """Return the notes of a plan, after the purge, which is done and says the same."""
-    plan = plan_purge(repository, request, places)
-    done = purge(repository, request, places)
+    plan = plan_purge(repository, listing, places)
+    done = purge(repository, listing, places)
     assert (done.left, done.exit_code, done.notes) == ((), 0, plan.notes)
     assert not any("scopes purge" in (note.hint or "") for note in done.notes)
     with pytest.raises(NotFound, match="no purge was interrupted"):
@@ -40,30 +40,30 @@ def notes_of(repository, places, request):
     return [note.text for note in done.notes]
 
 
-def test_the_name_of_a_directory(repository, places, said):
+def test_the_name_of_a_directory(repository, places, listing):
     other = new(repository, directory=f"/srv/{NAME}").id
-    assert notes_of(repository, places, said) == [f"the directory of {other} {HAS}"]
+    assert notes_of(repository, places, listing) == [f"the directory of {other} {HAS}"]
     assert read_metadata(repository, other).directory == f"/srv/{NAME}"
 
 
-def test_the_name_of_a_branch(repository, places, said):
+def test_the_name_of_a_branch(repository, places, listing):
     other = history(repository, "main: b").conversation
     branch(repository, other, name=NAME, start="main", switch=True)
     say(repository, f"{other}/{NAME}", "c")
-    assert notes_of(repository, places, said) == [f"the branch {other}/{NAME} {HAS}"]
+    assert notes_of(repository, places, listing) == [f"the branch {other}/{NAME} {HAS}"]
 
 
 @pytest.mark.parametrize("is_deleted", [False, True])
-def test_the_name_of_a_tag(repository, places, said, is_deleted):
+def test_the_name_of_a_tag(repository, places, listing, is_deleted):
     other = history(repository, "main: b").conversation
     tag(repository, other, NAME)
     if is_deleted:
         delete_tag(repository, other, NAME)
-    assert notes_of(repository, places, said) == ([] if is_deleted else [f"the tag {NAME} of {other} {HAS}"])
+    assert notes_of(repository, places, listing) == ([] if is_deleted else [f"the tag {NAME} of {other} {HAS}"])
 
 
-def test_the_name_of_a_remote(repository, places, said, tmp_path):
+def test_the_name_of_a_remote(repository, places, listing, tmp_path):
     other = history(repository, "main: b").conversation
     add(repository, make_bare(tmp_path / "x.git"), NAME)
     push_to(repository, other, remote=NAME)
-    assert notes_of(repository, places, said) == ["the list of remotes has a line of it, and stays"]
+    assert notes_of(repository, places, listing) == ["the list of remotes has a line of it, and stays"]
