@@ -211,7 +211,7 @@ def _find_newest(
             other = record if other is None and not skipped and record.kind not in FINAL else other
             continue
         if record.kind not in FINAL:
-            return record, (*_note_one_more(last), *note_kept(since))
+            return record, (*_note_one_more(last), *note_kept(repository, record, since))
         if conversation is None and canceled <= seen:
             raise final_operation(record)
     return _nothing(UNDO, "" if any_actor else repository.caller.actor, other)

@@ -8,7 +8,7 @@ from scopes.errors import Refused
 from scopes.history.acceptances import find_second_acceptance
 from scopes.history.appends import conversations_of
 from scopes.history.metadata import read_metadata_at
-from scopes.history.revisions import list_branch_tips
+from scopes.history.revisions import find_root_commit, list_branch_tips
 from scopes.history.shared_refs import conversations_inside
 from scopes.ids import ConversationId, Oid
 from scopes.merge.in_progress import decode_in_progress, list_in_progress
@@ -24,6 +24,8 @@ RESOLVE = "resolve"
 IMPORT = "import"
 PUSH = "push"
 REMOTE = "remote"
+_ANY = "CONV"
+_DELETES = "delete "  # how the summary of `push --delete` begins
 _ON_REMOTES = frozenset(prefix.split("/")[2] for prefix in (refs.REMOTES, refs.REMOTE_SOURCES))
 
 
@@ -106,19 +108,28 @@ def final_push(record: Operation) -> Refused:
     return Refused(f"a push cannot be undone: {record.summary}", hint=hint)
 
 
-def note_kept(since: Iterable[Operation]) -> tuple[Note, ...]:
+def note_kept(repository: Repository, target: Operation, since: Iterable[Operation]) -> tuple[Note, ...]:
     """Return a note if an undo passes over something that it cannot take back: what was sent, or a changed remote.
 
-    since: pushes and changes of remotes, the newest first; what a push did for itself alone is no reason
+    target: what is undone; since: pushes and changes of remotes, the newest first; what a push did for itself alone is
+        no reason
     """
     for record in since:
         if record.kind == REMOTE:
             return (Note(f"not undone: {record.summary}", "see: scopes help remote"),)
-        sent = [each.ref.split("/")[2:-1] for each in record.changes if each.new is not None]
-        there = next(("/".join(name) for folder, *name in sent if folder in _ON_REMOTES), None)
-        if there is not None:
-            text = f"not undone: {record.summary}; what was pushed stays on {there}"
-            return (Note(text, "if you meant that: scopes redo; then delete it there: scopes push --delete CONV"),)
+        sent = {each.ref: each for each in record.changes if each.ref.split("/")[2] in _ON_REMOTES}
+        if not sent:
+            continue
+        there = "/".join(next(iter(sent)).split("/")[3:-1])
+        if record.summary.startswith(_DELETES):
+            return (Note(f"not undone: push --delete: {record.summary}", f"send it again: scopes push {_ANY}"),)
+        text = f"not undone: {record.summary}; what was pushed stays on {there}"
+        roots = {find_root_commit(repository, name): name for name in sorted(conversations_of(target))}
+        shown = {ref: roots[Oid(root)] for ref in sent if (root := ref.rpartition("/")[2]) in roots}
+        name = next(iter(shown.values()), _ANY)
+        if all(each.old is None for ref, each in sent.items() if ref in (shown or sent)):
+            return (Note(text, f"if you meant that: scopes redo; then delete it there: scopes push --delete {name}"),)
+        return (Note(text, f"to have it there as it is here then: scopes push {name} --force"),)
     return ()
 
 

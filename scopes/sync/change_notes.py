@@ -81,6 +81,22 @@ def note_deleted_branches(
     return (Note(text, f"it stays here; delete it here, too: {delete}"),)
 
 
+def note_deleted_there(repository: Repository, names: Iterable[str], remote: str, option: str) -> tuple[Note, ...]:
+    """Return a note about branches that were deleted on a remote and are here: a push does not send them again.
+
+    names: of branches, as CONV/BRANCH; option: ` --remote NAME` for the hint, if it needs that
+    """
+    deleted = list(names)
+    if not deleted:
+        return ()
+    number = len(deleted)
+    text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted from {remote}"
+    conversation, _, branch = deleted[0].partition("/")
+    again = f"send it again: scopes push {deleted[0]} --force{option}"
+    delete = "; then: ".join(_commands_to_delete(repository, ConversationId(conversation), BranchName(branch)))
+    return (Note(f"{text}: {', '.join(deleted[:5])}", f"{again}; or delete it here, too: {delete}"),)
+
+
 def _commands_to_delete(repository: Repository, conversation: ConversationId, branch: BranchName) -> Iterator[str]:
     """Yield the commands that delete a branch which may be active, or have messages that no other branch has."""
     tips = list_branch_tips(repository, conversation)

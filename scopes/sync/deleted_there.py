@@ -101,19 +101,3 @@ def leave_deleted(
     text = f"{number} {plural(number, 'conversation')} {'was' if number == 1 else 'were'} deleted from {remote}"
     note = Note(f"{text}: {', '.join(deleted[:5])}", f"send one again by its name: scopes push {deleted[0]}")
     return [each for each in chosen if each not in deleted], (note,)
-
-
-def note_deleted_branches(names: Iterable[str], remote: str, option: str) -> tuple[Note, ...]:
-    """Return a note about branches that were deleted on a remote and are here: they are not sent again.
-
-    option: ` --remote NAME` for the hint, if it needs that
-    """
-    deleted = list(names)
-    if not deleted:
-        return ()
-    number = len(deleted)
-    text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted from {remote}"
-    conversation, _, branch = deleted[0].partition("/")
-    again = f"send it again: scopes push {deleted[0]} --force{option}"
-    here = f"or delete it here, too: scopes delete-branch {conversation} {branch}"
-    return (Note(f"{text}: {', '.join(deleted[:5])}", f"{again}; {here}"),)

@@ -12,6 +12,7 @@ from scopes.purge.gone_there import change_gone, rename_gone
 from scopes.purge.on_remotes import rename_values
 from scopes.result import Note, Result
 from scopes.store.config_write import read_setting, write_setting
+from scopes.store.gone_file import read_gone
 from scopes.store.refs import PURGE_OFFERS, REMOTE_SOURCES, REMOTES
 from scopes.store.remote_file import DEFAULT
 from scopes.store.repository import Repository
@@ -23,6 +24,7 @@ from scopes.sync.deleted_there import forget_all_deleted, rename_deleted
 from scopes.sync.family import EVERY_REF_OF_SCOPES, find_next_of, is_closed, list_members
 from scopes.sync.known_again import know_again, list_tracking
 from scopes.sync.local_conversations import list_roots
+from scopes.sync.manifest_list import read_manifest_list
 from scopes.sync.names import parse_remote_name
 from scopes.sync.purged_lists import SENT
 from scopes.sync.remotes import Remote, default_remote, remote_option, replace_remotes, resolve_remote
@@ -182,7 +184,12 @@ def show_remote(repository: Repository, name: str | None) -> RemoteShown:
     members = list_members(repository, resolve_remote(repository, name))
     remote = members[0]
     prefixes = [f"{REMOTES}{member.name}/" for member in members]
-    there = {Oid(ref.rpartition("/")[2]) for ref in repository.list_ref_names(*prefixes)}
+    gone = {root for member in members for root in read_gone(repository.path).get(member.name, ())}
+    there = {Oid(root) for root in (ref.rpartition("/")[2] for ref in repository.list_ref_names(*prefixes))} - gone
+    directory = repository.index_directory
+    for member in members if directory is not None else ():  # those of which only manifests were fetched
+        listed = read_manifest_list(str(directory), member)
+        there.update(() if listed is None else listed.conversations)
     here = set(list_roots(repository))
     return RemoteShown(
         name=remote.name,

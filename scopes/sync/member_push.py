@@ -24,11 +24,12 @@ from scopes.store.refs import META, REMOTES
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.accept import FetchedConversation
+from scopes.sync.change_notes import note_deleted_there
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.clocks_ahead import correct_clocks
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_there import forget_deleted, name_branch, note_deleted_branches, read_deleted_branches
+from scopes.sync.deleted_there import forget_deleted, name_branch, read_deleted_branches
 from scopes.sync.family import EVERY_REF_OF_SCOPES
 from scopes.sync.fetch import new_objects, receive
 from scopes.sync.format_check import PurgedHere
@@ -176,7 +177,7 @@ class MemberPush:
         yield from self._corrected
         yield from self._lost
         yield from (self._replaced[row.root] for row in rows if row.root in self._replaced and row.status == "updated")
-        yield from note_deleted_branches(self.deleted_branches, self._remote.name, option)
+        yield from note_deleted_there(self._repository, self.deleted_branches, self._remote.name, option)
         diverged = (row.conversation for row in rows if row.diverged)
         merging = {each: found[0].kind for each in diverged if (found := list_in_progress(self._repository, each))}
         yield from note_diverged(rows, self._remote, option, merging)
@@ -374,6 +375,7 @@ class MemberPush:
 
     def _note(self, outgoing: Outgoing, status: PushedStatus, reason: str | None = None) -> None:
         is_sent = status in {"new", "updated"}
+        reason = reason and reason.replace(" CONV", f" {outgoing.conversation}")  # in the commands that it names
         if outgoing.unsent and reason is None:
             reason = explain_unsent(outgoing.conversation, outgoing.unsent, self._of.option)
             status = "refused" if status == "unchanged" else status

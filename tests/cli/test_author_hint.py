@@ -55,3 +55,9 @@ def test_a_name_for_all_stores_is_that_of_another_store(in_terminal, tmp_path):
     in_terminal("init")
     in_terminal("config", "scopes.author", "Dana Dev", "--level", "user")
     assert HINT not in in_terminal("--store", str(tmp_path / "other.git"), "new", "talk")
+
+
+def test_a_remote_that_is_added_names_the_setting(in_terminal, tmp_path):
+    assert HINT in in_terminal("remote", "add", "origin", make_bare(tmp_path / "shared.git"))
+    in_terminal("config", "scopes.author", "Dana Dev")
+    assert HINT not in in_terminal("remote", "add", "second", make_bare(tmp_path / "second.git"))

@@ -228,6 +228,13 @@ def test_a_store_with_manifests_names_what_others_have_deleted(run, two):
     assert "deleted on" not in run("fetch", store="c").stderr
 
 
+def test_what_is_known_of_a_remote_by_manifests_alone_is_counted(run, two):
+    run("clone", two, "c", "--manifests")
+    shown = json.loads(run("remote", "show", "--json", store="c").stdout)
+    listed = json.loads(run("list", "--remote", "origin", "--json", store="c").stdout)["conversations"]
+    assert (shown["conversations"], shown["here"]) == (len(listed), 0) == (2, 0)
+
+
 def test_an_undo_says_that_it_passes_over_a_push_once(run, shared):
     undone = run("undo", store="a")
     assert "append to conv-001/main" in undone.stdout
@@ -236,7 +243,27 @@ def test_an_undo_says_that_it_passes_over_a_push_once(run, shared):
     assert "not undone" not in run("undo").stderr
     run(*again)
     run(*again)
-    run(*[word.replace("CONV", "conv-001") for word in delete], "--yes")
+    assert delete == ["push", "--delete", "conv-001"]
+    run(*delete, "--yes")
+
+
+def test_an_undo_after_a_push_that_others_share_names_what_moves_it_back_there(run, shared):
+    run("append", "conv-001", "--as", "carol", "more")
+    run("push", "conv-001")
+    undone = run("undo").stderr
+    assert "--delete" not in undone
+    [back] = commands(undone)
+    assert back == ["push", "conv-001", "--force"]
+    run(*back)
+    run("fetch", store="b")
+    assert "more" not in run("log", "conv-001/origin/main", store="b").stdout
+
+
+def test_an_undo_after_a_deletion_on_the_remote_says_that_it_is_not_undone(run, shared):
+    run("push", "--delete", "conv-001", "--yes")
+    undone = run("undo").stderr
+    assert "not undone: push --delete: delete 1 name from origin" in undone
+    assert "stays on origin" not in undone
 
 
 def test_an_undo_of_what_came_after_a_push_says_nothing_of_it(run, shared):

@@ -97,7 +97,7 @@ def test_who_has_purged_it_may_leave_it_out_there_by_force(repository, kept, bar
 def test_a_push_of_everything_leaves_out_nothing_by_force(repository, kept):
     say(repository, f"{NAME}/main", "ours")
     (row,) = push_to(repository, force=True).conversations
-    assert (row.status, "scopes push CONV --force" in row.reason) == ("refused", True)
+    assert (row.status, f"scopes push {NAME} --force" in row.reason) == ("refused", True)
 
 
 def test_force_replaces_what_a_backup_from_before_the_list_of_values_brought_back(

@@ -138,10 +138,11 @@ def test_somebody_who_has_it_keeps_it_and_does_not_send_it_again(pushed, theirs,
     assert fetch_from(theirs).conversations == ()
     done = push_to(theirs)
     assert ([row.status for row in done.conversations], done.exit_code) == (["deleted"], 0)
-    assert done.conversations[0].reason.endswith("to leave it out from now on: scopes push --delete CONV")
+    assert done.conversations[0].reason.endswith(f"to leave it out from now on: scopes push --delete {name}")
     say(theirs, f"{name}/main", "news")
     (row,) = push_to(theirs).conversations
     assert (row.status, "somebody has deleted it on the remote" in row.reason) == ("refused", True)
+    assert row.reason.endswith(f"to have it there again: scopes push {name} --force")
     assert kept(bare) == {root_of(pushed, "conv-002")}
     assert texts(theirs, f"{name}/main") == ["a", "b", "news"]
 

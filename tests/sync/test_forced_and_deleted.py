@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.errors import Invalid, NotFound
+from scopes.conversation.delete import delete_branch
+from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.revisions import list_branch_tips
 from scopes.sync.delete_on_remote import delete_on_remote
 from scopes.sync.local_conversations import Selection
@@ -172,7 +173,11 @@ def test_no_push_repeats_a_deletion_to_whoever_did_it(ours, theirs):
     fetch_from(theirs)
     (note,) = push_to(theirs).notes
     assert note.text == f"1 branch was deleted from origin: {named(theirs, 'a')}/fix"
-    assert note.hint.endswith(f"or delete it here, too: scopes delete-branch {named(theirs, 'a')} fix")
+    name = named(theirs, "a")
+    assert note.hint.endswith(f"or delete it here, too: scopes delete-branch {name} fix --force")
+    with pytest.raises(Refused):  # no other branch has its messages
+        delete_branch(theirs, name, "fix", dry_run=True)
+    assert delete_branch(theirs, name, "fix", force=True, dry_run=True).branch == "fix"
     push_to(theirs, f"{named(theirs, 'a')}/fix", force=True)
     fetch_from(ours)
     assert texts(ours, f"{NAME}/fix")

@@ -96,7 +96,7 @@ def test_a_conversation_that_was_deleted_there_is_named(sent, bare):
     delete_there(bare, find_root_commit(sent, OTHER))
     pushed = push_to(sent)
     assert (pushed.unchanged, states(pushed), pushed.exit_code) == (1, {OTHER: "deleted"}, 0)
-    assert "scopes push CONV --force" in pushed.conversations[0].reason
+    assert f"scopes push {OTHER} --force" in pushed.conversations[0].reason
     assert states(push_to(sent, OTHER)) == {OTHER: "refused"}
     assert states(push_to(sent, OTHER, force=True)) == {OTHER: "new"}
 

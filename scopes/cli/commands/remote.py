@@ -50,7 +50,9 @@ def remote_add(
     checked = parse_address(address, invocation.cwd)._replace(as_branches=as_branches)
     with connect(invocation) as connection:
         result = add_remote(invocation.repository(create=True), name, checked, connection, probe=not no_probe)
-    return invocation.show(result)
+    code = invocation.show(result)
+    invocation.hint_author()
+    return code
 
 
 def remote_list(context: usage.Context) -> int:

@@ -201,6 +201,8 @@ def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
     left += [f"{row.held_back} held back"] if row.held_back else []
     left += [f"behind: {', '.join(row.behind)}"] if row.behind else []
     left += [row.reason] if row.reason else []
+    if row.status == "updated" and not (row.messages or row.diverged or row.replaced or row.restored):
+        left.insert(0, "metadata or branches only")
     if row.replaced:
         counts = ", ".join(f"{each.messages} of {each.branch}" for each in row.replaced)
         left.insert(0, f"left out there: {counts}")

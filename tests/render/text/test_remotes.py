@@ -52,6 +52,14 @@ def test_of_very_many_reasons_the_first_are_shown():
     assert "80 more reasons" in text
 
 
+def test_a_push_without_messages_says_what_was_sent():
+    rows = [PushedConversation("conv-001", "ab" * 20, "updated", 1, behind=behind) for behind in ((), ("main",))]
+    sent = Pushed(remote="origin", address="x", conversations=tuple(rows), unchanged=0)
+    first, second = piped(sent).splitlines()
+    assert first == "conv-001\tupdated\t1\t0\tmetadata or branches only"
+    assert second == "conv-001\tupdated\t1\t0\tmetadata or branches only; behind: main"
+
+
 def test_a_branch_that_stays_as_it_is_was_not_updated():
     row = PushedConversation("conv-001", "ab" * 20, "updated", 1, diverged=("main",))
     pushed = Pushed(remote="origin", address="/a", conversations=(row,), unchanged=0)
