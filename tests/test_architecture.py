@@ -130,6 +130,7 @@ def list_layers():
     return [{name.strip().removeprefix("scopes.") for name in layer.split("|")} for layer in layers]
 
 
+@pytest.mark.every_case("a name that is not looked at may be missing at run time")
 @pytest.mark.parametrize(("package", "module", "name"), list_loaded_names())
 def test_a_name_that_is_loaded_at_run_time_exists_in_a_lower_layer(package, module, name):
     """`load("module:name")` is invisible to mypy and to the import contracts."""
@@ -183,6 +184,7 @@ LIVE_MODULES = [
 ]
 
 
+@pytest.mark.every_case("it takes a millisecond, and a module that is not named stays so")
 @pytest.mark.parametrize("path", LIVE_MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_map_of_the_live_part_names_every_module(path):
     """A stranger looks for a file in CONTRIBUTING.md."""

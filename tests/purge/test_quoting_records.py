@@ -107,7 +107,7 @@ def test_what_is_true_of_the_session_is_no_copy_of_what_a_tool_has_printed(repos
     assert not any("transcript" in note.text for note in done.notes)
 
 
-def test_a_copy_beside_them_and_one_in_a_field_with_words_go_and_are_counted(repository, places, tmp_path):
+def test_another_copy_and_one_in_a_field_with_words_go_and_are_counted(repository, places, tmp_path):
     line = f"on {BRANCH} now"
     records = [{"event": "x", "text": BRANCH, **OF_SESSION}, {BRANCH: 1}, {"kind": line}, {"event": "y", **OF_SESSION}]
     import_demo(repository, write(tmp_path / "s1.jsonl", f"{BRANCH}\n{line}", records))
