@@ -219,8 +219,7 @@ def log(
         None if graph or oldest_first else bodies_of,
         of_branch=len(tips) == 1 and tips[0] in branches,
     )
-    if limit is not None:
-        entries = islice(entries, min(limit, sys.maxsize))
+    entries = entries if limit is None else islice(entries, min(limit, sys.maxsize))
     if graph:
         entries = iter(_connect(repository, list(entries), parents_of, limit))
     elif oldest_first:

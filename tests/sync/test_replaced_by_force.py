@@ -63,7 +63,7 @@ def test_a_forced_push_replaces_a_foreign_commit_and_says_what_it_was(ours, bare
     if has_news:
         say(ours, NAME, "news")
         refused = push_to(ours, force=True)  # of no conversation by its name
-        assert refused.conversations[0].reason.endswith("replace it with what is here: scopes push CONV --force")
+        assert refused.conversations[0].reason.endswith(f"replace it with what is here: scopes push {NAME} --force")
     done = push_to(ours, NAME, force=True)
     assert (statuses(done), done.exit_code) == ({NAME: "updated"}, 0)
     assert any(moved[:12] in note.text and "not acceptable" in note.text for note in done.notes)
@@ -118,7 +118,7 @@ def is_clean(bare):
 def test_a_forced_push_of_what_was_purged_replaces_what_was_pushed_above_it(above, bare, tmp_path):
     ours, theirs = above
     refused = push_to(ours, purged=True)
-    assert refused.conversations[0].reason.endswith("leave out there what is not here: scopes push CONV --force")
+    assert refused.conversations[0].reason.endswith(f"leave out there what is not here: scopes push {NAME} --force")
     assert refused.notes[-1].hint.endswith("scopes push --purged --force")
     done = push_to(open_store(ours), purged=True, force=True)
     assert (statuses(done), done.exit_code) == ({NAME: "updated"}, 0)

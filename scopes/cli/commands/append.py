@@ -167,8 +167,8 @@ def append(
 
     A branch that a session of an agent goes on writing is not the place for a message: hooks, watch and import move it
     only as long as nobody else does. After a message of somebody else the next messages of the session go to a branch
-    import/..., and log, show and resume say so. Notes beside a session belong on a branch of their own:
-    scopes append CONV/notes --create TEXT.
+    import/..., and log, show and resume say so. Notes beside a session belong on a branch of their own: scopes append
+    CONV/notes --create TEXT.
 
     A decision is TEXT with --topic, a method TEXT with --goal, a priority its urgency with --task, an analysis TEXT
     with --subject; --data gives the whole JSON of any typed message.
@@ -190,7 +190,6 @@ def append(
       git diff | scopes append conv-001 --as reviewer
       scopes append conv-001 --as tester --binary --media-type image/png < screen.png
       scopes conv append conv-001 --as bot --kind priority --data '{"task": "login", "urgency": "high"}'
-      scopes conv append conv-001/main --jsonl messages.jsonl
       scopes conv append conv-001 --jsonl messages.jsonl --atomic
       echo '{"author": "carol", "text": "hello"}' | scopes conv append conv-001 --jsonl -
     """

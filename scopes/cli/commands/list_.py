@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, choose_project, refuse_both_scopes
@@ -20,27 +20,32 @@ _OTHER_LINES = 7  # of a screen: the frame of the table, its title and heading, 
 _MIN_ROWS = 5
 
 
+Limit: TypeAlias = Annotated[
+    int | None,
+    usage.Option("-n", "--limit", metavar="N", help="At most N (default: a screen, all in a pipe)"),
+]
+Model: TypeAlias = Annotated[
+    str | None, usage.Option("--model", metavar="MODEL", help="Only if its newest answer is by this model: opus")
+]
+OfRemote: TypeAlias = Annotated[
+    str | None, usage.Option("--remote", metavar="REMOTE", help="What a remote had when it was last asked")
+]
+
+
 def list_(
     context: usage.Context,
-    limit: Annotated[
-        int | None,
-        usage.Option("-n", "--limit", metavar="N", help="At most N (default: a screen, all in a pipe)"),
-    ] = None,
+    limit: Limit = None,
     include_all: Annotated[bool, usage.Option("--all", "-a", help="All conversations, not only a screen")] = False,
     since: Since = None,
     until: Until = None,
     agent: Annotated[str | None, usage.Option("--agent", metavar="AGENT", help="Only with this participant")] = None,
     project: OfProjects = None,
     all_projects: AllProjects = False,
-    model: Annotated[
-        str | None, usage.Option("--model", metavar="MODEL", help="Only if its newest answer is by this model: opus")
-    ] = None,
+    model: Model = None,
     tag: Annotated[str | None, usage.Option("--tag", metavar="TAG", help="Only with this tag")] = None,
     deleted: Annotated[bool, usage.Option("--deleted", help="The deleted ones, with the operation to undo")] = False,
     participants: Annotated[bool, usage.Option("--participants", help="Name every participant")] = False,
-    remote: Annotated[
-        str | None, usage.Option("--remote", metavar="REMOTE", help="What a remote had when it was last asked")
-    ] = None,
+    remote: OfRemote = None,
 ) -> int:
     """List conversations, newest first.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
@@ -21,37 +21,45 @@ from scopes.result import plural
 _SHOWN: Final = 5
 
 
+Conversation: TypeAlias = Annotated[
+    str | None, usage.Argument(metavar="[CONV]", help="The conversation; without messages all of it: see --whole")
+]
+OfFile: TypeAlias = Annotated[
+    str | None, usage.Option("--file", metavar="PATH", help="What messages hold of this file: its path, or the end")
+]
+Hits: TypeAlias = Annotated[
+    str | None, usage.Option("--search", metavar="QUERY", help="All messages that a search finds")
+]
+Transcript: TypeAlias = Annotated[
+    str | None,
+    usage.Option("--source", metavar="FILE", help="All messages that were imported from this transcript"),
+]
+Offers: TypeAlias = Annotated[bool, usage.Option("--offers", help="List what was purged elsewhere, and change nothing")]
+Accept: TypeAlias = Annotated[
+    bool, usage.Option("--accept", help="Purge what was purged elsewhere: all, in CONV, or of --from")
+]
+OfferedBy: TypeAlias = Annotated[
+    str | None, usage.Option("--from", metavar="NAME", help="Only what this remote or machine offers")
+]
+GoOn: TypeAlias = Annotated[
+    bool,
+    usage.Option("--continue", help="Finish a purge that was interrupted, or has left something (exit code 7)"),
+]
+
+
 def purge(
     context: usage.Context,
-    conversation: Annotated[
-        str | None, usage.Argument(metavar="[CONV]", help="The conversation; without messages all of it: see --whole")
-    ] = None,
+    conversation: Conversation = None,
     messages: Annotated[list[str] | None, usage.Argument(metavar="[MESSAGE...]", help="Messages of it")] = None,
     whole: Annotated[bool, usage.Option("--whole", help="All of CONV; a script must say it, with --yes")] = False,
-    file: Annotated[
-        str | None, usage.Option("--file", metavar="PATH", help="What messages hold of this file: its path, or the end")
-    ] = None,
-    query: Annotated[
-        str | None, usage.Option("--search", metavar="QUERY", help="All messages that a search finds")
-    ] = None,
-    transcript: Annotated[
-        str | None,
-        usage.Option("--source", metavar="FILE", help="All messages that were imported from this transcript"),
-    ] = None,
-    offers: Annotated[
-        bool, usage.Option("--offers", help="List what was purged elsewhere, and change nothing")
-    ] = False,
-    accept: Annotated[
-        bool, usage.Option("--accept", help="Purge what was purged elsewhere: all, in CONV, or of --from")
-    ] = False,
+    file: OfFile = None,
+    query: Hits = None,
+    transcript: Transcript = None,
+    offers: Offers = False,
+    accept: Accept = False,
     decline: Annotated[bool, usage.Option("--decline", help="Keep what was purged elsewhere, and push it")] = False,
-    source: Annotated[
-        str | None, usage.Option("--from", metavar="NAME", help="Only what this remote or machine offers")
-    ] = None,
-    go_on: Annotated[
-        bool,
-        usage.Option("--continue", help="Finish a purge that was interrupted, or has left something (exit code 7)"),
-    ] = False,
+    source: OfferedBy = None,
+    go_on: GoOn = False,
     dry_run: Annotated[bool, usage.Option("--dry-run", help="Print what would go, and change nothing")] = False,
 ) -> int:
     """Remove messages, files or a conversation for good.

@@ -99,20 +99,10 @@ def search(
         conversation = words.pop()
     with progress(invocation.output(), "indexing messages") as meter:
         found = run_search(
-            invocation.repository(),
-            " ".join(words),
-            index_directory=invocation.index_directory,
-            conversation=conversation,
-            regex=regex,
-            limit=count,
-            newest_first=newest,
-            context=around,
-            any_word=any_word,
-            count_only=count_only,
-            since=since,
-            until=until,
-            progress=meter,
-        )
+            invocation.repository(), " ".join(words), index_directory=invocation.index_directory,
+            conversation=conversation, regex=regex, limit=count, newest_first=newest, context=around,
+            any_word=any_word, count_only=count_only, since=since, until=until, progress=meter,
+        )  # fmt: skip
     if conversation is None:
         found = replace(found, notes=(*found.notes, *_misplaced_conversations(invocation, words)))
     return invocation.show(found, options=ViewOptions(around=around > 0))
