@@ -17,6 +17,13 @@ from tests.support.store import ROOT
 STUB = os.path.join(ROOT, "tests", "support", "stub_agent.py")
 SCOPES = [sys.executable, "-m", "scopes"]
 MAIN = "from scopes.cli.main import main; main()"
+# A proxy that waits only a moment for a store which a test keeps locked or broken, before it uses the spool.
+IMPATIENT = f"""
+from scopes.server.acp import recorder, store_writer, take_spool
+recorder.STORE_SECONDS, take_spool._LOCK_SECONDS = 0.05, 0
+store_writer._FIRST_FAILURE_SECONDS = store_writer._LAST_TRY_SECONDS = 0.05
+{MAIN}
+"""
 _SECONDS = 30
 
 
@@ -33,12 +40,12 @@ def _permit(params):
 class Editor:
     """A process of an agent, with or without the proxy, and a thread that reads what it writes."""
 
-    def __init__(self, command, cwd=None, stderr=None):
+    def __init__(self, command, cwd=None, stderr=None, program=None):
         path = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
         environment = {**os.environ, "PYTHONPATH": path}
         if command[: len(SCOPES)] == SCOPES:
             self.process = StartedProgram(
-                MAIN, command[len(SCOPES) :], environment, stderr=stderr, cwd=os.fspath(cwd or os.getcwd())
+                program or MAIN, command[len(SCOPES) :], environment, stderr=stderr, cwd=os.fspath(cwd or os.getcwd())
             )
         else:
             self.process = subprocess.Popen(

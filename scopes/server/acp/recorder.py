@@ -34,8 +34,9 @@ from scopes.server.acp.store_writer import StoreWriter
 from scopes.store.config import read_user_value
 from scopes.store.repository import Repository
 
-ANSWER_SECONDS: Final = 2.0  # the longest that an answer waits for the disk
-_TOO_SLOW: Final = f"not in the store after {ANSWER_SECONDS:.0f} seconds: another process may have locked it"
+STORE_SECONDS: Final = 2.0  # the longest that an answer waits for the store, and then for the spool
+_SPOOL_SECONDS: Final = 2.0
+_TOO_SLOW: Final = f"not in the store after {STORE_SECONDS:.0f} seconds: another process may have locked it"
 _PROMPT_SECONDS: Final = 0.1  # that the store has for a prompt, before the spool gets it
 _LINES_FIRST_SECONDS = 0.02  # what is passed on meanwhile does not compete with the recorder for the interpreter
 _IDLE_SECONDS = 1.0  # without an open prompt, after which a message of the agent is complete
@@ -120,14 +121,14 @@ class Recorder:
     def wait_until_recorded(self) -> None:
         """Wait until everything taken so far is in the store, or in the spool if the store takes too long.
 
-        Neither wait is longer than `ANSWER_SECONDS`. Until the store has caught up, there is only the second one.
+        Neither wait is longer than two seconds. Until the store has caught up, there is only the second one.
         """
         if not self._writer.is_on:
             return
         written = threading.Event()
         self._queue.put(lambda: self._writer.call(written.set))
         self._answer_waiting.set()
-        if not written.wait(0 if self._is_behind or self._writer.is_failing else ANSWER_SECONDS):
+        if not written.wait(0 if self._is_behind or self._writer.is_failing else STORE_SECONDS):
             self._keep_in_spool()
         self._answer_waiting.clear()
 
@@ -140,7 +141,7 @@ class Recorder:
             self._queue.put(lambda: self._writer.call(self._caught_up))
         kept = threading.Event()
         self._queue.put(lambda: self._spool_waiting(kept.set, is_late=True))
-        if not kept.wait(ANSWER_SECONDS):
+        if not kept.wait(_SPOOL_SECONDS):
             self._log.write("spool-failed", error="the disk took too long")
 
     def _spool_waiting(self, done: Callable[[], None] | None = None, *, is_late: bool = False) -> None:
@@ -175,7 +176,7 @@ class Recorder:
                 self._try(work)
         finally:
             self._writer.end()
-        writing.join(ANSWER_SECONDS)
+        writing.join(STORE_SECONDS)
         if writing.is_alive():
             self._spool_waiting(is_late=True)
             writing.join()

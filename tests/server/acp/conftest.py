@@ -13,7 +13,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_message
 from scopes.history.revisions import list_branch_tips
 from scopes.store.open_repository import open_repository
-from tests.support.acp_client import Editor, lines_of, proxy_command, stub_command
+from tests.support.acp_client import IMPATIENT, Editor, lines_of, proxy_command, stub_command
 
 
 class Desk:
@@ -25,9 +25,10 @@ class Desk:
         self.project.mkdir()
         self.editors = []
 
-    def editor(self, *options, initialize=True, folder=None, stderr=None, **profile):
+    def editor(self, *options, initialize=True, folder=None, stderr=None, patient=True, **profile):
+        """Start the proxy and the stub agent; a patient proxy waits for its store as long as it does for users."""
         command = proxy_command(*options, agent=stub_command(folder or self.folder, **profile))
-        editor = Editor(command, stderr=stderr)
+        editor = Editor(command, stderr=stderr, program=None if patient else IMPATIENT)
         self.editors.append(editor)
         if initialize:
             editor.initialize()

@@ -22,9 +22,9 @@ def target_process(desk, editor, target):
     return editor.process.pid
 
 
-def run_until_killed(desk, target, point):
+def run_until_killed(desk, target, point, *, patient=True):
     """Prompt until the target is killed after the line with this number; return the prompts that were answered."""
-    editor = desk.editor(initialize=False, message_ids=True)
+    editor = desk.editor(initialize=False, patient=patient, message_ids=True)
 
     def kill_at(number):
         if number == point:

@@ -15,9 +15,9 @@ from tests.server.acp.test_endings import wait_for
 from tests.server.acp.test_spool import TURNS, spool_files
 
 
-def works(desk, *options):
+def works(desk, *options, patient=True):
     """Run a turn and return True if the editor got its answer."""
-    editor = desk.editor(*options)
+    editor = desk.editor(*options, patient=patient)
     session = editor.open(desk.project)
     editor.prompt(session, "hello")
     editor.prompt(session, "again")
@@ -37,7 +37,7 @@ def test_what_a_path_that_is_no_store_cannot_take_waits_for_the_next_start(desk)
     """S0-7."""
     with open(os.environ["SCOPES_STORE"], "w") as file:
         file.write("not a store")
-    assert works(desk)
+    assert works(desk, patient=False)
     assert "is not a scopes store" in desk.events("store-failed")[0]["error"]
     assert (len(desk.events("spool-left")), desk.events("recording-off")) == (1, [])
     os.unlink(os.environ["SCOPES_STORE"])
@@ -73,7 +73,7 @@ def disk(tmp_path, monkeypatch):
 def test_a_moment_of_full_disk_does_not_end_the_recording(desk, disk):
     """S0-7: the editor stays open, and has every answer at once."""
     desk.run("first")
-    editor = desk.editor("--continue", "never")
+    editor = desk.editor("--continue", "never", patient=False)
     session = editor.open(desk.project)
     fill(disk)
     editor.prompt(session, "hello")
@@ -90,7 +90,7 @@ def test_what_a_full_disk_does_not_take_until_the_end_is_taken_by_the_next_start
     """P2: what was recorded before is there."""
     desk.run("first")
     fill(disk)
-    assert works(desk, "--continue", "never")
+    assert works(desk, "--continue", "never", patient=False)
     assert desk.texts() == ["first", "echo: first"]
     assert len(desk.events("store-failed")) == 1, "one line, however often it is tried"
     (disk / "full").unlink()
@@ -103,7 +103,7 @@ def test_a_kill_with_a_full_disk_loses_no_answered_turn(desk, disk):
     """S0-7, P4."""
     desk.run("first")
     fill(disk)
-    editor = desk.editor("--continue", "never")
+    editor = desk.editor("--continue", "never", patient=False)
     session = editor.open(desk.project)
     editor.prompt(session, "hello")
     editor.prompt(session, "again")
@@ -117,7 +117,7 @@ def test_a_directory_that_cannot_be_created_yet_is_created_later(desk, tmp_path,
     """As with a disk that is mounted late."""
     (tmp_path / "mount").write_text("")
     monkeypatch.setenv("SCOPES_STORE", str(tmp_path / "mount" / "store.git"))
-    editor = desk.editor()
+    editor = desk.editor(patient=False)
     session = editor.open(desk.project)
     editor.prompt(session, "hello")
     assert len(spool_files()) == 1
@@ -136,7 +136,7 @@ def test_without_a_spool_messages_wait_in_memory(desk):
         file.write("a file where the directory should be")
     with open(os.environ["SCOPES_STORE"], "w") as file:
         file.write("not a store")
-    editor = desk.editor()
+    editor = desk.editor(patient=False)
     session = editor.open(desk.project)
     editor.prompt(session, "hello")
     assert desk.events("spool-failed")

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.support.acp_client import Editor, proxy_command
+from tests.support.acp_client import Editor, prompt_params, proxy_command
 from tests.support.store import ROOT
 
 # To import it takes a second, which only the worker that runs these tests needs.
@@ -29,40 +29,26 @@ def converse(*arguments):
 
 
 def test_the_client_of_the_sdk_works_with_its_echo_agent_through_the_proxy(desk):
-    """S0-4: neither side knows that the proxy is there."""
-    texts = converse(proxy_command(agent=ECHO), desk.project, ["hello", "again"])
-    assert texts == ["echo: hello", "echo: again"]
-    assert desk.texts() == ["hello", "echo: hello", "again", "echo: again"]
-
-
-def test_the_client_of_the_sdk_gets_the_history_of_the_first_run(desk):
-    """S3-6, S3-7: the SDK's own models accept the prompt that we have changed."""
-    converse(proxy_command(agent=ECHO), desk.project, ["remember ALPHA-77"])
+    """S0-4, S3-6, S3-7: neither side knows that the proxy is there; the SDK's models accept the prompt we have changed."""
+    assert converse(proxy_command(agent=ECHO), desk.project, ["hello", "remember ALPHA-77"]) == [
+        "echo: hello",
+        "echo: remember ALPHA-77",
+    ]
+    assert desk.texts() == ["hello", "echo: hello", "remember ALPHA-77", "echo: remember ALPHA-77"]
     texts = converse(proxy_command(agent=ECHO), desk.project, ["what was it", "and again"])
     assert "ALPHA-77" in texts[0]
     assert texts[1:] == ["echo: what was it", "echo: and again"]
 
 
-def test_an_agent_of_the_sdk_takes_twenty_prompts_at_once(desk):
+def test_an_agent_of_the_sdk_takes_twenty_prompts_at_once_and_one_of_32_megabytes(desk):
     editor = Editor(proxy_command(agent=ECHO))
     desk.editors.append(editor)
     editor.initialize()
     session = editor.open(desk.project)
-    answers = [
-        editor.begin("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": f"p{n}"}]})
-        for n in range(20)
-    ]
+    answers = [editor.begin("session/prompt", prompt_params(session, f"p{n}")) for n in range(20)]
     assert all(answer()["stopReason"] == "end_turn" for answer in answers)
-    editor.close()
     assert sorted(editor.chunks(session)) == sorted(f"echo: p{n}" for n in range(20))
-
-
-def test_an_agent_of_the_sdk_takes_a_prompt_of_32_megabytes(desk):
-    editor = Editor(proxy_command(agent=ECHO))
-    desk.editors.append(editor)
-    editor.initialize()
-    session = editor.open(desk.project)
     text = "x" * (32 << 20)
     editor.prompt(session, text)
-    assert editor.chunks(session) == [f"echo: {text}"]
-    assert len(desk.messages()[1].text) == len(text) + 6
+    assert editor.chunks(session)[20:] == [f"echo: {text}"]
+    assert len(desk.messages()[-1].text) == len(text) + 6

@@ -39,7 +39,7 @@ def spool_files():
 
 def prompts_in_a_locked_store(desk, *texts, options=(), **profile):
     """Return an editor that got the answers although the store was locked."""
-    editor = desk.editor(*options, **profile)
+    editor = desk.editor(*options, patient=False, **profile)
     session = editor.open(desk.project)
     for text in texts:
         assert editor.prompt(session, text)["stopReason"] == "end_turn"
@@ -125,7 +125,7 @@ def test_a_prompt_that_the_store_does_not_take_survives_a_kill_before_its_answer
         editor = desk.editor()
         editor.begin("session/prompt", prompt_params(editor.open(desk.project), "wait a long prompt"))
         wait_for(lambda: editor.chunks("agent-1") == ["working"])
-        wait_for(spool_files)
+        wait_for(lambda: b"long prompt" in b"".join(file.read_bytes() for file in spool_files()))
         editor.kill()
     assert desk.branches() == []
     desk.run("next", options=["--continue", "never"])
@@ -163,7 +163,7 @@ def test_the_messages_of_a_live_proxy_are_left_to_it(desk):
     with locked_store():
         editor = prompts_in_a_locked_store(desk, "hello")
         assert "acp spool" not in scopes("doctor", table=PRODUCT).stdout
-        other = desk.editor("--continue", "never")
+        other = desk.editor("--continue", "never", patient=False)
         other.open(desk.project)
         other.close()
         assert len(spool_files()) == 1
@@ -266,7 +266,7 @@ def test_a_spool_that_cannot_be_written_delays_an_answer_only_shortly(desk):
 def test_a_kill_at_some_points_with_a_locked_store_loses_nothing(desk, point):
     """P4: and it is before the next session, which continues nothing and so waits for nothing."""
     with locked_store():
-        answered, _ = run_until_killed(desk, "proxy", point)
+        answered, _ = run_until_killed(desk, "proxy", point, patient=False)
     desk.run("afterwards", options=["--continue", "never"])
     wanted = [each for text in answered for each in expected(text)]
     assert [text for text in desk.texts() if text != "said afterwards"][: len(wanted)] == wanted
@@ -321,7 +321,7 @@ def editor_at_a_locked_store(desk, *options, **profile):
     """Yield an editor whose proxy could take nothing at its start; then let it write."""
     with locked_store():
         before = len(desk.events("store-busy"))
-        editor = desk.editor(*options, **profile)
+        editor = desk.editor(*options, patient=False, **profile)
         wait_for(lambda: len(desk.events("store-busy")) > before)
         yield editor
     editor.close()
@@ -381,7 +381,7 @@ def test_what_was_left_comes_before_the_sessions_of_a_store_that_cannot_be_opene
     store = Path(os.environ["SCOPES_STORE"])
     store.rename(tmp_path / "away")
     store.write_text("not a store")
-    editor = desk.editor("--continue", "never")
+    editor = desk.editor("--continue", "never", patient=False)
     wait_for(lambda: desk.events("spool-not-taken"))
     editor.prompt(editor.open(desk.project), "next")
     store.unlink()

@@ -25,9 +25,9 @@ def blocked(tmp_path, monkeypatch):
 def run_with_stderr(desk, tmp_path):
     """Run the proxy with two prompts, and return what it has written on standard error."""
 
-    def run():
+    def run(**options):
         with open(tmp_path / "stderr", "wb") as stderr:
-            editor = desk.editor(stderr=stderr)
+            editor = desk.editor(stderr=stderr, **options)
             session = editor.open(desk.project)
             answers = [editor.prompt(session, text)["stopReason"] for text in ("first", "second")]
             editor.close()
@@ -50,7 +50,7 @@ def test_a_recording_without_a_log_says_so_once_and_goes_on(desk, blocked, run_w
 def test_a_recording_that_goes_nowhere_says_so(blocked, run_with_stderr, tmp_path, monkeypatch):
     """A home directory on a read-only file system: nothing written that nothing was recorded."""
     monkeypatch.setenv("SCOPES_STORE", str(tmp_path / "file" / "store.git"))
-    written = run_with_stderr()
+    written = run_with_stderr(patient=False)
     assert f"note: cannot write {blocked}: " in written
     assert written.count("note: the recording waits in memory for its store: cannot create a store") == 1
     assert written.count("note: what waits for its store cannot be kept on disk: ") == 1
