@@ -30,7 +30,7 @@ _FEW = 5
 class SignedCommit(NamedTuple):
     """A signed commit, its subject, and what git says about the signature, as in `Signature`.
 
-    author: who the commit says has written it, which is no signer: anybody can write any name
+    author: the name in the author field of the commit, which proves nothing: anybody can write any name
     message: the id of the message that it is; None if it is none, such as a list of what was purged
     """
 

@@ -92,7 +92,7 @@ def name_of_answer(proof: bytes) -> str:
 
 
 def is_whole(purged: Purged) -> Callable[[str], bool]:
-    """Return what tells whether a message was purged as a whole; an amendment of one that was in part may stay."""
+    """Return a predicate: was all of a message purged? An amendment of a partly purged message may stay."""
     whole = {name for name, parts in purged.messages.items() if parts is None}
     return lambda message: hash_of(message) in whole
 

@@ -178,7 +178,7 @@ class Quotes:
     def are_mentioned_in(self, data: bytes) -> bool:
         """Return True for a document with a distinct line as a name or a path, or a short text that is not only words.
 
-        This is so of what is no copy, too.
+        It is also True for a document that only mentions them, and is not a copy.
         """
         leaves = _walk_leaves(_parse(data), {"directory"}) if self._texts else ()
         return any(

@@ -122,7 +122,7 @@ def successor_notes(repository: Repository, revision: Revision, text: str) -> tu
 
 
 def reader_notes(repository: Repository, revision: Revision, text: str) -> tuple[Note, ...]:
-    """Return what a reader of a branch should know: where its session goes on, and what is beside it; as below."""
+    """Return what a reader of a branch should know: where its session goes on, and which branches are beside it."""
     return (*successor_notes(repository, revision, text), *note_notes_branch(repository, revision))
 
 

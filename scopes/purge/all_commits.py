@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from scopes.errors import NotFound
 from scopes.history.messages import is_root
@@ -64,3 +64,14 @@ def list_operations(objects: Objects, newest: Oid | None) -> set[Oid]:
         listed.add(commit.oid)
         found = _find(objects, commit.parents[0]) if commit.parents else None
     return listed
+
+
+def walk_known(tips: Iterable[Oid], parents: Mapping[Oid, Sequence[Oid]]) -> Iterator[Oid]:
+    """Yield the commits of `parents` that are reachable from some tips through others of it, each once."""
+    waiting, seen = [*tips], set[Oid]()
+    while waiting:
+        oid = waiting.pop()
+        if oid in parents and oid not in seen:
+            seen.add(oid)
+            yield oid
+            waiting += parents[oid]

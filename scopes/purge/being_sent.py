@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from scopes.store.json_file import read_json, write_json
+from scopes.store.json_file import read_texts, write_json
 from scopes.store.repository import Repository
 
 FILE: Final = "being-sent.json"
@@ -21,10 +21,7 @@ def read_being_sent(store: str) -> dict[str, dict[str, str]]:
     Raises:
         Corrupt: the file is damaged.
     """
-    match read_json(store, FILE):
-        case {"v": 1, "remotes": dict(found)}:
-            return {str(name): {str(k): str(v) for k, v in sent.items()} for name, sent in found.items()}
-    return {}
+    return read_texts(store, FILE, "remotes")
 
 
 def begin_to_send(repository: Repository, remote: str, values: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scopes.store.gone_file import FILE, read_gone
-from scopes.store.json_file import read_json, write_json
+from scopes.store.json_file import read_json, read_sets, write_json
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -18,10 +18,7 @@ from scopes.store.transactions import exclusive_write
 
 def read_lost(store: str) -> dict[str, frozenset[str]]:
     """Return the roots of those conversations that were gone from a remote all at once, by the name of the remote."""
-    match read_json(store, FILE):
-        case {"v": 1, "lost": dict(found)}:
-            return {str(name): frozenset(map(str, roots)) for name, roots in found.items()}
-    return {}
+    return read_sets(store, FILE, "lost")
 
 
 def note_seen(repository: Repository, remote: str, roots: Iterable[str], *, everything: bool) -> None:

@@ -17,7 +17,7 @@ from scopes.purge.being_sent import read_being_sent
 from scopes.purge.purged_values import add_purged_values, list_replaced
 from scopes.store import refs
 from scopes.store.gone_file import read_gone
-from scopes.store.json_file import read_json, write_json
+from scopes.store.json_file import read_json, read_texts, write_json
 from scopes.store.reflog import NULL_OID, walk_moves
 from scopes.store.remote_file import read_addresses
 from scopes.store.repository import Repository, read_commit, read_commit_stub
@@ -55,10 +55,7 @@ def read_values(store: str) -> dict[str, dict[str, str]]:
     Raises:
         Corrupt: the file is damaged.
     """
-    match read_json(store, FILE):
-        case {"v": 1, "remotes": dict(found)}:
-            return {str(name): {str(k): str(v) for k, v in known.items()} for name, known in found.items()}
-    return {}
+    return read_texts(store, FILE, "remotes")
 
 
 def add_values(repository: Repository, changes: Sequence[RefChange], rewritten: Collection[Oid]) -> None:

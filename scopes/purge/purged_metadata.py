@@ -6,7 +6,7 @@ The metadata of a conversation that stays may come from others, and they may nam
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from scopes.errors import Corrupt
@@ -15,6 +15,7 @@ from scopes.history.revisions import MAIN
 from scopes.ids import Oid, is_oid
 from scopes.model import encoding
 from scopes.model.path_encoding import encode_component
+from scopes.purge.all_commits import walk_known
 from scopes.store import refs
 from scopes.store.objects import TREE, Commit, parse_tree
 from scopes.store.repository import Objects, read_data
@@ -63,7 +64,7 @@ def list_metadata(values: Mapping[str, str], commits: Commits, others: Iterable[
             tips.setdefault(group, []).append(Oid(value))
     parents = {each.oid: each.parents for each in others}
     staying, going = (
-        _walk_below([tip for group in tips if groups.get(group) is stays for tip in tips[group]], parents)
+        frozenset(walk_known([tip for group in tips if groups.get(group) is stays for tip in tips[group]], parents))
         for stays in (True, False)
     )
     return MetadataOf(staying, going - staying)
@@ -78,16 +79,6 @@ def _split(ref: str) -> tuple[str, str]:
     if not ref.startswith(refs.TRASH) or len(names) <= _TRASH_DEPTH:
         return "", ""
     return "/".join(names[:_TRASH_DEPTH]), names[_TRASH_DEPTH]
-
-
-def _walk_below(tips: Sequence[Oid], parents: Mapping[Oid, Sequence[Oid]]) -> frozenset[Oid]:
-    waiting, found = [*tips], set[Oid]()
-    while waiting:
-        oid = waiting.pop()
-        if oid in parents and oid not in found:
-            found.add(oid)
-            waiting += parents[oid]
-    return frozenset(found)
 
 
 def _list_forks(objects: Objects, commit: Commit) -> list[Oid]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from scopes.errors import NotFound
 from scopes.ids import Oid
-from scopes.store.json_file import read_json, write_json
+from scopes.store.json_file import read_sets, write_json
 from scopes.store.repository import Repository, read_commit
 
 FILE: Final = "purged-values.json"
@@ -24,10 +24,7 @@ def read_purged_values(store: str) -> dict[str, frozenset[Oid]]:
     Raises:
         Corrupt: the file is damaged.
     """
-    match read_json(store, FILE):
-        case {"v": 1, "refs": dict(found)}:
-            return {str(ref): frozenset(map(Oid, values)) for ref, values in found.items()}
-    return {}
+    return {ref: frozenset(map(Oid, values)) for ref, values in read_sets(store, FILE, "refs").items()}
 
 
 def add_purged_values(repository: Repository, values: Mapping[str, Iterable[Oid]]) -> None:

@@ -9,7 +9,7 @@ from scopes.history.purged import Purged
 from scopes.history.source_paths import SUBJECT as PATHS
 from scopes.ids import ConversationId, Oid
 from scopes.model.operation import RefChange
-from scopes.purge.all_commits import is_history, list_operations, walk_all_commits
+from scopes.purge.all_commits import is_history, list_operations, walk_all_commits, walk_known
 from scopes.purge.purged_metadata import list_metadata
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_operations import OperationRewriter
@@ -107,15 +107,9 @@ def _list_records(
 ) -> frozenset[Oid]:
     """Return the commits with the metadata of conversations, and the manifests whose branches are written again."""
     parents = {each.oid: each.parents for each in others}
-    waiting = [Oid(value) for ref, value in values.items() if refs.conversation_of(ref) in own]
-    waiting += [oid for oid, found in parents.items() if any(parent in commits for parent in found)]
-    found: set[Oid] = set()
-    while waiting:
-        oid = waiting.pop()
-        if oid in parents and oid not in found:
-            found.add(oid)
-            waiting += parents[oid]
-    return frozenset(found)
+    tips = [Oid(value) for ref, value in values.items() if refs.conversation_of(ref) in own]
+    tips += [oid for oid, found in parents.items() if any(parent in commits for parent in found)]
+    return frozenset(walk_known(tips, parents))
 
 
 def _rank(commit: Commit, log: Collection[Oid]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from scopes.history.messages import is_root
@@ -17,7 +17,7 @@ from scopes.history.revisions import conversation_ids, find_root_commit
 from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import ConversationId, Oid
-from scopes.purge.all_commits import is_history, list_operations, walk_all_commits
+from scopes.purge.all_commits import is_history, list_operations, walk_all_commits, walk_known
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.json_file import read_json, write_json
@@ -108,41 +108,40 @@ def _walk_notes(repository: Repository, wanted: frozenset[Oid]) -> Iterator[Note
     search = _Search(repository, wanted)
     names = {find_root_commit(repository, name): name for name in conversation_ids(repository)}
     roots: dict[Oid, Oid] = {}
-    others: dict[Oid, Commit] = {}
+    parents: dict[Oid, Sequence[Oid]] = {}  # of what is no history; the log has all of it among its parents
     holding: set[Oid] = set()
     for commit, _ in walk_all_commits(repository, values.values()):
         if search.has_one(commit):
             holding.add(commit.oid)
-        if commit.oid in log or not is_history(commit):
-            others[commit.oid] = commit
+        if commit.oid in log:
+            continue
+        if not is_history(commit):
+            parents[commit.oid] = commit.parents
             continue
         root = commit.oid if is_root(commit) else _root_of(commit, roots)
         if root is not None:
             roots[commit.oid] = root
             if commit.oid in holding and holding.isdisjoint(commit.parents):  # what is above has its state
                 yield _note_message(values, names, root, commit)
-    for ref, tip in values.items():
-        if not ref.startswith(refs.HEADS) and any(oid in holding for oid in _walk_below(tip, others, log)):
-            yield _note_ref(repository, ref, tip)
+    for ref in _walk_refs_above(values, parents, holding):
+        yield _note_ref(repository, ref, values[ref])
     if not holding.isdisjoint(log):
         yield Note("the log of operations has it", f"undo is lost with it: scopes gc --expire now --yes; {_THEN}")
     if unreached := wanted - search.found:
         yield Note(f"nothing reaches object {min(unreached)}", f"delete it: scopes gc; {_THEN}")
 
 
+def _walk_refs_above(
+    values: Mapping[str, Oid], parents: Mapping[Oid, Sequence[Oid]], holding: Container[Oid]
+) -> Iterator[str]:
+    """Yield the refs, branches aside, from which one of some commits is reachable through `parents`."""
+    for ref, tip in values.items():
+        if not ref.startswith(refs.HEADS) and any(oid in holding for oid in walk_known([tip], parents)):
+            yield ref
+
+
 def _root_of(commit: Commit, roots: Mapping[Oid, Oid]) -> Oid | None:
     return next((roots[parent] for parent in commit.parents if parent in roots), None)
-
-
-def _walk_below(tip: Oid, others: Mapping[Oid, Commit], log: Collection[Oid]) -> Iterator[Oid]:
-    """Yield what is no history below a tip; the log of operations has all others among its parents."""
-    waiting, seen = [tip], set[Oid]()
-    while waiting:
-        oid = waiting.pop()
-        if oid in others and oid not in seen and oid not in log:
-            seen.add(oid)
-            yield oid
-            waiting += others[oid].parents
 
 
 def _note_message(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from scopes.store.json_file import read_json
+from scopes.store.json_file import read_sets
 from scopes.store.refs import GONE_FILE
 
 FILE: Final = GONE_FILE
@@ -16,7 +16,4 @@ def read_gone(store: str) -> dict[str, frozenset[str]]:
     Raises:
         Corrupt: the file is damaged.
     """
-    match read_json(store, FILE):
-        case {"v": 1, "remotes": dict(found)}:
-            return {str(name): frozenset(map(str, roots)) for name, roots in found.items()}
-    return {}
+    return read_sets(store, FILE, "remotes")

@@ -33,6 +33,27 @@ def read_json(store: str, name: str) -> Any:
         raise Corrupt(f"{path} cannot be read", hint="move the file away, and run the command again") from error
 
 
+def read_sets(store: str, name: str, field: str) -> dict[str, frozenset[str]]:
+    """Return the texts by name in a field of a file; an empty dict if there is no such file or field.
+
+    Raises:
+        Corrupt: the file is damaged.
+    """
+    return {key: frozenset(map(str, found)) for key, found in _read_field(store, name, field).items()}
+
+
+def read_texts(store: str, name: str, field: str) -> dict[str, dict[str, str]]:
+    """Return the texts by two names in a field of a file, as `read_sets` does."""
+    found = _read_field(store, name, field)
+    return {key: {str(inner): str(text) for inner, text in texts.items()} for key, texts in found.items()}
+
+
+def _read_field(store: str, name: str, field: str) -> dict[str, Any]:
+    document = read_json(store, name)
+    known = document.get(field) if isinstance(document, dict) and document.get("v") == 1 else None
+    return {str(key): found for key, found in known.items()} if isinstance(known, dict) else {}
+
+
 def write_json(store: str, name: str, document: Mapping[str, Any] | None) -> None:
     """Replace a file, durably; None deletes it. Call it under the exclusive lock.
 

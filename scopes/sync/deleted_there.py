@@ -13,7 +13,7 @@ from typing import Final
 from scopes.history.revisions import find_root_commit
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.result import Note, plural
-from scopes.store.json_file import read_json, write_json
+from scopes.store.json_file import read_sets, write_json
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -39,11 +39,8 @@ def name_branch(root: Oid, branch: BranchName) -> str:
     return f"{root}/{branch}"
 
 
-def _read(store: str) -> dict[str, list[str]]:
-    match read_json(store, FILE):
-        case {"v": 1, "remotes": dict(found)}:
-            return {str(name): [str(root) for root in roots] for name, roots in found.items()}
-    return {}
+def _read(store: str) -> dict[str, frozenset[str]]:
+    return read_sets(store, FILE, "remotes")
 
 
 def remember_deleted(repository: Repository, remote: str, names: Iterable[str]) -> None:
@@ -76,8 +73,8 @@ def note_sent_again(repository: Repository, remote: str, roots: Iterable[Oid]) -
 
 
 def _change(repository: Repository, remote: str, names: Iterable[str]) -> None:
-    known = {**_read(repository.path), remote: sorted(names)}
-    kept = {name: each for name, each in known.items() if each}
+    known = {**_read(repository.path), remote: frozenset(names)}
+    kept = {name: sorted(each) for name, each in known.items() if each}
     write_json(repository.path, FILE, {"v": 1, "remotes": kept} if kept else None)
 
 

@@ -14,8 +14,11 @@ from scopes.cli import option_rows
 from scopes.cli.generate import generate
 from tests.cli.contract import copy_world, make_world
 from tests.cli.conversation import Conversation
+from tests.cli.running import PRODUCT, scopes
 from tests.cli.sample import TABLE
 from tests.support.random_ids import hashed_counter
+from tests.support.recalled import recalled
+from tests.support.remotes import make_bare
 from tests.support.snapshot import take_snapshot
 
 _CONVERSATIONS = []
@@ -96,3 +99,40 @@ def world(made_worlds, tmp_path, tmp_path_factory, monkeypatch):
     later = (sha256(f"later {number}".encode()).digest() for number in itertools.count())
     monkeypatch.setattr(clock, "random_bytes", lambda size: next(later)[:size])
     return copy_world(made_worlds[0], tmp_path)
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Return a function that runs scopes on a store, `a` if no other one is named."""
+
+    def run(*words, store="a", code=0):
+        done = scopes("--store", str(tmp_path / store), *words, table=PRODUCT, cwd=str(tmp_path))
+        assert done.returncode == code, done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """A bare repository."""
+    return make_bare(tmp_path / "talks.git")
+
+
+@pytest.fixture
+@recalled
+def shared(run, bare):
+    """A conversation of the store `a` that was pushed."""
+    run("new", "--title", "Login")
+    run("append", "conv-001", "--as", "carol", "hello")
+    run("remote", "add", "origin", bare)
+    run("push", "conv-001")
+    return bare
+
+
+@pytest.fixture
+@recalled
+def cloned(run, shared):
+    """The same conversation, which the store `b` has from there."""
+    run("clone", shared, "b")
+    return shared

@@ -6,23 +6,12 @@ import json
 
 import pytest
 
-from tests.cli.running import PRODUCT, scopes
 from tests.support.planted import KINDS, leaked_parts
+from tests.support.recalled import recalled
 
 
 @pytest.fixture
-def run(tmp_path):
-    """Return a function that runs scopes on a store, `a` if no other one is named."""
-
-    def run(*words, store="a", code=0):
-        done = scopes("--store", str(tmp_path / store), *words, table=PRODUCT, cwd=str(tmp_path))
-        assert done.returncode == code, done.stderr
-        return done
-
-    return run
-
-
-@pytest.fixture
+@recalled
 def bundle(run, tmp_path):
     """A bundle with a conversation."""
     run("new", "--title", "Login")

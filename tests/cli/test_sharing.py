@@ -8,35 +8,6 @@ import pytest
 
 from tests.cli.running import PRODUCT, scopes
 from tests.support.planted import KINDS, leaked_parts
-from tests.support.remotes import make_bare
-
-
-@pytest.fixture
-def bare(tmp_path):
-    """Make a bare repository."""
-    return make_bare(tmp_path / "talks.git")
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Return a function that runs scopes on a store, `a` if no other one is named."""
-
-    def run(*words, store="a", code=0):
-        done = scopes("--store", str(tmp_path / store), *words, table=PRODUCT, cwd=str(tmp_path))
-        assert done.returncode == code, done.stderr
-        return done
-
-    return run
-
-
-@pytest.fixture
-def shared(run, bare):
-    """A conversation that was pushed."""
-    run("new", "--title", "Login")
-    run("append", "conv-001", "--as", "carol", "hello")
-    run("remote", "add", "origin", bare)
-    run("push", "conv-001")
-    return bare
 
 
 def test_a_conversation_goes_from_one_store_to_another(run, shared, tmp_path):

@@ -7,33 +7,13 @@ import shlex
 
 import pytest
 
-from tests.cli.running import PRODUCT, scopes
 from tests.support.planted import KINDS
-from tests.support.remotes import make_bare
 
 
 @pytest.fixture
-def run(tmp_path):
-    """Return a function that runs scopes on a store, `a` if no other one is named."""
-
-    def run(*words, store="a", code=0):
-        done = scopes("--store", str(tmp_path / store), *words, table=PRODUCT, cwd=str(tmp_path))
-        assert done.returncode == code, done.stderr
-        return done
-
-    return run
-
-
-@pytest.fixture
-def shared(run, tmp_path):
+def shared(cloned):
     """A conversation that two stores have."""
-    bare = make_bare(tmp_path / "talks.git")
-    run("new", "--title", "Login")
-    run("append", "conv-001", "--as", "carol", "hello")
-    run("remote", "add", "origin", bare)
-    run("push", "conv-001")
-    run("clone", bare, "b")
-    return bare
+    return cloned
 
 
 def commands(text):

@@ -28,7 +28,8 @@ from scopes.sync.pull import pull
 from scopes.sync.remotes import resolve_remote
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
-from tests.support.remotes import EVERYTHING, add, connection, fetch_from, machine, make_bare, push_to
+from tests.support.recalled import recalled
+from tests.support.remotes import EVERYTHING, add, connection, fetch_from, machine, push_to
 
 WORD = "Xylophone-Quarantine-4711"
 NAME = "conv-001"
@@ -36,11 +37,7 @@ DAVE = Author("dave", "human")
 
 
 @pytest.fixture
-def bare(tmp_path):
-    return make_bare(tmp_path / "bare.git")
-
-
-@pytest.fixture
+@recalled
 def drawn(repository, bare):
     """A conversation that a remote has."""
     add(repository, bare)
@@ -50,6 +47,7 @@ def drawn(repository, bare):
 
 
 @pytest.fixture
+@recalled
 def purged(repository, drawn, places):
     """The same after one of its messages was purged, there too."""
     purge_message(repository, drawn.ids["secret"], places)
@@ -58,6 +56,7 @@ def purged(repository, drawn, places):
 
 
 @pytest.fixture
+@recalled
 def theirs(purged, bare, tmp_path):
     """A store with the purged copy of the message that does not obey the purge: it keeps what it has, and sends it."""
     store = machine(tmp_path / "theirs.git", bare, author="dave")
@@ -268,6 +267,7 @@ def test_a_message_of_which_parts_were_purged_may_be_amended(repository, drawn, 
 
 
 @pytest.fixture
+@recalled
 def theirs_with_file(repository, drawn, bare, places, tmp_path):
     """Another store with a message of which parts were purged, and its id."""
     parts = [{"type": "text", "text": "see"}, {"type": "file", "path": ".env", "text": WORD}]
@@ -307,6 +307,7 @@ def test_who_has_purged_it_removes_an_amendment_that_came_before_this_was_known(
 
 
 @pytest.fixture
+@recalled
 def third(purged, theirs, bare, tmp_path):
     """A third store, which has not purged anything, with an amendment of what was purged elsewhere."""
     amend_as_before(theirs, purged.ids["secret"], f"first {WORD}")

@@ -14,23 +14,17 @@ from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge
 from scopes.purge.purged_values import FILE
 from scopes.purge.selection import PurgeRequest
-from scopes.sync.local_conversations import Selection
-from scopes.sync.pull import pull
-from scopes.sync.remotes import resolve_remote
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
-from tests.support.remotes import add, connection, fetch_from, machine, make_bare, push_to
+from tests.support.recalled import recalled
+from tests.support.remotes import add, fetch_from, machine, pull_from, push_to
 
 WORD = "Xylophone-Quarantine-4711"
 NAME = "conv-001"
 
 
 @pytest.fixture
-def bare(tmp_path):
-    return make_bare(tmp_path / "bare.git")
-
-
-@pytest.fixture
+@recalled
 def drawn(repository, bare):
     add(repository, bare)
     made = history(repository, f"main: a {WORD} b")
@@ -39,6 +33,7 @@ def drawn(repository, bare):
 
 
 @pytest.fixture
+@recalled
 def theirs(repository, drawn, bare, tmp_path, places):
     """Another machine, with a message of its own, which is offered what was purged meanwhile."""
     store = machine(tmp_path / "theirs.git", bare, author="dave")
@@ -51,17 +46,14 @@ def theirs(repository, drawn, bare, tmp_path, places):
 
 
 @pytest.fixture
+@recalled
 def kept(theirs):
     """The other machine keeps the message, joins what was purged with it, and sends all of it."""
     decline_purges(theirs)
-    pull_to(theirs)
+    pull_from(theirs)
     (row,) = push_to(theirs).conversations
     assert row.status == "updated"
     return theirs
-
-
-def pull_to(store):
-    return pull(store, resolve_remote(store, None), Selection(()), connection())
 
 
 def test_who_declines_reads_what_it_means_for_others_and_how_to_change_it(theirs):
@@ -137,9 +129,9 @@ def test_once_the_other_one_accepts_after_all_both_have_everything_but_the_messa
     accept_purges(kept, places._replace(index_directory=str(tmp_path / "index")), OfferChoice(conversation=NAME))
     (row,) = push_to(kept).conversations
     assert row.status == "updated"
-    pull_to(repository)
+    pull_from(repository)
     push_to(repository)
-    pull_to(kept)
+    pull_from(kept)
     assert texts(kept, f"{NAME}/main") == texts(repository, f"{NAME}/main")
     assert {"a", "[purged]", "b", "theirs", "ours"} <= {*texts(kept, f"{NAME}/main")}
     assert find_word(WORD, repository.path, kept.path) == []

@@ -22,7 +22,8 @@ from scopes.purge.selection import PurgeRequest
 from tests.memory.talking import WORDS
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
-from tests.support.remotes import add, fetch_from, machine, make_bare, push_to
+from tests.support.recalled import recalled
+from tests.support.remotes import add, fetch_from, machine, push_to
 
 WORD = "Xylophone-Quarantine-4711"
 SECRET = f"We decided to use the {WORD} for all doors. Lunch was pasta."
@@ -31,11 +32,7 @@ ERIN = Author("erin", "human")
 
 
 @pytest.fixture
-def bare(tmp_path):
-    return make_bare(tmp_path / "bare.git")
-
-
-@pytest.fixture
+@recalled
 def spoken(repository, bare):
     """A message of which somebody else will make something; there is a second conversation, too."""
     add(repository, bare)
@@ -47,6 +44,7 @@ def spoken(repository, bare):
 
 
 @pytest.fixture
+@recalled
 def theirs(spoken, bare, tmp_path):
     store = machine(tmp_path / "theirs.git", bare, author="erin")
     fetch_from(store)

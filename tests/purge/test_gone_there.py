@@ -14,16 +14,13 @@ from scopes.store.gone_file import FILE, read_gone
 from scopes.sync.addresses import parse_address
 from scopes.sync.edit_remotes import rename_remote, set_remote_address
 from tests.support.history import history, say
+from tests.support.recalled import recalled
 from tests.support.remotes import add, connection, fetch_from, machine, make_bare, push_to
 from tests.support.store import git
 
 
 @pytest.fixture
-def bare(tmp_path):
-    return make_bare(tmp_path / "bare.git")
-
-
-@pytest.fixture
+@recalled
 def drawn(repository, bare):
     """Make two conversations, and push both."""
     add(repository, bare)
@@ -34,6 +31,7 @@ def drawn(repository, bare):
 
 
 @pytest.fixture
+@recalled
 def theirs(drawn, bare, tmp_path):
     """Make another machine that has fetched both, and has a message of its own in the first one."""
     store = machine(tmp_path / "theirs.git", bare, author="dave")
@@ -43,6 +41,7 @@ def theirs(drawn, bare, tmp_path):
 
 
 @pytest.fixture
+@recalled
 def deleted(repository, drawn, theirs, places):
     """Purge the first one elsewhere, with its copy on the remote."""
     purge(repository, PurgeRequest((drawn.conversation,)), places)

@@ -21,7 +21,8 @@ from scopes.purge.selection import PurgeRequest
 from tests.memory.talking import WORDS
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
-from tests.support.remotes import add, fetch_from, machine, make_bare, push_to
+from tests.support.recalled import recalled
+from tests.support.remotes import add, fetch_from, machine, push_to
 
 WORD = "Xylophone-Quarantine-4711"
 SECRET = f"The {WORD} opens all doors of the building in the north wing. Lunch was pasta."
@@ -30,11 +31,7 @@ ERIN = Author("erin", "human")
 
 
 @pytest.fixture
-def bare(tmp_path):
-    return make_bare(tmp_path / "bare.git")
-
-
-@pytest.fixture
+@recalled
 def drawn(repository, bare):
     """A conversation that a remote has."""
     add(repository, bare)
@@ -48,6 +45,7 @@ def purge_message(store, message, places, conversation=NAME):
 
 
 @pytest.fixture
+@recalled
 def spoken(repository, drawn):
     """A message with a secret, above others, and pushed."""
     made = say(repository, NAME, SECRET).id

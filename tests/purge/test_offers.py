@@ -24,7 +24,8 @@ from scopes.sync.origin import is_from_here
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 from tests.support.purge_offers import STRANGER, everything_of, offer_list
-from tests.support.remotes import add, fetch_from, machine, make_bare, push_to
+from tests.support.recalled import recalled
+from tests.support.remotes import add, fetch_from, machine, push_to
 from tests.support.signing_keys import sign_with_ssh, signer
 from tests.support.store import git
 
@@ -33,11 +34,7 @@ WORD = "Xylophone-Quarantine-4711"
 
 
 @pytest.fixture
-def bare(tmp_path):
-    return make_bare(tmp_path / "bare.git")
-
-
-@pytest.fixture
+@recalled
 def drawn(repository, bare):
     """Make a conversation of this store, and push it."""
     add(repository, bare)
@@ -47,6 +44,7 @@ def drawn(repository, bare):
 
 
 @pytest.fixture
+@recalled
 def theirs(drawn, bare, tmp_path):
     """Make another machine that has fetched it."""
     store = machine(tmp_path / "theirs.git", bare, author="dave")
@@ -55,6 +53,7 @@ def theirs(drawn, bare, tmp_path):
 
 
 @pytest.fixture
+@recalled
 def offered(repository, drawn, bare):
     """Let a stranger claim to have purged message b."""
     return offer_list(repository, bare, everything_of(messages=[drawn.ids["b"]]))

@@ -22,7 +22,8 @@ from tests.memory.talking import WORDS
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 from tests.support.planted import KINDS
-from tests.support.remotes import add, fetch_from, machine, make_bare, push_to
+from tests.support.recalled import recalled
+from tests.support.remotes import add, fetch_from, machine, push_to
 
 WORD = "Xylophone-Quarantine-4711"
 SECRET = f"The {WORD} opens all doors of the building in the north wing. Lunch was pasta."
@@ -31,11 +32,7 @@ WHOLE = PurgeRequest(conversations=(NAME,))
 
 
 @pytest.fixture
-def bare(tmp_path):
-    return make_bare(tmp_path / "bare.git")
-
-
-@pytest.fixture
+@recalled
 def spoken(repository, bare):
     """A message of a conversation that a remote has."""
     history(repository, "main: a")
@@ -46,6 +43,7 @@ def spoken(repository, bare):
 
 
 @pytest.fixture
+@recalled
 def theirs(spoken, bare, tmp_path):
     """Another machine that has it, and a conversation of its own."""
     store = machine(tmp_path / "theirs.git", bare, author="dave")
@@ -55,6 +53,7 @@ def theirs(spoken, bare, tmp_path):
 
 
 @pytest.fixture
+@recalled
 def picked(theirs, spoken):
     cherry_pick(theirs, OTHER, [spoken])
     return spoken

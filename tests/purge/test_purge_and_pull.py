@@ -18,12 +18,10 @@ from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge
 from scopes.purge.purge_offers import list_purge_offers
 from scopes.purge.selection import PurgeRequest
-from scopes.sync.local_conversations import Selection
-from scopes.sync.pull import pull
-from scopes.sync.remotes import resolve_remote
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
-from tests.support.remotes import add, connection, fetch_from, machine, make_bare, push_to
+from tests.support.recalled import recalled
+from tests.support.remotes import add, fetch_from, machine, pull_from, push_to
 from tests.support.store import assert_sound
 
 WORD = "Xylophone-Quarantine-4711"
@@ -31,11 +29,7 @@ NAME = "conv-001"
 
 
 @pytest.fixture
-def bare(tmp_path):
-    return make_bare(tmp_path / "bare.git")
-
-
-@pytest.fixture
+@recalled
 def drawn(repository, bare):
     add(repository, bare)
     made = history(repository, f"main: a {WORD} b")
@@ -44,15 +38,12 @@ def drawn(repository, bare):
 
 
 @pytest.fixture
+@recalled
 def theirs(drawn, bare, tmp_path):
     """Another machine, which has fetched the conversation and added a message."""
     store = machine(tmp_path / "theirs.git", bare, author="dave")
     fetch_from(store)
     return store
-
-
-def pull_to(store, *, rebasing=False):
-    return pull(store, resolve_remote(store, None), Selection(()), connection(), rebasing=rebasing)
 
 
 def purge_word(store, drawn, places):
@@ -65,7 +56,7 @@ def test_a_pull_leaves_a_branch_alone_until_its_offer_is_decided(repository, dra
     push_to(repository)
     say(theirs, NAME, "news", author="dave")
     before = list_branch_tips(theirs, NAME)
-    pulled = pull_to(theirs, rebasing=rebasing)
+    pulled = pull_from(theirs, rebasing=rebasing)
     assert [(each.state, pulled.exit_code) for each in pulled.branches] == [("refused", 1)]
     assert "scopes purge --accept removes it, scopes purge --decline keeps it" in pulled.branches[0].reason
     assert "purged elsewhere" in pulled.notes[0].text
@@ -81,7 +72,7 @@ def test_a_pull_joins_branches_without_anything_that_is_offered(repository, draw
     purge_word(repository, drawn, places)
     push_to(repository)
     say(theirs, f"{NAME}/main", "news", author="dave")
-    states = {each.branch: each.state for each in pull_to(theirs).branches}
+    states = {each.branch: each.state for each in pull_from(theirs).branches}
     assert states == {"main": "refused", "side": "merged"}
     assert texts(theirs, f"{NAME}/main")[1] == WORD
 
@@ -94,9 +85,9 @@ def test_a_purged_conversation_is_not_joined_before_it_is_decided(repository, dr
     fetch_from(theirs)
     purge(repository, PurgeRequest((NAME,)), places)
     push_to(repository)
-    assert [each.state for each in pull_to(theirs, rebasing=rebasing).branches] == ["refused"]
+    assert [each.state for each in pull_from(theirs, rebasing=rebasing).branches] == ["refused"]
     decline_purges(theirs)
-    done = pull_to(theirs, rebasing=rebasing).branches
+    done = pull_from(theirs, rebasing=rebasing).branches
     assert [each.state for each in done] == ["rebased" if rebasing else "merged"]
 
 
@@ -105,11 +96,11 @@ def test_a_pull_after_an_accept_has_nothing_to_join(repository, drawn, theirs, p
     purge_word(repository, drawn, places)
     push_to(repository)
     say(theirs, NAME, "news", author="dave")
-    pull_to(theirs, rebasing=rebasing)
+    pull_from(theirs, rebasing=rebasing)
     done = accept_purges(theirs, places)
     assert (done.left, done.exit_code) == ((), 0)
     assert find_word(WORD, theirs.path) == []
-    assert pull_to(theirs, rebasing=rebasing).branches == ()
+    assert pull_from(theirs, rebasing=rebasing).branches == ()
     assert texts(theirs, NAME) == ["a", "[purged]", "b", "news"]
     assert push_to(theirs).exit_code == 0
     assert_sound(theirs)
@@ -131,6 +122,7 @@ def test_an_offer_is_seen_although_another_branch_has_the_purged_copy(repository
 
 
 @pytest.fixture
+@recalled
 def declined(repository, drawn, theirs, places):
     """The other machine, which has fetched the purge and keeps the message."""
     purge_word(repository, drawn, places)
@@ -142,11 +134,11 @@ def declined(repository, drawn, theirs, places):
 
 
 def test_a_pull_after_a_decline_joins_without_a_conflict(declined):
-    assert [(each.state, each.conflicts) for each in pull_to(declined).branches] == [("merged", 0)]
+    assert [(each.state, each.conflicts) for each in pull_from(declined).branches] == [("merged", 0)]
 
 
 def test_a_log_shows_what_was_declined_as_all_other_views_do(declined, drawn):
-    pull_to(declined)
+    pull_from(declined)
     entries = list(log(declined, NAME, bodies=True).items)
     assert [each.head.subject for each in entries][1:] == ["b", WORD, "news", "a"]
     assert WORD in str(next(each.message for each in entries if each.head.id == drawn.ids[WORD]))
@@ -156,7 +148,7 @@ def test_a_log_shows_what_was_declined_as_all_other_views_do(declined, drawn):
 
 
 def test_who_gets_it_from_there_sees_the_same(declined, drawn, bare, tmp_path):
-    pull_to(declined)
+    pull_from(declined)
     push_to(declined)
     fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
     assert WORD in [each.head.subject for each in log(reader, NAME).items]
@@ -170,7 +162,7 @@ def test_a_log_shows_what_stays_of_a_purge_where_nobody_keeps_it(repository, dra
 
 def test_a_rebase_does_not_leave_out_what_was_declined(declined):
     before = list_branch_tips(declined, NAME)
-    (done,) = pull_to(declined, rebasing=True).branches
+    (done,) = pull_from(declined, rebasing=True).branches
     assert done.state == "refused"
     assert "scopes pull without --rebase merges and keeps it" in done.reason
     assert list_branch_tips(declined, NAME) == before
@@ -283,7 +275,7 @@ def test_a_title_that_quoted_it_does_not_come_back_with_the_messages_of_somebody
     say(theirs, f"{named}/main", "news")
     push_to(theirs, named)
     fetch_from(repository)
-    pull_to(repository)
+    pull_from(repository)
     assert texts(repository, other)[-1] == "news"
     assert read_metadata(repository, other).title is None
     assert find_word(WORD, repository.path) == []
@@ -300,6 +292,6 @@ def test_a_pull_after_an_accept_takes_what_a_fetch_had_brought_before(repository
     fetch_from(theirs)
     accept_purges(theirs, places)
     assert texts(theirs, NAME)[-1] == "b"
-    (branch,) = pull_to(theirs, rebasing=rebasing).branches
+    (branch,) = pull_from(theirs, rebasing=rebasing).branches
     assert (branch.state, texts(theirs, NAME)[-1]) == ("fast-forward", "four")
-    assert pull_to(theirs, rebasing=rebasing).branches == ()
+    assert pull_from(theirs, rebasing=rebasing).branches == ()

@@ -22,7 +22,8 @@ from scopes.store.remote_file import write_entries
 from scopes.sync.purged_lists import ON_REMOTE, check_list
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
-from tests.support.remotes import add, clone_to, fetch_from, machine, make_bare, push_to
+from tests.support.recalled import recalled
+from tests.support.remotes import add, clone_to, fetch_from, machine, push_to
 from tests.support.store import git, open_store
 
 MACHINE = "0123456789ab"
@@ -30,11 +31,7 @@ WORD = "Xylophone-Quarantine-4711"
 
 
 @pytest.fixture
-def bare(tmp_path):
-    return make_bare(tmp_path / "bare.git")
-
-
-@pytest.fixture
+@recalled
 def drawn(repository, bare):
     """Make a conversation with the word and another one, and push both."""
     add(repository, bare)
@@ -45,6 +42,7 @@ def drawn(repository, bare):
 
 
 @pytest.fixture
+@recalled
 def theirs(drawn, bare, tmp_path):
     """Make another machine that has fetched both conversations."""
     store = machine(tmp_path / "theirs.git", bare, author="dave")

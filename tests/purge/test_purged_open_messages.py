@@ -26,12 +26,11 @@ from scopes.store.refs import PURGED
 from scopes.sync.bundles import create_bundle, import_bundle
 from scopes.sync.grown_tips import find_grown
 from scopes.sync.local_conversations import Selection
-from scopes.sync.pull import pull
-from scopes.sync.remotes import resolve_remote
 from tests.support.every_byte import find_word
 from tests.support.history import texts
 from tests.support.original_files import find_message
-from tests.support.remotes import EVERYTHING, add, connection, fetch_from, machine, make_bare, push_to
+from tests.support.recalled import recalled
+from tests.support.remotes import EVERYTHING, add, connection, fetch_from, machine, pull_from, push_to
 from tests.support.store import FAST, assert_sound, make_store, open_store
 
 WORD = "Xylophone-Quarantine-4711"
@@ -85,16 +84,8 @@ def purge_word(store, places):
     return purge(store, wanted, places)
 
 
-def pull_to(store):
-    return pull(store, resolve_remote(store, None), Selection(()), connection())
-
-
 @pytest.fixture
-def bare(tmp_path):
-    return make_bare(tmp_path / "bare.git")
-
-
-@pytest.fixture
+@recalled
 def ours(repository, bare, tmp_path):
     add(repository, bare)
     import_first(repository, tmp_path, 2)
@@ -103,6 +94,7 @@ def ours(repository, bare, tmp_path):
 
 
 @pytest.fixture
+@recalled
 def theirs(ours, bare, tmp_path):
     """Another machine, which has imported the session at the same time."""
     store = machine(tmp_path / "theirs.git", bare, author="dave")
@@ -230,7 +222,7 @@ def test_an_open_message_that_was_purged_elsewhere_is_offered_and_not_replaced(o
     assert [branch.state for row in fetched.conversations for branch in row.branches] == ["diverged"]
     assert "1 message was purged elsewhere" in fetched.notes[0].text
     assert list_branch_tips(theirs, NAME) == before
-    assert [each.state for each in pull_to(theirs).branches] == ["refused"]
+    assert [each.state for each in pull_from(theirs).branches] == ["refused"]
     (row,) = push_to(theirs, include_open=True).conversations
     assert (row.status, row.diverged) == ("unchanged", ("main",))
     accept_purges(theirs, places)
@@ -243,7 +235,7 @@ def test_who_declines_keeps_the_open_message_and_sees_it(ours, theirs, places):
     push_to(ours)
     fetch_from(theirs)
     decline_purges(theirs)
-    assert [(each.state, each.conflicts) for each in pull_to(theirs).branches] == [("merged", 0)]
+    assert [(each.state, each.conflicts) for each in pull_from(theirs).branches] == [("merged", 0)]
     assert f"the key is {WORD}" in texts(theirs, NAME)
     assert_sound(theirs)
 

@@ -13,12 +13,10 @@ from scopes.purge.accept import OfferChoice, accept_purges, plan_accept
 from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge
 from scopes.purge.selection import PurgeRequest
-from scopes.sync.local_conversations import Selection
-from scopes.sync.pull import pull
-from scopes.sync.remotes import resolve_remote
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
-from tests.support.remotes import add, connection, fetch_from, machine, make_bare, push_to
+from tests.support.recalled import recalled
+from tests.support.remotes import add, fetch_from, machine, pull_from, push_to
 from tests.support.store import assert_sound
 
 WORD = "Xylophone-Quarantine-4711"
@@ -28,12 +26,8 @@ CALL = {"type": "tool_call", "call_id": "c1", "name": "Write", "input": {"file_p
 WORDS = {"type": "text", "text": "I wrote the settings."}
 
 
-@pytest.fixture
-def bare(tmp_path):
-    return make_bare(tmp_path / "bare.git")
-
-
 @pytest.fixture(params=[[WORDS, CALL], [CALL, WORDS], [CALL]], ids=["after words", "before words", "alone"])
+@recalled
 def answer(request, repository, bare):
     """The id of a pushed message with a call that has the word."""
     add(repository, bare)
@@ -45,6 +39,7 @@ def answer(request, repository, bare):
 
 
 @pytest.fixture
+@recalled
 def theirs(answer, bare, tmp_path):
     """Another machine, which has fetched the conversation and added a message."""
     store = machine(tmp_path / "theirs.git", bare, author="dave")
@@ -54,6 +49,7 @@ def theirs(answer, bare, tmp_path):
 
 
 @pytest.fixture
+@recalled
 def offered(repository, answer, theirs, places):
     """What the other machine is offered: the file was purged, and parts of the message went with it."""
     done = purge(repository, PurgeRequest(file=".env"), places)
@@ -65,10 +61,6 @@ def offered(repository, answer, theirs, places):
 
 def amend_message(store, message, text):
     return amend(store, f"{NAME}/main", message, text, author=Author("dave", "human")).id
-
-
-def pull_to(store):
-    return pull(store, resolve_remote(store, None), Selection(()), connection())
 
 
 def shown(store, where=NAME, **options):
@@ -117,13 +109,13 @@ def test_an_amendment_that_comes_after_the_purge_is_named(repository, answer, of
 @pytest.mark.every_case("a purge of parts leaves the subject of some messages as it was")
 def test_a_log_shows_what_was_declined_whole(offered, answer):
     decline_purges(offered)
-    assert [(each.state, each.conflicts) for each in pull_to(offered).branches] == [("merged", 0)]
+    assert [(each.state, each.conflicts) for each in pull_from(offered).branches] == [("merged", 0)]
     assert_whole(offered, answer)
 
 
 def test_who_gets_it_from_there_sees_it_whole(offered, answer, bare, tmp_path):
     decline_purges(offered)
-    pull_to(offered)
+    pull_from(offered)
     push_to(offered)
     fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
     assert_whole(reader, answer)
@@ -131,7 +123,7 @@ def test_who_gets_it_from_there_sees_it_whole(offered, answer, bare, tmp_path):
 
 def test_a_branch_that_has_only_the_purged_copy_shows_that(repository, offered, answer):
     decline_purges(offered)
-    pull_to(offered)
+    pull_from(offered)
     branch(offered, NAME, name="theirs", start="origin/main")
     assert WORD not in " ".join(shown(offered, f"{NAME}/theirs"))
     assert WORD not in " ".join(shown(repository))
@@ -139,7 +131,7 @@ def test_a_branch_that_has_only_the_purged_copy_shows_that(repository, offered, 
 
 def test_who_accepts_after_all_has_nothing_of_it(offered, answer, tmp_path, places):
     decline_purges(offered)
-    pull_to(offered)
+    pull_from(offered)
     accept_purges(offered, places._replace(index_directory=str(tmp_path / "index")), OfferChoice(conversation=NAME))
     assert find_word(WORD, offered.path) == []
     assert WORD not in " ".join(shown(offered))

@@ -26,7 +26,8 @@ from tests.memory.talking import WORDS
 from tests.support.decisions import decide
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
-from tests.support.remotes import add, fetch_from, machine, make_bare, push_to
+from tests.support.recalled import recalled
+from tests.support.remotes import add, fetch_from, machine, push_to
 
 WORD = "Xylophone-Quarantine-4711"
 SECRET = f"The {WORD} opens all doors of the building in the north wing. Lunch was pasta."
@@ -35,11 +36,7 @@ CAROL = Author("carol", "human")
 
 
 @pytest.fixture
-def bare(tmp_path):
-    return make_bare(tmp_path / "bare.git")
-
-
-@pytest.fixture
+@recalled
 def spoken(repository, bare):
     """A message that a remote has, and others."""
     history(repository, "main: a")
@@ -51,6 +48,7 @@ def spoken(repository, bare):
 
 
 @pytest.fixture
+@recalled
 def theirs(spoken, bare, tmp_path):
     store = machine(tmp_path / "theirs.git", bare, author="dave")
     fetch_from(store)
@@ -148,6 +146,7 @@ def test_a_summary_made_after_the_purge_stays_wherever_it_is_moved(
 
 
 @pytest.fixture
+@recalled
 def resolved(repository, bare, tmp_path):
     """Two stores that have resolved the same conflict, each by itself."""
     made = history(repository, "main: a", "side@a: x")

@@ -15,6 +15,7 @@ from scopes.sync.clone import Cloned, clone
 from scopes.sync.connection import Connection
 from scopes.sync.fetch import Fetched, fetch
 from scopes.sync.local_conversations import Selection
+from scopes.sync.pull import Pulled, pull
 from scopes.sync.push import push
 from scopes.sync.pushed import Pushed
 from scopes.sync.remotes import resolve_remote
@@ -69,6 +70,11 @@ def push_to(repository: Repository, *names: str, remote: str | None = None, **op
 def fetch_from(repository: Repository, *names: str, remote: str | None = None, **options: object) -> Fetched:
     """Fetch conversations, by default all."""
     return fetch(repository, resolve_remote(repository, remote), Selection(names), connection(**options))
+
+
+def pull_from(repository: Repository, *, rebasing: bool = False) -> Pulled:
+    """Fetch all conversations, and join their branches."""
+    return pull(repository, resolve_remote(repository, None), Selection(()), connection(), rebasing=rebasing)
 
 
 def clone_to(path: object, address: str, names: Sequence[str] = ()) -> Cloned:
