@@ -93,6 +93,7 @@ DOCUMENT_NAMES: Final = PAYLOAD_NAMES | {
     "outcome",
     "parent",
     "path",
+    "purpose",
     "source",
     "state",
     "target",

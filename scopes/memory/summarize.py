@@ -26,7 +26,7 @@ from scopes.model.message import Author
 from scopes.result import Result
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
-from scopes.store.transactions import exclusive_write
+from scopes.store.transactions import exclusive_write, require_unpurged
 from scopes.tokens.choose import Tokenizer
 
 DEFAULT_RATIO = 0.3
@@ -98,7 +98,7 @@ def summarize(
 
     Raises:
         Refused: there is nothing new, or the user's summarizer failed; nothing is stored.
-        Busy: a message was appended while a compaction was written; nothing is stored.
+        Busy: a message was appended while a compaction was written, or one was purged; nothing is stored.
         Invalid: the ratio is not above 0 and at most 1.
     """
     if not 0 < ratio <= 1:
@@ -190,6 +190,7 @@ def _append(repository: Repository, result: Summarized, author: str, sources: li
     message = replace(message, extra=extra)
     name = f"{result.conversation}/{result.branch}"
     with exclusive_write(repository):
+        require_unpurged(repository, name, [tip])
         blob = write_message_blob(repository, message)
         parent = list_branch_tips(repository, result.conversation).get(result.branch)
         if parent is None:

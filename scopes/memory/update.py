@@ -2,7 +2,7 @@
 
 Run by hand, by a timer or when an agent exits; no other command makes entries or depends on it (S0-11). The
 store is not locked while entries are built, because the user's summarizer may take long. An entry is not stored if
-another process stored some of its messages in the meantime.
+another process stored some of its messages in the meantime, or if something of its branch was purged.
 """
 
 from __future__ import annotations
@@ -137,6 +137,7 @@ def update(
         preview = tuple(builder.build(new.messages, new.scope, new.activity) for new in due.read())
         return MemoryUpdated(entries=preview, waiting=waiting, operation=None, dry_run=True)
     entries: list[MemoryEntry] = []
+    purged: list[Note] = []
     operation = None
     built: list[tuple[EntryScope, MemoryEntry]] = []
     is_costly = builder.uses_command  # then each entry is stored at once, else all together
@@ -144,13 +145,16 @@ def update(
         built.append((new.scope, builder.build(new.messages, new.scope, new.activity)))
         on_progress(1)
         if is_costly:
-            stored, operation_of_one = _store(repository, built)
+            stored, operation_of_one = _store(repository, built, purged)
             entries += stored
             operation = operation_of_one or operation
             built = []
-    stored, operation_of_all = _store(repository, built)
+    stored, operation_of_all = _store(repository, built, purged)
     return MemoryUpdated(
-        entries=(*entries, *stored), waiting=waiting, operation=operation_of_all or operation, notes=builder.notes
+        entries=(*entries, *stored),
+        waiting=waiting,
+        operation=operation_of_all or operation,
+        notes=(*builder.notes, *purged),
     )
 
 
@@ -202,12 +206,17 @@ def _read_covered(memory: Memory) -> dict[str, _Covered]:
 
 
 def _store(
-    repository: Repository, built: list[tuple[EntryScope, MemoryEntry]]
+    repository: Repository, built: list[tuple[EntryScope, MemoryEntry]], purged: list[Note]
 ) -> tuple[list[MemoryEntry], OperationId | None]:
-    """Store entries, except those of which another process has stored a message by now."""
+    """Store entries, except those of which another process has stored a message by now.
+
+    One that may have something that was purged by now is not stored, either; `purged` gets a note of it.
+    """
     if not built:
         return [], None
     with exclusive_write(repository):
+        purged += [_note_purged(scope) for scope, _ in built if not repository.has(scope.tip)]
+        built = [(scope, entry) for scope, entry in built if repository.has(scope.tip)]
         memory = Memory(repository)
         covered = _read_covered(memory)
         stored: list[MemoryEntry] = []
@@ -228,3 +237,8 @@ def _store(
             return [], None
         summary = f"remember {', '.join(f'{entry.conversation}/{entry.branch}' for entry in stored[:3])}"
         return stored, change_memory(repository, memory, changes, summary + (", ..." if len(stored) > 3 else ""))
+
+
+def _note_purged(scope: EntryScope) -> Note:
+    text = f"something of {scope.conversation}/{scope.branch} was purged meanwhile: no entry of it was stored"
+    return Note(text, "for what is left of it, again: scopes memory update")

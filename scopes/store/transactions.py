@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TypeGuard
 
@@ -76,6 +76,19 @@ def unless_pruned(repository: Repository, prunes: Prunes) -> Iterator[None]:
             locks.enter_context(repository.lock.shared())
         prunes.require_none()
         yield
+
+
+def require_unpurged(repository: Repository, what: str, commits: Iterable[Oid]) -> None:
+    """Raise if commits that a text was made from have gone; call it under the lock, before the text is stored.
+
+    A purge rewrites every commit above what it removes, and deletes the old ones.
+
+    Raises:
+        Busy: a purge has deleted one of them; `what` it was of is named.
+    """
+    if not all(map(repository.has, commits)):
+        text = f"something of {what} was purged meanwhile, and what was made of it may tell of that; nothing was stored"
+        raise Busy(text, hint="try again")
 
 
 def append(

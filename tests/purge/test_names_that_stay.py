@@ -67,3 +67,12 @@ def test_the_name_of_a_remote(repository, places, listing, tmp_path):
     add(repository, make_bare(tmp_path / "x.git"), NAME)
     push_to(repository, other, remote=NAME)
     assert notes_of(repository, places, listing) == ["the list of remotes has a line of it, and stays"]
+
+
+def test_the_purpose_of_a_branch(repository, places):
+    word = "alternative-solution"
+    made, other = history(repository, "main: a").conversation, history(repository, "main: b").conversation
+    branch(repository, other, name="try", start="main", purpose=word)
+    request = PurgeRequest(conversation=made, messages=(say(repository, made, word).id,))
+    assert notes_of(repository, places, request) == []
+    assert read_metadata(repository, other).branches["try"].purpose == word
