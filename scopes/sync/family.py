@@ -19,7 +19,7 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.lost_on_remote import explain_missing
 from scopes.sync.names import RemoteName, tracking_ref
-from scopes.sync.remote_selection import names_of_refs, refspec_of, resolve_names
+from scopes.sync.remote_selection import EVERYTHING, names_of_refs, refspec_of, resolve_names
 from scopes.sync.remotes import Remote, remote_option, resolve_remote, save_remote
 
 EVERY_REF_OF_SCOPES: Final = "refs/scopes/v1/*"
@@ -100,10 +100,13 @@ def learn_members(
 def list_there(
     repository: Repository, members: list[Remote], quarantine: Quarantine, connection: Connection
 ) -> dict[Remote, dict[RemoteName, Oid]]:
-    """Ask each repository what it has, also those that are not known yet, and return it; raises as `learn_members`."""
+    """Ask each repository what it has, also those that are not known yet, and return it; raises as `learn_members`.
+
+    Git sends all refs for every question, so each is asked once.
+    """
     found: dict[Remote, dict[RemoteName, Oid]] = {}
     for member in members:  # which grows
-        refs = connection.open(quarantine, member.address).list_refs(EVERY_REF_OF_SCOPES)
+        refs = connection.open(quarantine, member.address).list_refs(EVERYTHING, CLOSED)
         found[member] = names_of_refs(refs)
         if member == members[-1] and is_closed(member, refs):
             add_member(repository, members)

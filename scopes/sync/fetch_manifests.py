@@ -1,12 +1,14 @@
 """`fetch --manifests`: learn which conversations a remote has, without their messages.
 
-Git fetches one commit and its tree for each conversation that is new or has changed there, into a quarantine that is
-removed again. What they say is checked and kept in a list; nothing of it gets into the store.
+Git fetches one commit and its tree for each conversation that is new or has changed there, into quarantines that are
+removed again: halves of many at the same time, as the remote makes a pack while git checks another one. What they say
+is checked and kept in a list; nothing of it gets into the store.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
@@ -16,14 +18,12 @@ from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.purged import Purged, read_purged
 from scopes.ids import Oid
 from scopes.result import Note, Result, plural
-from scopes.store.quarantine import Quarantine
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.repository import Repository
-from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.exact_commits import read_exact_manifest
-from scopes.sync.family import learn_members, list_members
-from scopes.sync.git_transport import GitTransport, is_bundle
+from scopes.sync.family import list_members, list_there
+from scopes.sync.git_transport import is_bundle
 from scopes.sync.local_conversations import Selection
 from scopes.sync.manifest import StoredManifest
 from scopes.sync.manifest_list import (
@@ -34,15 +34,17 @@ from scopes.sync.manifest_list import (
     write_manifest_list,
 )
 from scopes.sync.names import RemoteName, find_own_name
-from scopes.sync.remote_selection import list_names, none_of_several
+from scopes.sync.remote_selection import choose_names, none_of_several
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.second_check import check_packs, check_sizes
 from scopes.sync.seen_conversations import list_newer
 from scopes.sync.shared_work import work_in_parts
 
 _SECOND: Final = 1_000_000_000
+_NEVER_ASK: Final = frozenset({"directory", "git", "http", "https"})  # twice: git keeps the answer of the first time
 _READ_EACH: Final = 3  # objects: commit, tree and file
 _AT_ONCE: Final = 50_000  # manifests; a request of so many is 2.5 MB
+_MANY: Final = 2000  # manifests; fewer are fetched in the time that another connection takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +84,11 @@ def fetch_manifests(
         raise Invalid(f"{remote.name} is a bundle, which has all messages with it", hint=hint)
     members = list_members(repository, remote)
     with quarantine_of(repository, knows_remotes=False) as quarantine:
-        learn_members(repository, members, quarantine, connection)
-    done = [_fetch_member(repository, member, selection, connection, directory) for member in members]
+        there = list_there(repository, members, quarantine, connection)
+    done = [
+        _fetch_member(repository, member, listed, selection, connection, directory=directory)
+        for member, listed in there.items()
+    ]
     found = [each for each in done if isinstance(each, _Member)]
     if not found:
         raise none_of_several([each for each in done if isinstance(each, NotFound)])
@@ -114,26 +119,29 @@ class _Member(NamedTuple):
 
 
 def _fetch_member(
-    repository: Repository, remote: Remote, selection: Selection, connection: Connection, directory: str
+    repository: Repository,
+    remote: Remote,
+    there: dict[RemoteName, Oid],
+    selection: Selection,
+    connection: Connection,
+    *,
+    directory: str,
 ) -> _Member | NotFound:
-    """Update the list of one repository; return the error if no conversation of it meets the conditions."""
+    """Update the list of one repository, given what it has; return the error if nothing of it meets the conditions."""
     before, purged = read_manifest_list(directory, remote), read_purged(repository)
     known = {} if before is None else _without(before.conversations, purged)
-    with quarantine_of(repository, knows_remotes=False) as quarantine:
-        transport = connection.open(quarantine, remote.address)
-        try:
-            listed = list_names(repository, remote, selection, connection, transport)
-        except NotFound as error:
-            transport.list_refs(CLOSED)  # raises if the repository is not there
-            return error
-        count = len(listed)
-        listed = {name: oid for name, oid in listed.items() if not purged.has_conversation(name.root)}
-        changed = {
-            name: oid
-            for name, oid in listed.items()
-            if name.root not in known or (known[name.root].name, known[name.root].manifest) != (name, oid)
-        }
-        found, refused = _fetch(repository, quarantine, transport, changed, connection)
+    try:
+        listed = choose_names(repository, remote, selection, connection, there)
+    except NotFound as error:
+        return error
+    count = len(listed)
+    listed = {name: oid for name, oid in listed.items() if not purged.has_conversation(name.root)}
+    changed = {
+        name: oid
+        for name, oid in listed.items()
+        if name.root not in known or (known[name.root].name, known[name.root].manifest) != (name, oid)
+    }
+    found, refused = _fetch(repository, remote, changed, connection)
     roots = {name.root for name in listed}
     kept = [known[name.root] for name in listed if name.root in known and name not in changed]
     others = {} if selection.is_everything else {root: each for root, each in known.items() if root not in roots}
@@ -151,26 +159,40 @@ def _without(listed: Mapping[Oid, ListedConversation], purged: Purged) -> dict[O
 
 
 def _fetch(
-    repository: Repository,
-    quarantine: Quarantine,
-    transport: GitTransport,
-    changed: Mapping[RemoteName, Oid],
-    connection: Connection,
+    repository: Repository, remote: Remote, changed: Mapping[RemoteName, Oid], connection: Connection
 ) -> tuple[list[ListedConversation], dict[Oid, str]]:
     """Return what manifests say, and why others are not acceptable, by the roots of their conversations."""
-    wanted = list(dict.fromkeys(changed.values()))
-    for start in range(0, len(wanted), _AT_ONCE):
-        transport.fetch_alone(wanted[start : start + _AT_ONCE])
-    if wanted and transport.changes_checks():
-        check_packs(quarantine, connection.limits)
-    received = ReceivedObjects(repository, quarantine)
-    check_sizes(received)
-    parts = work_in_parts(
-        repository, partial(_read_all, received), list(changed.items()), objects=_READ_EACH * len(changed)
-    )
+    wanted = sorted(set(changed.values()))
+    lanes = 2 if len(wanted) >= _MANY and not _asks_each_time(remote, connection) else 1
+    shares = [wanted[len(wanted) * lane // lanes : len(wanted) * (lane + 1) // lanes] for lane in range(lanes)]
+    with ExitStack() as opened:
+        quarantines = [opened.enter_context(quarantine_of(repository, knows_remotes=False)) for _ in shares]
+        transports = [connection.open(quarantine, remote.address) for quarantine in quarantines]
+        for start in range(0, len(shares[-1]), _AT_ONCE):
+            with ExitStack() as running:
+                begun = [
+                    running.enter_context(transport.fetching_alone(share[start : start + _AT_ONCE]))
+                    for transport, share in zip(transports, shares, strict=True)
+                ]
+                for finish in begun:
+                    finish()
+        if wanted and transports[0].changes_checks():
+            for quarantine in quarantines:
+                check_packs(quarantine, connection.limits)
+        received = [ReceivedObjects(repository, quarantine) for quarantine in quarantines]
+        for each in received:
+            check_sizes(each)
+        lane_of = {oid: lane for lane, share in enumerate(shares) for oid in share}
+        items = [(name, oid, lane_of[oid]) for name, oid in changed.items()]
+        parts = work_in_parts(repository, partial(_read_all, received), items, objects=_READ_EACH * len(changed))
     found = [each for part in parts for each in part if isinstance(each, ListedConversation)]
     refused = {each.root: each.reason for part in parts for each in part if isinstance(each, _Refused)}
     return found, refused
+
+
+def _asks_each_time(remote: Remote, connection: Connection) -> bool:
+    """Return True if every connection may ask for a password on the terminal: two would do so at the same time."""
+    return connection.terminal and remote.address.transport not in _NEVER_ASK
 
 
 def _choose(repository: Repository, listed: Iterable[ListedConversation]) -> dict[Oid, ListedConversation]:
@@ -190,9 +212,10 @@ class _Refused(NamedTuple):
 
 
 def _read_all(
-    received: ReceivedObjects, manifests: Sequence[tuple[RemoteName, Oid]]
+    received: Sequence[ReceivedObjects], manifests: Sequence[tuple[RemoteName, Oid, int]]
 ) -> list[ListedConversation | _Refused]:
-    read = [(name, _read(received, name, oid)) for name, oid in manifests]
+    """Return what manifests say; each has the number of the one of `received` that it is in."""
+    read = [(name, _read(received[lane], name, oid)) for name, oid, lane in manifests]
     described = describe_all([(name, each) for name, each in read if isinstance(each, StoredManifest)])
     return [*described, *(each for _, each in read if isinstance(each, _Refused))]
 

@@ -12,8 +12,8 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.errors import Inaccessible
@@ -69,7 +69,37 @@ def run_limited(
     on_progress: Progress | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> Finished:
-    """Run a command until it ends.
+    """Run a command until it ends; with the arguments of `start_limited`, and raises as it does."""
+    with start_limited(
+        words,
+        directory=directory,
+        environment=environment,
+        limits=limits,
+        stdin=stdin,
+        lock=lock,
+        own_session=own_session,
+        on_progress=on_progress,
+        on_wait=on_wait,
+    ) as finish:
+        return finish()
+
+
+@contextmanager
+def start_limited(
+    words: Sequence[str],
+    *,
+    directory: str,
+    environment: Mapping[str, str],
+    limits: Limits,
+    stdin: bytes = b"",
+    lock: int | None = None,
+    own_session: bool = True,
+    on_progress: Progress | None = None,
+    on_wait: Callable[[], None] | None = None,
+) -> Iterator[Callable[[], Finished]]:
+    """Start a command, and yield what waits for its end; what still runs at the end of the block is killed.
+
+    Several may run at the same time: one that prints much waits until it is its turn to be read.
 
     lock: a descriptor that it inherits
     own_session: False lets git ask for a password on the terminal; Ctrl-C then reaches it, too
@@ -96,10 +126,15 @@ def run_limited(
         except OSError as error:
             raise Inaccessible(f"git cannot be started: {error.strerror}", hint="see: scopes doctor") from error
     try:
-        output, errors = _Reader(process, limits.seconds, on_progress, on_wait).read()
+        reader = _Reader(process, limits.seconds, on_progress, on_wait)
+
+        def finish() -> Finished:
+            output, errors = reader.read()
+            return Finished(process.returncode, output, errors)
+
+        yield finish
     finally:
         _end(process, own_session=own_session)
-    return Finished(process.returncode, output, errors)
 
 
 def _end(process: subprocess.Popen[bytes], *, own_session: bool) -> None:

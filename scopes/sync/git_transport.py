@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from shlex import quote
 from typing import Final, NamedTuple
 
@@ -21,7 +22,7 @@ from scopes.store.quarantine import Quarantine
 from scopes.sync.addresses import Address
 from scopes.sync.credential_cache import helper_of
 from scopes.sync.failure_causes import Cause, find_cause
-from scopes.sync.git_process import Finished, Limits, Progress, describe_failure, run_limited, server_lines
+from scopes.sync.git_process import Finished, Limits, Progress, describe_failure, server_lines, start_limited
 from scopes.sync.served_directory import find_git_directory, link_directory
 from scopes.sync.special_files import require_no_special_files
 
@@ -162,16 +163,15 @@ class GitTransport:
         if address.transport in {"http", "https"}:  # only to name the address of a redirect that is not followed
             self._environment |= {"GIT_TRACE_CURL": self._trace, "GIT_TRACE_CURL_NO_DATA": "1", "GIT_TRACE_REDACT": "1"}
 
-    def list_refs(self, pattern: str) -> dict[str, Oid]:
-        """Return the refs of the remote that match a pattern such as `refs/scopes/v1/c/*`.
+    def list_refs(self, *patterns: str) -> dict[str, Oid]:
+        """Return the refs of the remote that match a pattern such as `refs/scopes/v1/c/*`, or one of several.
 
         Raises:
             Inaccessible: the remote does not answer, or refuses.
             Corrupt: its answer is damaged.
         """
-        pattern = self._to_remote(pattern)
-        words = ["ls-remote", "--refs", *self._server("upload-pack"), "--", self._address.text, pattern]
-        done = self._run(words)
+        words = ["ls-remote", "--refs", *self._server("upload-pack"), "--", self._address.text]
+        done = self._run([*words, *map(self._to_remote, patterns)])
         if done.code != 0:
             raise self._failure("read from", done)
         found: dict[str, Oid] = {}
@@ -245,14 +245,29 @@ class GitTransport:
         """Fetch commits that refs of the remote name, without those below them; no ref is made.
 
         Raises:
+            Inaccessible: as `fetching_alone`.
+        """
+        with self.fetching_alone(commits) as finish:
+            finish()
+
+    @contextmanager
+    def fetching_alone(self, commits: Sequence[Oid]) -> Iterator[Callable[[], None]]:
+        """Begin what `fetch_alone` does, and yield what waits for its end; it is given up at the end of the block.
+
+        Raises:
             Inaccessible: the remote does not answer, refuses, or sent what git does not accept.
         """
         words = ["fetch", "--depth=1", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"]
         words += ["--progress"] if self._on_progress is not None else []
         words += ["--no-recurse-submodules", "--stdin", *self._server("upload-pack"), "--", self._address.text]
-        done = self._run(words, "".join(f"{each}\n" for each in commits).encode("ascii"))
-        if done.code != 0:
-            raise self._failure("fetch from", done)
+        with self._start(words, "".join(f"{each}\n" for each in commits).encode("ascii")) as wait:
+
+            def finish() -> None:
+                done = wait()
+                if done.code != 0:
+                    raise self._failure("fetch from", done)
+
+            yield finish
 
     def _read_fetched(self, places: Mapping[str, str]) -> dict[str, Oid]:
         with open(os.path.join(self._quarantine.path, _FETCH_HEAD), "rb") as file:
@@ -313,10 +328,14 @@ class GitTransport:
         self._environment[_ALLOW_PROTOCOL] = ":".join(kept)
 
     def _run(self, words: Sequence[str], stdin: bytes = b"") -> Finished:
+        with self._start(words, stdin) as finish:
+            return finish()
+
+    def _start(self, words: Sequence[str], stdin: bytes = b"") -> AbstractContextManager[Callable[[], Finished]]:
         if not self._has_left_out and _CONNECTING.intersection(words):
             self._leave_out_forbidden()
         options = [word for option in self._options for word in ("-c", option)]
-        return run_limited(
+        return start_limited(
             [self._program, "--no-pager", f"--git-dir={self._quarantine.path}", *options, *words],
             directory=self._quarantine.path,
             environment=self._environment,

@@ -40,7 +40,7 @@ def choose_refspecs(
         return [refspec_of(name) for name in dict.fromkeys(names)]
     if selection.project is None and selection.year is None:
         return [EVERYTHING_SPEC]
-    return list(map(refspec_of, list_names(repository, remote, selection, connection, transport)))
+    return list(map(refspec_of, choose_names(repository, remote, selection, connection, list_all(transport))))
 
 
 def resolve_names(
@@ -69,17 +69,20 @@ def resolve_names(
     return [*names, *others]
 
 
-def list_names(
-    repository: Repository, remote: Remote, selection: Selection, connection: Connection, transport: GitTransport
+def choose_names(
+    repository: Repository,
+    remote: Remote,
+    selection: Selection,
+    connection: Connection,
+    listed: dict[RemoteName, Oid],
 ) -> dict[RemoteName, Oid]:
-    """Return the conversations of a remote that meet the conditions of a selection, and their manifests.
+    """Return those of the conversations of a remote that meet the conditions of a selection, with their manifests.
 
     Raises:
         NotFound: there are conditions, and none meets them.
         Ambiguous: here are several projects of the name.
-        Inaccessible, Corrupt: as `GitTransport.list_refs`.
+        Inaccessible, Corrupt: as `GitTransport.fetch_alone`; what it sent is damaged.
     """
-    listed = list_all(transport)
     if selection.project is None and selection.year is None:
         return listed
     of_year = [name for name in listed if name.month.startswith(selection.year or "")]

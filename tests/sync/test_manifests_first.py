@@ -14,6 +14,7 @@ from scopes.errors import Ambiguous, Corrupt, Inaccessible, Invalid, NotFound
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.sync import fetch_manifests as fetch_manifests_module
+from scopes.sync import git_transport
 from scopes.sync.addresses import parse_address
 from scopes.sync.bundles import create_bundle
 from scopes.sync.change_remotes import add_remote
@@ -87,14 +88,34 @@ def test_only_changed_manifests_are_fetched_again(other, pushed, index, monkeypa
     say(pushed, "conv-001/main", "news")
     push_to(pushed)
     wanted = []
-    original = fetch_manifests_module.GitTransport.fetch_alone
+    original = git_transport.GitTransport.fetching_alone
     monkeypatch.setattr(
-        fetch_manifests_module.GitTransport,
-        "fetch_alone",
-        lambda self, oids: [wanted.extend(oids), original(self, oids)],
+        git_transport.GitTransport,
+        "fetching_alone",
+        lambda self, oids: [wanted.extend(oids), original(self, oids)][-1],
     )
     assert (ask(other, index).new, len(wanted)) == (1, 1)
     assert {row.messages for row in listed(other, index)} == {3}
+
+
+def test_halves_of_many_manifests_are_fetched_at_the_same_time(other, pushed, bare, index, monkeypatch):
+    ask(other, index)
+    at_once = list_remote(other, [resolve_remote(other, "origin")], str(index)).conversations
+    os.unlink(os.path.join(str(index), "remote-origin.json"))
+    begun, original = [], git_transport.GitTransport.fetching_alone
+    monkeypatch.setattr(fetch_manifests_module, "_MANY", 2)
+    monkeypatch.setattr(
+        git_transport.GitTransport,
+        "fetching_alone",
+        lambda self, oids: [begun.append(list(oids)), original(self, oids)][-1],
+    )
+    done = ask(other, index)
+    assert (done.total, done.new, done.refused) == (2, 2, {})
+    assert [len(each) for each in begun] == [1, 1]
+    assert sorted(oid for each in begun for oid in each) == sorted(
+        git(bare, "for-each-ref", "--format=%(objectname)", "refs/scopes/v1/c").split()
+    )
+    assert list_remote(other, [resolve_remote(other, "origin")], str(index)).conversations == at_once
 
 
 def test_what_a_remote_has_no_more_is_not_listed_any_more(other, pushed, bare, index):
