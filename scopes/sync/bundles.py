@@ -173,7 +173,7 @@ def _create(
             rows.append(_describe(repository, outgoing, reason))
             if options.with_sources and reason is None:
                 names[conversation] = outgoing.name
-        found, sources = bundle_sources(repository, objects, names, options.mode)
+        found, sources, kept_here = bundle_sources(repository, objects, names, options.mode, open_tips)
         has_secrets = has_secrets or any(each.status == "refused" for each in sources)
     size = None
     if manifests:
@@ -186,7 +186,7 @@ def _create(
             raise
     held = note_held(((row.conversation, row.held_back) for row in rows), "have it in the bundle: --include-open")
     refused = [row.conversation for row in rows if row.reason is not None and row.conversation is not None]
-    notes = (*((_SECRETS,) if has_secrets else ()), *held, *offers.notes(refused))
+    notes = (*((_SECRETS,) if has_secrets else ()), *held, *kept_here, *offers.notes(refused))
     return BundleCreated(path=path, conversations=tuple(rows), size_bytes=size, sources=sources, notes=notes)
 
 

@@ -71,7 +71,8 @@ class _Planned(NamedTuple):
 class PushRun(NamedTuple):
     """What all repositories of a remote have in common during a push.
 
-    family: the name of the remote; option: ` --remote NAME` for hints; is_named: whether conversations were named
+    open_tips: which last messages may leave; family: the name of the remote; option: ` --remote NAME` for hints
+    is_named: whether conversations were named
     purged: whether all is replaced of which the remote has what was purged here
     branches: which branches of a conversation are forced, of those of which some were named
     """
@@ -80,7 +81,7 @@ class PushRun(NamedTuple):
     connection: Connection
     mode: Mode
     force: bool
-    include_open: bool
+    open_tips: OpenTips
     family: str
     option: str
     is_named: bool
@@ -103,7 +104,6 @@ class MemberPush:
         self._remote = remote
         self._connection = run.connection
         self._force = run.force
-        self._open_tips = OpenTips(run.repository, include_open=run.include_open)
         self.has_found_secrets = False
         self._purged = PurgedOnRemote(run.repository, remote.name, run.offers)
         self._reader = ReadOnce(run.repository)
@@ -332,7 +332,7 @@ class MemberPush:
             force=self._of.branches.get(conversation, self._force) if self._force else False,
             restore=self._of.is_named,
             local=local,
-            open_tips=self._open_tips,
+            open_tips=self._of.open_tips,
             find_ref=self._find_ref,
         )
         self._ahead |= {conversation: outgoing.ahead} if outgoing.ahead else {}

@@ -22,6 +22,7 @@ from scopes.store.objects_in_memory import ObjectsInMemory
 from scopes.store.refs import FETCHED_SOURCES
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
+from scopes.sync.held_back import HeldBack
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import sources_tracking_ref, tracking_ref
 
@@ -44,6 +45,7 @@ class OutgoingSources(NamedTuple):
     oid: the commit; None if there are no such files
     files: how many
     left_out: names of those that are of another conversation, too, which the remote does not have
+    held_back: names of those that have messages which are held back
     """
 
     oid: Oid | None
@@ -51,6 +53,7 @@ class OutgoingSources(NamedTuple):
     encoded: bytes = b""
     sources: tuple[SourceInSet, ...] = ()
     left_out: tuple[str, ...] = ()
+    held_back: tuple[str, ...] = ()
 
     def write(self, objects: Objects, cleared: Cleared) -> Oid:
         """Write the commit, which a gate has cleared together with all that it reaches, and return it.
@@ -67,6 +70,7 @@ class SourcePlans:
     """Plans what a push to one repository of a remote, or to somebody who has nothing (None), sends of original files.
 
     included: the roots of conversations that leave, too; family: the names of all repositories of the remote
+    held_back: the messages that do not leave; None: all do
     """
 
     def __init__(
@@ -75,11 +79,13 @@ class SourcePlans:
         remote: str | None,
         included: frozenset[Oid] = frozenset(),
         family: Collection[str] = (),
+        held_back: HeldBack | None = None,
     ) -> None:
         self._repository = repository
         self._remote = remote
         self._included = included
         self._family = family
+        self._held_back = held_back
 
     @cached_property
     def _own(self) -> dict[Oid, list[SourceInSet]]:
@@ -94,22 +100,30 @@ class SourcePlans:
     def plan(self, objects: Objects, root: Oid) -> OutgoingSources:
         """Return what is here and what the remote has, together; `objects` gets the commits of single sources.
 
+        Of a file with messages that are held back the remote keeps what it has.
+
         Raises:
             Corrupt, NotFound: something is damaged.
         """
-        refs = [f"{FETCHED_SOURCES}{root}"]
-        refs += [] if self._remote is None else [sources_tracking_ref(self._remote, root)]
-        fetched = [Oid(value) for ref in refs if (value := self._repository.find_ref(ref)) is not None]
-        own = [each._replace(commit=without_paths(objects, each.commit)) for each in self._own.get(root, ())]
-        chosen = choose_newest(own, *(walk_set(self._repository, oid) for oid in fetched))
+        here = [*self._own.get(root, ()), *self._walk_set(f"{FETCHED_SOURCES}{root}")]
+        held = [each for each in here if self._held_back is not None and self._held_back.are_in(objects, each)]
+        own = [each._replace(commit=without_paths(objects, each.commit)) for each in here if each not in held]
+        there = [] if self._remote is None else self._walk_set(sources_tracking_ref(self._remote, root))
+        chosen = choose_newest(own, there)
+        held_back = tuple(dict.fromkeys(map(name_source, held)))
         sources = [each for each in chosen.values() if self._may_leave(each, root)]
         left_out = tuple(name_source(each) for each in chosen.values() if not self._may_leave(each, root))
         if not sources:
-            return OutgoingSources(None, left_out=left_out)
+            return OutgoingSources(None, left_out=left_out, held_back=held_back)
         alone = {each.key: write_alone(objects, each) for each in sources}
         encoded = encode_set(objects, root, alone)
         kept = tuple(each._replace(commit=alone[each.key]) for each in sources)
-        return OutgoingSources(object_id(COMMIT, encoded), len(kept), encoded, kept, left_out)
+        return OutgoingSources(object_id(COMMIT, encoded), len(kept), encoded, kept, left_out, held_back)
+
+    def _walk_set(self, ref: str) -> Iterator[SourceInSet]:
+        value = self._repository.find_ref(ref)
+        if value is not None:
+            yield from walk_set(self._repository, Oid(value))
 
     def _may_leave(self, source: SourceInSet, root: Oid) -> bool:
         """Return True if the other conversations of a file are on the remote, too, in whichever of its repositories."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from scopes.errors import Invalid
+from scopes.history.open_tips import OpenTips
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId
 from scopes.purge.unfinished import refuse_unfinished
@@ -77,7 +78,8 @@ def push(
     chosen = list_purged(repository, members, asked) if purged else _choose(repository, members, selection)
     chosen, left = (chosen, ()) if purged or selection.names else leave_deleted(repository, members[0].name, chosen)
     run = PushRun(
-        repository, connection, "allow" if allow_secrets else "refuse", force, include_open,
+        repository, connection, "allow" if allow_secrets else "refuse", force,
+        OpenTips(repository, include_open=include_open),
         members[0].name, remote_option(repository, remote.name), bool(selection.names), OfferGate(repository),
         purged, branches,
     )  # fmt: skip
@@ -93,7 +95,9 @@ def push(
         deleted += each.finish(purged=purged, dry_run=dry_run)
         pushes.append(each)
         places.setdefault(member, []).extend(name for name in conversations if rows[name].status != "refused")
-    sources = push_sources(repository, places, connection, run.mode, wanted=with_sources, dry_run=dry_run)
+    sources = push_sources(
+        repository, places, connection, run.mode, run.open_tips, wanted=with_sources, dry_run=dry_run
+    )
     rows |= {each: _refuse(repository, each, placement.reason) for each in placement.refused}
     shown = tuple(rows[each] for each in chosen if rows[each].is_shown)
     lost = note_lost(repository, [each.name for each in placement.asked], run.option)

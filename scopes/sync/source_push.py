@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused, SecretsFound
+from scopes.history.open_tips import OpenTips
 from scopes.history.source_sets import walk_set
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
@@ -26,6 +27,7 @@ from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.family import EVERY_REF_OF_SCOPES
 from scopes.sync.fetch import receive
 from scopes.sync.git_transport import PushStatus, RefUpdate
+from scopes.sync.held_back import HeldBack
 from scopes.sync.incoming_sources import EVERY_SOURCE
 from scopes.sync.local_conversations import name_of_conversation
 from scopes.sync.names import RemoteName, sources_tracking_ref
@@ -74,18 +76,19 @@ def push_sources(
     places: Mapping[Remote, Sequence[ConversationId]],
     connection: Connection,
     mode: Mode,
+    open_tips: OpenTips,
     *,
     wanted: bool,
     dry_run: bool,
 ) -> SourcesPushed:
     """Push the files of conversations to the repositories of a remote that have these; unless wanted, what was purged.
 
-    A dry run asks nobody: a repository is as it was when it was last seen, but has its conversations.
+    A file with messages that are held back, by `open_tips`, stays here: the remote keeps what it has of it. A dry run
+    asks nobody: a repository is as it was when it was last seen, but has its conversations.
     """
-    pushes = {
-        member: _SourcePush(repository, member, [each.name for each in places], connection, mode, wanted=wanted)
-        for member in places
-    }
+    family = [each.name for each in places]
+    run = _Run(repository, family, connection, mode, HeldBack(repository, open_tips, family), wanted)
+    pushes = {member: _SourcePush(run, member) for member in places}
     needed = {member: chosen for member, chosen in places.items() if pushes[member].is_needed and chosen}
     names = {each: name_of_conversation(repository, each) for chosen in needed.values() for each in chosen}
     rows: dict[ConversationId, PushedSources] = {}
@@ -94,10 +97,20 @@ def push_sources(
         there = frozenset(name.root for name in names.values())
         rows |= pushes[member].preview(waiting, there) if dry_run else pushes[member].run(waiting)
     left_out = dict.fromkeys(name for each in pushes.values() for name in each.left_out)
+    held = {name: each for push in pushes.values() for name, each in push.held_back.items()}
     has_found_secrets = any(each.has_found_secrets for each in pushes.values())
-    return SourcesPushed(
-        tuple(rows[each] for each in sorted(rows)), tuple(_note_left_out([*left_out])), has_found_secrets
-    )
+    option = remote_option(repository, family[0]) if held else ""
+    first = next(iter(held.values()), "CONV")
+    now = f"push all of it now: scopes push {first} --with-sources --include-open{option}"
+    notes = (*_note_left_out([*left_out]), *_note_held([*held], now))
+    return SourcesPushed(tuple(rows[each] for each in sorted(rows)), notes, has_found_secrets)
+
+
+def _note_held(names: Sequence[str], hint: str) -> Iterator[Note]:
+    """Yield a note about files that do not leave, because messages in them are held back."""
+    if names:
+        files = f"{len(names)} original {plural(len(names), 'file')} {_were(len(names))} not sent"
+        yield Note(f"{files}: messages in {plural(len(names), 'it')} are held back ({', '.join(names[:5])})", hint)
 
 
 def _note_left_out(names: Sequence[str]) -> Iterator[Note]:
@@ -108,34 +121,35 @@ def _note_left_out(names: Sequence[str]) -> Iterator[Note]:
         yield Note(f"{text}: {', '.join(names[:5])}", "push all conversations that are in it")
 
 
-class _SourcePush:
-    """A push of original files to one repository of a remote.
+class _Run(NamedTuple):
+    """What the pushes to all repositories of a remote have in common.
 
-    family: the names of all repositories of the remote; wanted: send all; without it, only what was purged is replaced
+    family: the names of all of them; wanted: send all; without it, only what was purged is replaced
     """
 
-    def __init__(
-        self,
-        repository: Repository,
-        remote: Remote,
-        family: Sequence[str],
-        connection: Connection,
-        mode: Mode,
-        *,
-        wanted: bool,
-    ) -> None:
-        self._repository = repository
+    repository: Repository
+    family: Sequence[str]
+    connection: Connection
+    mode: Mode
+    held_back: HeldBack
+    wanted: bool
+
+
+class _SourcePush:
+    """A push of original files to one repository of a remote."""
+
+    def __init__(self, run: _Run, remote: Remote) -> None:
+        self._of = run
+        self._repository = repository = run.repository
         self._remote = remote
-        self._family = family
-        self._connection = connection
-        self._mode = mode
-        self._wanted = wanted
+        self._wanted = run.wanted
         self._there: dict[str, Oid] | None = None  # the refs of the repository, once it was asked
         values = read_purged_values(repository.path).items()  # which a backup may have brought back
         self._purged_values = {ref: each for ref, each in values if ref.startswith(SOURCES_THERE)}
         self._gone: list[str] = []  # refs with files from which something was purged, and which it has lost
         self._rows: dict[ConversationId, PushedSources] = {}
         self.left_out: dict[str, None] = {}
+        self.held_back: dict[str, ConversationId] = {}  # names of files by which messages would leave
         self.has_found_secrets = False
 
     @property
@@ -151,7 +165,7 @@ class _SourcePush:
                 break
             with quarantine_of(self._repository) as quarantine:
                 specs = [refspec_of(name) for name in waiting.values()]
-                receive(self._repository, self._remote, quarantine, specs, self._connection)
+                receive(self._repository, self._remote, quarantine, specs, self._of.connection)
         return self._rows
 
     def preview(
@@ -166,7 +180,7 @@ class _SourcePush:
         """Push each change once, and return those that the remote has moved."""
         moved: dict[ConversationId, RemoteName] = {}
         with quarantine_of(self._repository, knows_remotes=False) as quarantine:
-            transport = self._connection.open(quarantine, self._remote.address)
+            transport = self._of.connection.open(quarantine, self._remote.address)
             self._there = transport.list_refs(EVERY_REF_OF_SCOPES) if self._has_known(waiting.values()) else None
             with shared_write(self._repository):
                 prunes = Prunes(self._repository.path)
@@ -200,7 +214,7 @@ class _SourcePush:
     ) -> list[_Change]:
         """Return the changes of the files of conversations; a file that may not leave is noted."""
         purged = read_values(self._repository.path).get(self._remote.name, {})
-        plans = SourcePlans(self._repository, self._remote.name, included, self._family)
+        plans = SourcePlans(self._repository, self._remote.name, included, self._of.family, self._of.held_back)
         found: list[_Change] = []
         for conversation, name in chosen.items():
             self._rows.pop(conversation, None)  # that of an earlier try
@@ -208,7 +222,7 @@ class _SourcePush:
             if not (self._wanted or is_purged):
                 continue
             try:
-                before, new, files = self._plan(objects, plans, name)
+                before, new, files = self._plan(objects, plans, conversation, name)
             except (SecretsFound, Refused) as error:
                 self.has_found_secrets = self.has_found_secrets or isinstance(error, SecretsFound)
                 self._rows[conversation] = PushedSources(conversation, "refused", reason=error.message)
@@ -243,7 +257,9 @@ class _SourcePush:
         refs = (sources_tracking_ref(self._remote.name, name.root) for name in names)
         return any(self._repository.find_ref(ref) is not None for ref in refs)
 
-    def _plan(self, objects: Objects, plans: SourcePlans, name: RemoteName) -> tuple[Oid | None, Oid | None, int]:
+    def _plan(
+        self, objects: Objects, plans: SourcePlans, conversation: ConversationId, name: RemoteName
+    ) -> tuple[Oid | None, Oid | None, int]:
         """Return what the remote has, what it is to have, and how many files that are."""
         known = self._repository.find_ref(sources_tracking_ref(self._remote.name, name.root))
         before = None if known is None else Oid(known)
@@ -251,9 +267,10 @@ class _SourcePush:
             return before, before, 0 if before is None else len(list(walk_set(self._repository, before)))
         outgoing = plans.plan(objects, name.root)
         self.left_out |= dict.fromkeys(outgoing.left_out)
+        self.held_back |= dict.fromkeys(outgoing.held_back, conversation)
         if outgoing.oid in {None, before}:
             return before, before, outgoing.files
-        cleared = clear_sources(objects, outgoing, before, gate_of(self._repository, self._mode))
+        cleared = clear_sources(objects, outgoing, before, gate_of(self._repository, self._of.mode))
         return before, outgoing.write(objects, cleared), outgoing.files
 
     def _note(self, change: _Change, status: PushStatus | None = None) -> None:
@@ -270,7 +287,7 @@ class _SourcePush:
     def _explain_moved(self, conversation: ConversationId, reason: str) -> str:
         """Return why files were not taken although they were sent several times, and what to do."""
         words = f"{conversation}{' --with-sources' if self._wanted else ''}"
-        again = f"push them again: scopes push {words}{remote_option(self._repository, self._family[0])}"
+        again = f"push them again: scopes push {words}{remote_option(self._repository, self._of.family[0])}"
         return f"{TRIES} times somebody else pushed at the same moment; {again} ({reason})"
 
     def _remember(self, changes: Sequence[_Change]) -> list[_Change]:
@@ -297,25 +314,32 @@ class _SourcePush:
 
 
 def bundle_sources(
-    repository: Repository, objects: Objects, names: Mapping[ConversationId, RemoteName], mode: Mode
-) -> tuple[dict[str, Oid], tuple[PushedSources, ...]]:
+    repository: Repository,
+    objects: Objects,
+    names: Mapping[ConversationId, RemoteName],
+    mode: Mode,
+    open_tips: OpenTips,
+) -> tuple[dict[str, Oid], tuple[PushedSources, ...], tuple[Note, ...]]:
     """Write the original files of some conversations for somebody who has nothing else than these; return them by ref.
 
-    Also return what became of each.
+    Also return what became of each, and notes about those with messages that are held back.
     """
-    plans = SourcePlans(repository, None, frozenset(name.root for name in names.values()))
+    included = frozenset(name.root for name in names.values())
+    plans = SourcePlans(repository, None, included, held_back=HeldBack(repository, open_tips))
+    held: dict[str, None] = {}
     found: dict[str, Oid] = {}
     rows: list[PushedSources] = []
     for conversation, name in names.items():
         try:
             outgoing = plans.plan(objects, name.root)
+            held |= dict.fromkeys(outgoing.held_back)
             if outgoing.oid is not None:
                 cleared = clear_sources(objects, outgoing, None, gate_of(repository, mode))
                 found[name.sources_ref] = outgoing.write(objects, cleared)
                 rows.append(PushedSources(conversation, "new", outgoing.files))
         except (SecretsFound, Refused) as error:
             rows.append(PushedSources(conversation, "refused", reason=error.message))
-    return found, tuple(rows)
+    return found, tuple(rows), tuple(_note_held([*held], "have all of it in the bundle: --include-open"))
 
 
 def _were(count: int) -> str:

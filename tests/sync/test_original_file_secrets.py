@@ -80,7 +80,8 @@ def test_files_of_a_conversation_that_is_refused_stay_here(alice, bare, tmp_path
 
 def test_a_bundle_has_the_conversation_without_such_files(alice, tmp_path):
     plant(alice, tmp_path)
-    done = create_bundle(alice, str(tmp_path / "a.bundle"), Selection(("conv-001",)), connection(), with_sources=True)
+    chosen, options = Selection(("conv-001",)), {"with_sources": True, "include_open": True}
+    done = create_bundle(alice, str(tmp_path / "a.bundle"), chosen, connection(), **options)
     assert [row.status for row in (*done.conversations, *done.sources)] == ["included", "refused"]
     assert done.exit_code == 1
 
