@@ -219,6 +219,9 @@ _HEADER_KEY = compile_lazily(  # the same in quotes that are around the name, to
     r"(?P<value>[A-Za-z0-9_+/=.~!@#%^&*?-]{20,120})(?=\\{0,7}[\"'])"
 )
 _WITH_SIGNS = (_QUOTED_KEY, _HEADER_KEY)
+_REST_IN_QUOTES = compile_lazily(
+    r"[^\s\"'\\]{1,120}(?=\\{0,7}[\"'])"
+)  # of a value whose beginning has the signs of a token
 KEY_WORDS = ("key", "secret", "token", "password", "passwd", "passphrase", "pwd")
 _BEHIND_KEY = compile_lazily(_TO_VALUE)
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -456,7 +459,15 @@ def _walk_assigned(text: str) -> Iterator[Secret]:
         if _UUID.fullmatch(match[group]) and "_authToken" not in text[max(match.start() - 1, 0) : match.start(group)]:
             continue
         if len(set(match[group])) >= _MIN_DISTINCT:
-            yield Secret("assigned-secret", match.start(group), match.end(group))
+            yield Secret(
+                "assigned-secret", match.start(group), _end_in_quotes(text, match.start(group), match.end(group))
+            )
+
+
+def _end_in_quotes(text: str, start: int, end: int) -> int:
+    """Return where a value ends: one in quotes goes on to the quote, whatever signs it has."""
+    rest = _REST_IN_QUOTES.match(text, end) if text[start - 1 : start] in {'"', "'"} else None
+    return end if rest is None else rest.end()
 
 
 def walk_keys(text: str) -> Iterator[tuple[int, int]]:

@@ -92,7 +92,7 @@ def note_deleted_there(repository: Repository, names: Iterable[str], remote: str
     number = len(deleted)
     text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted from {remote}"
     conversation, _, branch = deleted[0].partition("/")
-    again = f"send it again: scopes push {deleted[0]} --force{option}"
+    again = f"send it again: scopes push {quote(deleted[0])} --force{option}"
     delete = "; then: ".join(_commands_to_delete(repository, ConversationId(conversation), BranchName(branch)))
     return (Note(f"{text}: {', '.join(deleted[:5])}", f"{again}; or delete it here, too: {delete}"),)
 

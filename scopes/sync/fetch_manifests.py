@@ -170,11 +170,11 @@ def _fetch(
         transports = [connection.open(quarantine, remote.address) for quarantine in quarantines]
         for start in range(0, len(shares[-1]), _AT_ONCE):
             with ExitStack() as running:
-                begun = [
+                started = [
                     running.enter_context(transport.fetching_alone(share[start : start + _AT_ONCE]))
                     for transport, share in zip(transports, shares, strict=True)
                 ]
-                for finish in begun:
+                for finish in started:
                     finish()
         if wanted and transports[0].changes_checks():
             for quarantine in quarantines:

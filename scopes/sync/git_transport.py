@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, ScopesError
 from scopes.ids import Oid, is_oid
+from scopes.regular_file import MAX_CONFIG_BYTES
 from scopes.sanitize import clean_line
 from scopes.store.git_program import find_git
 from scopes.store.quarantine import Quarantine
@@ -378,10 +379,22 @@ class GitTransport:
         if directory is None:
             hint = f"check the path, or make it one: git init --bare {quote(path)}"
             raise Inaccessible(f"{path} does not appear to be a git repository", hint=hint)
-        listed = self._run(["config", f"--file={directory}/config", "--no-includes", "--null", "--list"])
-        lines = (line.partition("\n") for line in listed.output.decode("utf-8", "surrogateescape").split("\0") if line)
+        listed = self._list_settings(f"{directory}/config")
+        lines = (line.partition("\n") for line in listed.decode("utf-8", "surrogateescape").split("\0") if line)
         settings = [(name, value if has_value else "true") for name, has_value, value in lines]
         return link_directory(directory, settings, self._quarantine.path)
+
+    def _list_settings(self, path: str) -> bytes:
+        """Return the settings of a configuration file, each as NAME, a line feed, VALUE and a NUL; of none, nothing."""
+        if not os.path.exists(path):
+            return b""
+        hint = f"see: git config --file {quote(path)} --list"
+        if os.path.getsize(path) > MAX_CONFIG_BYTES:
+            raise Inaccessible(f"{path} is larger than {MAX_CONFIG_BYTES >> 20} MiB", hint=hint)
+        listed = self._run(["config", f"--file={path}", "--no-includes", "--null", "--list"])
+        if listed.code:
+            raise Inaccessible(f"cannot read {path}: {describe_failure(listed.errors)}", hint=hint)
+        return listed.output
 
     def _failure(self, what: str, done: Finished) -> ScopesError:
         reason = describe_failure(done.errors)

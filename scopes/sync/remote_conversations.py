@@ -29,7 +29,7 @@ from scopes.sync.remotes import Remote, list_remotes
 from scopes.sync.seen_conversations import add_seen
 
 _MAX_TITLE: Final = 300  # characters that are shown
-_FETCH_THEM: Final = "of what is here the first prompt is shown and searched: scopes fetch"
+_FETCH_THEM: Final = "of what is here the first prompt is shown and searched: scopes fetch --all"
 
 
 class RemoteConversation(NamedTuple):

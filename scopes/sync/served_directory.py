@@ -12,20 +12,28 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final
 
+from scopes.errors import Inaccessible
 from scopes.regular_file import read_regular
 from scopes.store.error_translation import translated
-from scopes.store.libgit2 import pygit2
 
 _PREFIX: Final = "served-"
 _LINKS: Final = ("objects", "refs", "packed-refs", "shallow", "reftable")
 _LOGS: Final = "logs"  # git makes the directories in it: a link into nothing would stop it
 _HEAD: Final = "ref: refs/heads/scopes-none\n"
 _MAX_FILE: Final = 4096
+_EXTENSION: Final = re.compile(r"extensions\..*", re.DOTALL)
+_EXTENSIONS: Final = {  # names of settings and the values that are known; None: any
+    "extensions.objectformat": {"sha1", "sha256"}, "extensions.refstorage": {"files", "reftable"},
+    "extensions.compatobjectformat": {"sha1", "sha256"}, "extensions.partialclone": None,
+    "extensions.preciousobjects": None, "extensions.noop": None, "extensions.noop-v1": None,
+    "extensions.relativeworktrees": None, "extensions.worktreeconfig": None,
+}  # fmt: skip
 _RULES: Final = re.compile(
-    r"core\.(repositoryformatversion|sharedrepository|logallrefupdates)|extensions\.[\w.-]+"
+    r"core\.(repositoryformatversion|sharedrepository|logallrefupdates)"
     r"|receive\.(deny(deletes|nonfastforwards)|fsckobjects|fsck\.[\w-]+|unpacklimit|maxinputsize|shallowupdate|hiderefs)"
     r"|transfer\.(hiderefs|fsckobjects|unpacklimit)"
     r"|uploadpack\.(hiderefs|allow(tip|reachable|any)sha1inwant|allowfilter|keepalive)"
@@ -66,8 +74,14 @@ def link_directory(directory: str, settings: Iterable[tuple[str, str]], inside: 
     inside: where it is made; what is removed there later are links, never what they lead to
 
     Raises:
-        Inaccessible: the disk failed.
+        Inaccessible: the disk failed, the configuration has an extension that is not known, or a symbolic link leads
+            to where git would write outside of the directory.
     """
+    kept = [(name, value) for name, value in settings if _is_kept(name, value)]
+    link = next(_walk_links_outside(directory), None)
+    if link is not None:
+        what = f"{link} is a symbolic link out of the repository: git would write where it leads"
+        raise Inaccessible(what, hint="share with the repository that it leads to, or put a directory in its place")
     with translated("prepare a directory for git", inside):
         served = tempfile.mkdtemp(prefix=_PREFIX, dir=inside)
         for name in _LINKS:
@@ -76,9 +90,41 @@ def link_directory(directory: str, settings: Iterable[tuple[str, str]], inside: 
             os.symlink(os.path.join(directory, _LOGS), os.path.join(served, _LOGS))
         with open(os.path.join(served, "HEAD"), "x", encoding="ascii") as file:
             file.write(_HEAD)
-        config = pygit2.Config(os.path.join(served, "config"))
-        config["core.bare"] = True
-        for name, value in settings:
-            if _RULES.fullmatch(name):
-                config.set_multivar(name, "^$", value)
+        with open(os.path.join(served, "config"), "x", encoding="utf-8", errors="surrogateescape") as file:
+            file.writelines(_format_setting(name, value) for name, value in (("core.bare", "true"), *kept))
     return served
+
+
+def _is_kept(name: str, value: str) -> bool:
+    """Return True for a rule or a known extension; git refuses a repository with another extension, and so do we."""
+    if not _EXTENSION.fullmatch(name):
+        return _RULES.fullmatch(name) is not None
+    values = _EXTENSIONS.get(name, set())
+    if values is not None and value.lower() not in values:
+        what = f"the remote's configuration has {name} = {value}, which is not known"
+        raise Inaccessible(what, hint="share over ssh or https, or with another repository")
+    return True
+
+
+def _format_setting(name: str, value: str) -> str:
+    """Return lines of a configuration file: a section of its own for each setting, as git reads it, too."""
+    section, _, variable = name.rpartition(".")
+    section, _, subsection = section.partition(".")
+    for sign, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\t", "\\t"), ("\b", "\\b")):
+        value = value.replace(sign, escaped)
+    head = f'[{section} "{subsection}"]' if subsection else f"[{section}]"
+    return f'{head}\n\t{variable} = "{value}"\n'
+
+
+def _walk_links_outside(directory: str) -> Iterator[str]:
+    """Yield symbolic links, in the places where git writes, that lead out of a git directory."""
+    root = os.path.join(os.path.realpath(directory), "")
+    waiting = [os.path.join(directory, name) for name in (*_LINKS, _LOGS)]
+    while waiting:
+        path = waiting.pop()
+        if os.path.islink(path):
+            if not os.path.realpath(path).startswith(root):
+                yield path
+        elif os.path.isdir(path):
+            with suppress(OSError), os.scandir(path) as entries:  # git says why it cannot read it
+                waiting += (each.path for each in entries if each.is_symlink() or each.is_dir(follow_symlinks=False))

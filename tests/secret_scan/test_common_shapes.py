@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from scopes.secret_patterns import find_secrets
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import without_store
 from scopes.secret_scan.scan import scan_text
@@ -66,3 +67,11 @@ def test_a_common_shape_is_replaced_and_what_is_around_it_stays(rule, text, secr
 def test_what_only_looks_like_a_common_shape_is_no_secret(text):
     assert scan_text(text) == []
     assert without_store().clear_text(f"{text} and more", "x") == f"{text} and more"
+
+
+@pytest.mark.parametrize("rest", ["!MoreSecretTail99", "#Hj3Ys6Gp1Cc0Ee", "$tail", ")x]", "é!"])
+@pytest.mark.parametrize("quote", ['"', "'", '\\"'])
+def test_a_value_in_quotes_is_found_up_to_the_quote(rest, quote):
+    text = f"password: {quote}Aq7Zt3Mplw5Rdxn2kLpQ9{rest}{quote} ok"
+    (found,) = find_secrets(text)
+    assert text[found.start : found.end] == f"Aq7Zt3Mplw5Rdxn2kLpQ9{rest}"

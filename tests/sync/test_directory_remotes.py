@@ -91,6 +91,52 @@ def test_no_filter_of_a_working_tree_runs(ours, tmp_path):
     assert not written.exists()
 
 
+@pytest.mark.parametrize("place", ["refs/scopes", "logs/refs/scopes/v1/probe", "objects/ab", "packed-refs"])
+def test_a_link_by_which_git_would_write_elsewhere_is_refused(ours, bare, tmp_path, place):
+    """Git follows a link in `refs`, and one in `logs` when the configuration asks for a log of every ref."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    git(bare, "config", "core.logAllRefUpdates", "always")
+    os.makedirs(os.path.dirname(os.path.join(bare, place)), exist_ok=True)
+    os.symlink(outside, os.path.join(bare, place))
+    with pytest.raises(Inaccessible, match="is a symbolic link out of the repository"):
+        add_remote(ours, "again", parse_address(bare), connection())
+    assert not os.listdir(outside)
+
+
+def test_refs_are_kept_nowhere_else_by_the_configuration(ours, bare, tmp_path):
+    """Git since 2.54 takes the address of a directory as the storage of refs."""
+    git(bare, "config", "core.repositoryFormatVersion", "1")
+    with open(os.path.join(bare, "config"), "a", encoding="utf-8") as file:
+        file.write(f"[extensions]\n\trefStorage = files://{tmp_path}/elsewhere\n")
+    with pytest.raises(Inaccessible, match=r"extensions\.refstorage = files:.*, which is not known"):
+        push_to(ours)
+
+
+def test_a_configuration_that_git_cannot_read_is_refused_and_a_long_one_takes_no_time(ours, bare):
+    config = os.path.join(bare, "config")
+    with open(config, "a", encoding="latin-1") as file:
+        file.writelines(f"[transfer]\n\thideRefs = refs/hidden/\xe9{number}\n" for number in range(10_000))
+    assert push_to(ours).exit_code == 0
+    with open(config, "a", encoding="utf-8") as file:
+        file.write("[broken\n")
+    with pytest.raises(Inaccessible, match=r"cannot read .*/config: .*bad config line"):
+        push_to(ours)
+    with open(config, "a", encoding="utf-8") as file:
+        file.write("#" * (1 << 20))
+    with pytest.raises(Inaccessible, match="config is larger than 1 MiB"):
+        push_to(ours)
+
+
+def test_the_rules_of_the_owner_are_obeyed_as_they_are_written(ours, bare):
+    git(bare, "config", "transfer.hideRefs", 'refs/a "quoted"\\ name')
+    git(bare, "config", "receive.fsck.missingEmail", "ignore")
+    git(bare, "config", "receive.maxInputSize", "10")
+    assert push_to(ours).exit_code != 0
+    git(bare, "config", "receive.maxInputSize", "100m")
+    assert push_to(ours).exit_code == 0
+
+
 @pytest.mark.parametrize("is_linked", [False, True])
 def test_a_working_tree_is_a_remote_also_a_linked_one(ours, tmp_path, is_linked):
     code = Project(tmp_path / "code")

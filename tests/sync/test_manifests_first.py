@@ -102,17 +102,17 @@ def test_halves_of_many_manifests_are_fetched_at_the_same_time(other, pushed, ba
     ask(other, index)
     at_once = list_remote(other, [resolve_remote(other, "origin")], str(index)).conversations
     os.unlink(os.path.join(str(index), "remote-origin.json"))
-    begun, original = [], git_transport.GitTransport.fetching_alone
+    started, original = [], git_transport.GitTransport.fetching_alone
     monkeypatch.setattr(fetch_manifests_module, "_MANY", 2)
     monkeypatch.setattr(
         git_transport.GitTransport,
         "fetching_alone",
-        lambda self, oids: [begun.append(list(oids)), original(self, oids)][-1],
+        lambda self, oids: [started.append(list(oids)), original(self, oids)][-1],
     )
     done = ask(other, index)
     assert (done.total, done.new, done.refused) == (2, 2, {})
-    assert [len(each) for each in begun] == [1, 1]
-    assert sorted(oid for each in begun for oid in each) == sorted(
+    assert [len(each) for each in started] == [1, 1]
+    assert sorted(oid for each in started for oid in each) == sorted(
         git(bare, "for-each-ref", "--format=%(objectname)", "refs/scopes/v1/c").split()
     )
     assert list_remote(other, [resolve_remote(other, "origin")], str(index)).conversations == at_once
