@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from scopes.model.tombstone import RETRACTED_TEXT, is_purged
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository, read_commit
+from scopes.store.transactions import require_unpurged
 from scopes.store.trees import BlobChange, find_blob
 
 if TYPE_CHECKING:
@@ -92,10 +93,12 @@ def retract(
     Raises:
         NotFound: the message is not on the branch.
         Refused: the message was retracted already.
+        Busy: the message was purged meanwhile, and the notice would have its first words.
     """
     handle, old = _find_target(repository, conversation, target, branch)
+    oid = handle.conversation.revision(target).oid
     text = reason or f"{RETRACTED_TEXT}{old.text[:60]}"
-    return _append(handle, retraction_of(old.id, author, text), old)
+    return _append(handle, retraction_of(old.id, author, text), old, made_of=() if reason else (oid,))
 
 
 def _find_target(
@@ -122,14 +125,20 @@ def _withdrawn_claims(repository: Repository, tip: Oid, old: Message, message: M
     return {**claims_without(repository, tip, old), **replaced_claims(repository, tip, message)}
 
 
-def _append(branch: BranchHandle, message: Message, old: Message) -> MessageAmended:
+def _append(branch: BranchHandle, message: Message, old: Message, made_of: Collection[Oid] = ()) -> MessageAmended:
+    """Append a message about an old one; `made_of` are commits whose text it has, which may be purged meanwhile."""
     repository = branch.repository
+
+    def change_state(tip: Oid) -> Mapping[str, BlobChange]:
+        require_unpurged(repository, branch.conversation.id, made_of)
+        return _withdrawn_claims(repository, tip, old, message)
+
     oid = append_message(
         repository,
         branch.conversation.id,
         branch.name,
         message,
-        state_changes=lambda tip: _withdrawn_claims(repository, tip, old, message),
+        state_changes=change_state,
         sign=signs_as(repository, message.author),
     )
     notes: tuple[Note, ...] = ()

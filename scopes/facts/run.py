@@ -33,14 +33,14 @@ from scopes.facts.run_notes import note_no_command, note_unknown_keys, walk_run_
 from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import check_expiry, is_expired
 from scopes.history.conversations import read_uuid
-from scopes.history.revisions import resolve_conversation
+from scopes.history.revisions import list_branch_tips, resolve_conversation
 from scopes.history.shared_refs import NamesOfUuids
 from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, OperationId
 from scopes.result import Note, Result, plural
 from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
-from scopes.store.transactions import exclusive_write
+from scopes.store.transactions import exclusive_write, require_unpurged
 
 Ending: TypeAlias = Literal["converged", "failed", "waiting", "cycles", "facts"]
 
@@ -261,7 +261,9 @@ class Runner:
 
         Raises:
             NotFound: the conversation was deleted meanwhile; nothing of this cycle is stored.
+            Busy: something of it was purged meanwhile; nothing of this cycle is stored.
         """
+        tips = [*list_branch_tips(self._repository, self._conversation).values()]
         context = self.context
         agents = self._index.eligible(context.dirty, context.retried)
         asked = {agent.number: reasons_of(agent, context) for agent in agents}
@@ -270,6 +272,7 @@ class Runner:
         effects = self._ask(agents, context)
         with exclusive_write(self._repository):
             self._follow()
+            require_unpurged(self._repository, self._conversation, tips)
             changed_meanwhile = self._reload()
             cycle = merge_cycle(self.context, agents, effects, self._limits.acceptance, asked)
             update_unseen(self.context, cycle, asked, missed)

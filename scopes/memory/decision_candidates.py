@@ -28,7 +28,7 @@ from scopes.model.validation import check_payload
 from scopes.result import Result
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
-from scopes.store.transactions import exclusive_write
+from scopes.store.transactions import exclusive_write, require_unpurged
 
 _TOPIC_WORDS = 3
 
@@ -109,6 +109,7 @@ def accept_candidate(
         NotFound, Ambiguous: no candidate has the id, or several do.
         Invalid: the topic is empty, or the author is not valid.
         Refused: the candidate was accepted or dismissed already.
+        Busy: its message was purged meanwhile.
     """
     conversation, candidate = _find(repository, where, name)
     chosen = _topic_of(candidate.text) if topic is None else topic.strip()
@@ -123,6 +124,7 @@ def accept_candidate(
     handle = ConversationHandle(repository, conversation).branch(branch or candidate.branch)
     [write] = message_writers(repository, conversation, [message])
     with exclusive_write(repository):  # of two people who accept it at once, one is told about the other
+        require_unpurged(repository, conversation, [candidate.head.oid])
         _require_open(repository, conversation, candidate.id)
         tip = handle.tip
         oid = write(tip)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 
 import pytest
 
-from scopes.errors import Busy
+from scopes.agents.register import register
+from scopes.conversation import amend
+from scopes.errors import Busy, NotFound
+from scopes.facts.decide import promote
+from scopes.facts.propose import Proposal, propose
+from scopes.facts.run import RunLimits, run_programs
+from scopes.memory import decision_candidates
 from scopes.memory import summarize as summarize_module
 from scopes.memory.entry_builder import EntryBuilder
 from scopes.memory.store import Memory
 from scopes.memory.summarize import summarize
 from scopes.memory.update import update
+from scopes.model.message import Author
 from scopes.purge.purge import purge
 from scopes.purge.selection import PurgeRequest
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
 from tests.support.store import open_store
 
+USER = Author("dave", "human")
 WORDS = SimpleNamespace(count=lambda text: len(text.split()), prepare=lambda texts: None, method="estimate")
 WORD = "Xylophone-Quarantine-4711"
 
@@ -62,4 +71,38 @@ def test_a_summary(repository, places, monkeypatch, request_of, compact):
     purge_after(monkeypatch, summarize_module, "_write", repository, request_of, places)
     with pytest.raises(Busy, match="purged meanwhile"):
         summarize(repository, "conv-001", WORDS, built_in=True, include_all=True, compact=compact)
+    assert find_word(WORD, repository.path) == []
+
+
+def test_a_decision_of_a_candidate(repository, places, monkeypatch, request_of):
+    (candidate,) = decision_candidates.list_candidates(repository, "conv-001").candidates
+    purge_after(monkeypatch, decision_candidates, "plain_message", repository, request_of, places)
+    with pytest.raises((Busy, NotFound), match=r"purged meanwhile|there is no"):
+        decision_candidates.accept_candidate(repository, "conv-001", candidate.id, author=USER)
+    assert find_word(WORD, repository.path) == []
+
+
+def test_the_first_words_of_a_retracted_message(repository, places, monkeypatch, request_of):
+    purge_after(monkeypatch, amend, "retraction_of", repository, request_of, places)
+    with pytest.raises((Busy, NotFound), match=r"purged meanwhile|there is no"):
+        amend.retract(repository, "conv-001", "main", "", author=USER)
+    assert find_word(WORD, repository.path) == []
+
+
+def test_what_an_agent_concludes(repository, places, monkeypatch):
+    """The message is gone, and what the agent says may tell of it."""
+    conversation = history(repository, "main: a").conversation
+    message = say(repository, conversation, f"The code is {WORD}.")
+    register(repository, "ann", dependencies=["Seeds"])
+    propose(repository, conversation, Proposal(key="Seeds", content="a seed", agent="carol", id="seed"))
+    promote(repository, conversation, "seed")
+    request = PurgeRequest(conversation=conversation, messages=(message.id,))
+
+    def command(*arguments, **options):
+        assert purge(open_store(repository.path), request, places).left == ()
+        return json.dumps({"facts": [{"key": "Seeds", "content": f"it is {WORD}", "id": "more"}]}).encode()
+
+    monkeypatch.setattr("scopes.facts.programs.run_command", command)
+    with pytest.raises(Busy, match="purged meanwhile"):
+        run_programs(repository, conversation, {"ann": "an agent"}, RunLimits())
     assert find_word(WORD, repository.path) == []
