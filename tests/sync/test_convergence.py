@@ -207,17 +207,26 @@ def resolve_all(store: Repository, number: int) -> None:
 @contextmanager
 def losing(when: str, call: int):
     """Lose the connection at a call of git, before it does anything or after it has done all of it."""
-    original, left = git_transport.run_limited, [call]
+    original, left = git_transport.start_limited, [call]
 
-    def run_limited(*words, **options):
+    @contextmanager
+    def start_limited(*words, **options):
         left[0] -= 1
-        done = original(*words, **options) if left[0] or when == "lost after" else None
-        if left[0] == 0:
+        is_lost = left[0] == 0
+        if is_lost and when != "lost after":
             raise Inaccessible("the connection was lost")
-        return done
+        with original(*words, **options) as finish:
+
+            def wait():
+                done = finish()
+                if is_lost:
+                    raise Inaccessible("the connection was lost")
+                return done
+
+            yield wait
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(git_transport, "run_limited", run_limited)
+        patch.setattr(git_transport, "start_limited", start_limited)
         yield
 
 
@@ -239,7 +248,7 @@ def kill_at(call: int, act) -> None:
         try:
             for name in ("link", "rename", "unlink", "mkdir"):
                 setattr(os, name, ends_here(getattr(os, name)))
-            git_transport.run_limited = ends_here(git_transport.run_limited)
+            git_transport.start_limited = ends_here(git_transport.start_limited)
             act()
         finally:
             os._exit(0)

@@ -38,7 +38,7 @@ def ends_here(owner, name):
 
 for name in ("mkdir", "makedirs", "link", "rename", "unlink", "fsync", "rmdir", "open"):
     ends_here(os, name)
-ends_here(git_transport, "run_limited")
+ends_here(git_transport, "start_limited")
 ends_here(second_check, "run_limited")
 getattr(remotes, act)(store)
 print("done", left[0])
