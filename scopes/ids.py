@@ -28,7 +28,6 @@ _CONVERSATION = compile_lazily(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _ID = compile_lazily(rf"[a-z2-7]{{{ID_LENGTH}}}")
 _OID = compile_lazily(r"[0-9a-f]{40}")
 _BAD_IN_REF = compile_lazily(r"[\x00-\x20\x7f-\xa0\xad~^:?*\[\\\"'<>|]")
-_SHELL = compile_lazily(r"[;&$`(){}!]|\A#")  # people paste commands with names that others have chosen
 _INVISIBLE = compile_lazily(f"[{characters.INVISIBLE}]")
 _DEVICE = compile_lazily(r"(?:CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9])(?:\..*)?", re.IGNORECASE)
 _NOT_IN_SLUG = compile_lazily(r"[^a-z0-9._]+")
@@ -52,7 +51,7 @@ def parse_branch_name(text: str) -> BranchName:
     """Check a branch name, for example `main` or `analysis/security-review`.
 
     Raises:
-        Invalid: git or a file system would refuse the name, a shell would run it, or it could deceive a reader.
+        Invalid: git or a file system would refuse the name, or it could deceive a reader.
     """
     return BranchName(_parse_name(text, "branch name", "main, analysis/security-review"))
 
@@ -61,7 +60,7 @@ def parse_tag_name(text: str) -> str:
     """Check the name of a tag, for which the rules of branch names apply.
 
     Raises:
-        Invalid: git or a file system would refuse the name, a shell would run it, or it could deceive a reader.
+        Invalid: git or a file system would refuse the name, or it could deceive a reader.
     """
     return _parse_name(text, "tag name", "v1, before-refactoring")
 
@@ -70,8 +69,6 @@ def _parse_name(text: str, what: str, examples: str) -> str:
     problem = "is longer than 200 bytes" if len(text.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES else None
     for component in text.split("/"):
         problem = problem or _component_problem(component)
-    if problem is None and _SHELL.search(text):
-        problem = "contains one of ;&$`(){}!, or begins with '#', which a shell would run or leave out"
     if problem is not None:
         raise Invalid(f"{text!a} is not a valid {what}: it {problem}", hint=f"for example: {examples}")
     return text

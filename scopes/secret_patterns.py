@@ -219,9 +219,7 @@ _HEADER_KEY = compile_lazily(  # the same in quotes that are around the name, to
     r"(?P<value>[A-Za-z0-9_+/=.~!@#%^&*?-]{20,120})(?=\\{0,7}[\"'])"
 )
 _WITH_SIGNS = (_QUOTED_KEY, _HEADER_KEY)
-_REST_IN_QUOTES = compile_lazily(
-    r"[^\s\"'\\]{1,120}(?=\\{0,7}[\"'])"
-)  # of a value whose beginning has the signs of a token
+_REST_IN_QUOTES = compile_lazily(r"[^\s\"'\\]{1,120}(?=\\{0,7}[\"'])")  # what _KEY leaves of a value with other signs
 KEY_WORDS = ("key", "secret", "token", "password", "passwd", "passphrase", "pwd")
 _BEHIND_KEY = compile_lazily(_TO_VALUE)
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -459,9 +457,8 @@ def _walk_assigned(text: str) -> Iterator[Secret]:
         if _UUID.fullmatch(match[group]) and "_authToken" not in text[max(match.start() - 1, 0) : match.start(group)]:
             continue
         if len(set(match[group])) >= _MIN_DISTINCT:
-            yield Secret(
-                "assigned-secret", match.start(group), _end_in_quotes(text, match.start(group), match.end(group))
-            )
+            first, last = match.span(group)
+            yield Secret("assigned-secret", first, _end_in_quotes(text, first, last))
 
 
 def _end_in_quotes(text: str, start: int, end: int) -> int:

@@ -63,7 +63,7 @@ def amend(
         Refused: the message was retracted, or purged.
         Invalid: `data` does not fit the kind of the message.
     """
-    handle, old = _find_target(repository, conversation, target, branch)
+    handle, _, old = _find_target(repository, conversation, target, branch)
     if is_purged(old):
         hint = f"append another message: scopes append {handle} TEXT"
         raise Refused(f"message {old.id[:8]} was purged, and nobody who purged it takes an amendment of it", hint=hint)
@@ -95,15 +95,14 @@ def retract(
         Refused: the message was retracted already.
         Busy: the message was purged meanwhile, and the notice would have its first words.
     """
-    handle, old = _find_target(repository, conversation, target, branch)
-    oid = handle.conversation.revision(target).oid
+    handle, oid, old = _find_target(repository, conversation, target, branch)
     text = reason or f"{RETRACTED_TEXT}{old.text[:60]}"
     return _append(handle, retraction_of(old.id, author, text), old, made_of=() if reason else (oid,))
 
 
 def _find_target(
     repository: Repository, conversation: str, target: str, branch: str | None
-) -> tuple[BranchHandle, Message]:
+) -> tuple[BranchHandle, Oid, Message]:
     handle = StoreHandle(repository).branch(conversation, branch)
     log_hint = f"see: scopes log {handle}"
     oid = handle.conversation.revision(target).oid
@@ -116,7 +115,7 @@ def _find_target(
     claim = find_blob(repository, read_commit(repository, tip).tree, "state/" + leaf(MESSAGES, message.id))
     if claim is not None and b'"retracted"' in claim:
         raise Refused(f"message {message.id[:8]} was retracted already", hint=log_hint)
-    return handle, message
+    return handle, oid, message
 
 
 def _withdrawn_claims(repository: Repository, tip: Oid, old: Message, message: Message) -> Mapping[str, BlobChange]:

@@ -122,7 +122,7 @@ def successor_notes(repository: Repository, revision: Revision, text: str) -> tu
 
 
 def reader_notes(repository: Repository, revision: Revision, text: str) -> tuple[Note, ...]:
-    """Return what a reader of a branch should know: where its session goes on, and which branches are beside it."""
+    """Return notes for a reader of a branch: where its session continues, and the branch with notes on it."""
     return (*successor_notes(repository, revision, text), *note_notes_branch(repository, revision))
 
 

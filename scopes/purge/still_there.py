@@ -108,7 +108,7 @@ def _walk_notes(repository: Repository, wanted: frozenset[Oid]) -> Iterator[Note
     search = _Search(repository, wanted)
     names = {find_root_commit(repository, name): name for name in conversation_ids(repository)}
     roots: dict[Oid, Oid] = {}
-    parents: dict[Oid, Sequence[Oid]] = {}  # of what is no history; the log has all of it among its parents
+    parents: dict[Oid, Sequence[Oid]] = {}  # of commits outside of histories and of the operation log
     holding: set[Oid] = set()
     for commit, _ in walk_all_commits(repository, values.values()):
         if search.has_one(commit):

@@ -34,7 +34,7 @@ def read_json(store: str, name: str) -> Any:
 
 
 def read_sets(store: str, name: str, field: str) -> dict[str, frozenset[str]]:
-    """Return the texts by name in a field of a file; an empty dict if there is no such file or field.
+    """Return a field of a file that maps names to lists of texts; an empty dict if there is no such file or field.
 
     Raises:
         Corrupt: the file is damaged.
@@ -43,7 +43,7 @@ def read_sets(store: str, name: str, field: str) -> dict[str, frozenset[str]]:
 
 
 def read_texts(store: str, name: str, field: str) -> dict[str, dict[str, str]]:
-    """Return the texts by two names in a field of a file, as `read_sets` does."""
+    """Return a field of a file that maps names to objects of texts, as `read_sets` does."""
     found = _read_field(store, name, field)
     return {key: {str(inner): str(text) for inner, text in texts.items()} for key, texts in found.items()}
 

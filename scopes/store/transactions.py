@@ -87,7 +87,7 @@ def require_unpurged(repository: Repository, what: str, commits: Iterable[Oid]) 
         Busy: a purge has deleted one of them; `what` it was of is named.
     """
     if not all(map(repository.has, commits)):
-        text = f"something of {what} was purged meanwhile, and what was made of it may tell of that; nothing was stored"
+        text = f"something of {what} was purged meanwhile; the new text may repeat it, so nothing was stored"
         raise Busy(text, hint="try again")
 
 

@@ -13,14 +13,15 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import Final, NamedTuple, TypeAlias
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Final, NamedTuple, ParamSpec, TypeAlias
 
 from scopes.errors import Inaccessible
 from scopes.lazy_patterns import compile_lazily
 from scopes.sanitize import clean_line, cut
 from scopes.secret_patterns import redact
 
+_P = ParamSpec("_P")
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Gets what git does, how many items of it are done, and how many there are."""
 
@@ -55,33 +56,6 @@ class Finished(NamedTuple):
     code: int
     output: bytes
     errors: str
-
-
-def run_limited(
-    words: Sequence[str],
-    *,
-    directory: str,
-    environment: Mapping[str, str],
-    limits: Limits,
-    stdin: bytes = b"",
-    lock: int | None = None,
-    own_session: bool = True,
-    on_progress: Progress | None = None,
-    on_wait: Callable[[], None] | None = None,
-) -> Finished:
-    """Run a command until it ends; with the arguments of `start_limited`, and raises as it does."""
-    with start_limited(
-        words,
-        directory=directory,
-        environment=environment,
-        limits=limits,
-        stdin=stdin,
-        lock=lock,
-        own_session=own_session,
-        on_progress=on_progress,
-        on_wait=on_wait,
-    ) as finish:
-        return finish()
 
 
 @contextmanager
@@ -135,6 +109,17 @@ def start_limited(
         yield finish
     finally:
         _end(process, own_session=own_session)
+
+
+def _to_the_end(start: Callable[_P, AbstractContextManager[Callable[[], Finished]]]) -> Callable[_P, Finished]:
+    def run(*words: _P.args, **options: _P.kwargs) -> Finished:
+        with start(*words, **options) as finish:
+            return finish()
+
+    return run
+
+
+run_limited = _to_the_end(start_limited)  # waits for the end of a command, and returns what it left
 
 
 def _end(process: subprocess.Popen[bytes], *, own_session: bool) -> None:

@@ -55,15 +55,15 @@ def push(
     """Send the chosen conversations to a remote; if none is chosen, those that it has already.
 
     The last message of an imported session that may still grow is held back, unless `include_open`. With `force`
-    branches of the remote are moved to where they are here, even if that leaves out messages; the history of the
-    manifest keeps them. Of a conversation of which branches are named (CONV/BRANCH) only these are forced. Messages
-    that nobody has seen here are never left out: the conversation is refused. One that may have a secret is refused,
-    unless secrets are allowed. What the remote still has of what was purged here is replaced with the conversation;
-    with `purged` all of that is, and conversations that were purged are deleted there. With `force`, what is named, or
-    with `purged` all of that, replaces what is not taken from the remote, such as a foreign commit, or messages of
-    somebody else above what was purged. With `with_sources` original files follow their conversations; where one may
-    have a secret they are refused, and the conversation is sent all the same. A repository that is full is closed, and
-    new ones go to the next. A dry run asks nobody and writes nothing: it compares with what was last seen there.
+    branches of the remote are moved to where they are here, even if that leaves out messages. Of a conversation of
+    which branches are named (CONV/BRANCH) only these are forced. Messages that nobody has seen here are never left out:
+    the conversation is refused. One that may have a secret is refused, unless secrets are allowed. What the remote
+    still has of what was purged here is replaced with the conversation; with `purged` all of that is, and conversations
+    that were purged are deleted there. With `force`, what is named, or with `purged` all of that, replaces what is not
+    taken from the remote, such as a foreign commit, or messages of somebody else above what was purged. With
+    `with_sources` original files follow their conversations; those of one are refused where one may have a secret. A
+    repository that is full is closed, and new ones go to the next. A dry run asks nobody and writes nothing: it
+    compares with what was last seen there.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
@@ -79,9 +79,8 @@ def push(
     chosen, left = (chosen, ()) if purged or selection.names else leave_deleted(repository, members[0].name, chosen)
     run = PushRun(
         repository, connection, "allow" if allow_secrets else "refuse", force,
-        OpenTips(repository, include_open=include_open),
-        members[0].name, remote_option(repository, remote.name), bool(selection.names), OfferGate(repository),
-        purged, branches,
+        OpenTips(repository, include_open=include_open), members[0].name, remote_option(repository, remote.name),
+        bool(selection.names), OfferGate(repository), purged, branches,
     )  # fmt: skip
     placement = Placement(repository, members, connection)
     rows: dict[ConversationId, PushedConversation] = {}

@@ -25,7 +25,6 @@ _LINKS: Final = ("objects", "refs", "packed-refs", "shallow", "reftable")
 _LOGS: Final = "logs"  # git makes the directories in it: a link into nothing would stop it
 _HEAD: Final = "ref: refs/heads/scopes-none\n"
 _MAX_FILE: Final = 4096
-_EXTENSION: Final = re.compile(r"extensions\..*", re.DOTALL)
 _EXTENSIONS: Final = {  # names of settings and the values that are known; None: any
     "extensions.objectformat": {"sha1", "sha256"}, "extensions.refstorage": {"files", "reftable"},
     "extensions.compatobjectformat": {"sha1", "sha256"}, "extensions.partialclone": None,
@@ -96,8 +95,12 @@ def link_directory(directory: str, settings: Iterable[tuple[str, str]], inside: 
 
 
 def _is_kept(name: str, value: str) -> bool:
-    """Return True for a rule or a known extension; git refuses a repository with another extension, and so do we."""
-    if not _EXTENSION.fullmatch(name):
+    """Return True for a rule or a known extension.
+
+    Raises:
+        Inaccessible: the extension is not known. Git refuses a repository with one that it does not know, too.
+    """
+    if not name.startswith("extensions."):
         return _RULES.fullmatch(name) is not None
     values = _EXTENSIONS.get(name, set())
     if values is not None and value.lower() not in values:

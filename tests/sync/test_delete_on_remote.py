@@ -273,7 +273,7 @@ def test_no_push_of_other_messages_brings_a_branch_back(pushed, theirs, bare, tm
 
 
 def test_the_note_quotes_the_name_of_a_branch_for_a_shell(pushed):
-    name = "conv-001/try/#1é"
+    name = "conv-001/x;touch${IFS}made;$(id)"
     branch(pushed, "conv-001", name=name.partition("/")[2])
     push_to(pushed, "conv-001")
     assert delete_there(pushed, name) == ["deleted"]

@@ -167,8 +167,8 @@ def append(
 
     A branch that a session of an agent goes on writing is not the place for a message: hooks, watch and import move it
     only as long as nobody else does. After a message of somebody else the next messages of the session go to a branch
-    import/..., and log, show and resume say so. To keep notes apart from a session, put them on
-    another branch: scopes append CONV/notes --create TEXT.
+    import/..., and log, show and resume say so. To keep notes apart from a session, put them
+    on another branch: scopes append CONV/notes --create TEXT.
 
     A decision is TEXT with --topic, a method TEXT with --goal, a priority its urgency with --task, an analysis TEXT
     with --subject; --data gives the whole JSON of any typed message.
