@@ -61,9 +61,8 @@ def push(
     still has of what was purged here is replaced with the conversation; with `purged` all of that is, and conversations
     that were purged are deleted there. With `force`, what is named, or with `purged` all of that, replaces what is not
     taken from the remote, such as a foreign commit, or messages of somebody else above what was purged. With
-    `with_sources` original files follow their conversations; those of one are refused where one may have a secret. A
-    repository that is full is closed, and new ones go to the next. A dry run asks nobody and writes nothing: it
-    compares with what was last seen there.
+    `with_sources` original files follow, if none of a conversation's may have a secret. A repository that is full is
+    closed, and new ones go to the next. A dry run compares with what was last seen there.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
