@@ -9,6 +9,7 @@ _FIRST: Final = re.compile(r"\.?[A-Za-z][a-z_-]*\d{0,2}")  # no key begins with 
 _NAME: Final = re.compile(r"[\w.-]{1,63}")
 _START: Final = re.compile(r"/|~/|(?:\.\.?/)+")
 _SEPARATORS: Final = 2
+_DIRECTORIES: Final = frozenset({"cwd", "workdir", "working_directory", "workingDirectory"})  # arguments of tools
 _RANDOM: Final = 16  # characters of a name with letters of both cases and digits
 
 
@@ -22,6 +23,11 @@ def is_path(text: str) -> bool:
         return False
     first, *names = text[start.end() :].removesuffix("/").split("/")
     return _FIRST.fullmatch(first) is not None and all(map(_is_name, names))
+
+
+def is_directory(name: str, text: str) -> bool:
+    """Return True for a path in an argument that says where a tool works: every message of a session may have it."""
+    return name in _DIRECTORIES and is_path(text)
 
 
 def _is_name(name: str) -> bool:

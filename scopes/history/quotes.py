@@ -23,7 +23,7 @@ from scopes.history.names_in_records import (
     without_names,
 )
 from scopes.history.needles import Needles
-from scopes.history.paths_in_texts import is_path
+from scopes.history.paths_in_texts import is_directory, is_path
 from scopes.model.message import Message, Part
 from scopes.store.objects import one_line
 
@@ -57,12 +57,12 @@ class Quotes:
             self.add(message.task)
 
     def add_parts(self, parts: Iterable[Part], numbers: Container[int] | None) -> None:
-        """Add the texts of parts; with numbers only of those."""
+        """Add the texts of parts; with numbers only of those. Where a tool was called is no text."""
         for number, part in enumerate(parts):
             if numbers is None or number in numbers:
                 for name, value in part.fields.items():
                     if name not in NO_TEXTS:
-                        self.add(value)
+                        self.add([text for inner, text in walk_named_texts(value) if not is_directory(inner, text)])
 
     def add(self, value: object) -> None:
         """Add all texts in a value."""

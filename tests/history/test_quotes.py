@@ -176,3 +176,23 @@ def test_every_way_in_which_json_writes_a_line_is_a_form_of_it(line):
 )  # fmt: skip
 def test_a_path_begins_as_one_and_has_ordinary_names(text, found):
     assert is_path(text) is found
+
+
+@pytest.mark.parametrize("name", ["workdir", "cwd"])
+def test_where_a_tool_was_called_is_no_text_to_look_for_and_its_other_arguments_are(name):
+    directory = "/home/anna/projects/payments"
+    arguments = {"cmd": "cat settings/production.env", name: directory}
+    quotes = Quotes()
+    quotes.add_parts([Part("tool_call", {"call_id": "c", "name": "exec_command", "input": arguments})], None)
+    assert quotes.distinct() == ["cat settings/production.env"]
+    session = {"type": "session_meta", "cwd": directory, "instructions": f"work in {directory} only"}
+    assert not quotes.are_in_record(json.dumps(session).encode())
+    assert not quotes.are_in_leaf("text", f"see {directory}")
+    assert quotes.are_in_leaf("text", "run: cat settings/production.env")
+
+
+def test_a_key_in_the_place_of_a_directory_is_a_text_to_look_for():
+    key = "/K7MDENGbPxRfiCYEXAMPLEKEYwJalrXUtnFEMI"
+    quotes = Quotes()
+    quotes.add_parts([Part("tool_call", {"call_id": "c", "name": "exec_command", "input": {"workdir": key}})], None)
+    assert quotes.distinct() == [key]
