@@ -6,6 +6,7 @@ What a purge has removed from original files is replaced on a remote by every pu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused, SecretsFound
@@ -269,7 +270,7 @@ class _SourcePush:
 
     def _explain_moved(self, conversation: ConversationId, reason: str) -> str:
         """Return why files were not taken although they were sent several times, and what to do."""
-        words = f"{conversation}{' --with-sources' if self._wanted else ''}"
+        words = f"{quote(conversation)}{' --with-sources' if self._wanted else ''}"
         again = f"push them again: scopes push {words}{remote_option(self._repository, self._family[0])}"
         return f"{TRIES} times somebody else pushed at the same moment; {again} ({reason})"
 

@@ -28,13 +28,51 @@ SAFE_TYPES = {
     "float",
     "bool",
 }
-KEEPING = {"sorted", "list", "tuple", "set", "frozenset", "next", "iter", "reversed", "dict", "min", "max", "islice"}
+KEEPING = {
+    "BranchName",
+    "ConversationId",
+    "AgentName",
+    "str",
+    "sorted",
+    "list",
+    "tuple",
+    "set",
+    "frozenset",
+    "next",
+    "iter",
+    "reversed",
+    "dict",
+    "min",
+    "max",
+    "islice",
+}
+SAFE_FIELDS = {
+    "other.number": "a number",
+    "request.number": "a number",
+    "self._of.option": "made by `remote_option`, which quotes",
+    "run.option": "the same",
+}
+SAFE_IN_FILES = {
+    ("scopes/sync/change_notes.py", "_option('--title', value.before)"): "quotes its value",
+    ("scopes/sync/lost_on_remote.py", "option"): "`self._of.option`; other functions are called `explain`, too",
+    ("scopes/cli/commands/log.py", "paths[0][4:]"): "what follows HEAD; the user has typed it just now",
+    ("scopes/cli/help.py", "' '.join(path)"): "a command of the table",
+    ("scopes/cli/help.py", "names"): "options of the program",
+    ("scopes/cli/parser.py", "' '.join(table.short_path(command.path))"): "a command of the table",
+    ("scopes/cli/suggestion.py", "' '.join(line.path)"): "a command of the table",
+    ("scopes/cli/suggestion.py", "name"): "a command of the table",
+    ("scopes/check/baseline.py", "_explain(error)"): "prose: a report of `scopes check`",
+    ("scopes/cli/check_hook.py", "text"): "prose: `scopes check --hook failed`",
+    ("scopes/cli/import_runner.py", "error"): "prose: messages of `scopes acp` wait",
+    ("scopes/importers/live_records.py", "session.native_id"): "prose: `scopes acp is recording session`",
+    ("scopes/render/reports/github.py", "_data(message)"): "prose: the title of a report",
+    ("scopes/server/acp/continuation.py", "holder.process"): "prose: another `scopes acp`",
+}
 KEEPING_METHODS = {"join", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "lower", "upper", "replace"}
 _VERBS = "|".join(sorted({re.escape(path[0]) for path in (*TABLE.commands, *TABLE.groups)} | {*TABLE.aliases}))
 COMMAND = re.compile(rf"\bscopes (?:{HOLE}|--?[a-zA-Z]|(?:{_VERBS})(?![\w]))")
 END = re.compile(r"`|; |;$|\n|, or (?!scopes)|\. |\?")
 _WRAPPED = re.compile(r"(?:tuple|list|set|frozenset|Sequence|Iterable|Iterator|Collection|type)\[(.*?)(?:, \.\.\.)?\]")
-_ITEMS = "items of "
 
 
 class Place(NamedTuple):
@@ -81,7 +119,7 @@ class Program:
         for module in self.modules:
             self._read(module.tree, Block(module.tree, module), None)
 
-    def _read(self, node: ast.AST, block: Block, owner: str | None) -> None:
+    def _read(self, node: ast.AST, block: Block, owner: str | None) -> None:  # noqa: C901 - a case for each node
         block.module.block_of[node] = block
         match node:
             case ast.ClassDef():
@@ -130,13 +168,13 @@ class Program:
             case (ast.Tuple(targets), ast.Tuple(values)) if len(targets) == len(values):
                 for one, other in zip(targets, values, strict=True):
                     self._bind(one, other, block, owner)
-            case (ast.Tuple(targets) | ast.List(targets)), _:
+            case ((ast.Tuple(targets) | ast.List(targets)), _):
                 for one in targets:
                     self._bind(one.value if isinstance(one, ast.Starred) else one, value, block, owner)
 
     # types
 
-    def type_of(self, node: ast.expr, block: Block, depth: int = 0) -> str | None:
+    def type_of(self, node: ast.expr, block: Block, depth: int = 0) -> str | None:  # noqa: C901 - the same
         """Return the declared type of an expression, `| None` left out; None if it is not found by names."""
         if depth > 6:
             return None
@@ -209,7 +247,7 @@ class Program:
             self._known[node] = self._is_safe(node, block)
         return self._known[node]
 
-    def _is_safe(self, node: ast.expr, block: Block) -> bool:
+    def _is_safe(self, node: ast.expr, block: Block) -> bool:  # noqa: C901 - the same
         kind = self.type_of(node, block)
         if kind is not None and self.is_safe_type(kind):
             return True
@@ -230,6 +268,8 @@ class Program:
                 return self.is_safe(elt, block)
             case ast.Name(name):
                 return self._is_safe_name(name, block)
+            case ast.Attribute():
+                return ast.unparse(node) in SAFE_FIELDS
             case ast.Call():
                 return self._is_safe_call(node, block)
         return False
@@ -252,7 +292,8 @@ class Program:
         is_method = names[:1] in (["self"], ["cls"])
         defaults = dict(zip(reversed(names), reversed(node.args.defaults), strict=False))
         defaults |= {one.arg: value for one, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)}
-        calls = self.calls.get(node.name, [])
+        is_private = node.name.startswith("_")
+        calls = [each for each in self.calls.get(node.name, []) if not is_private or each[1].module is block.module]
         for call, caller in calls:
             given = next((each.value for each in call.keywords if each.arg == name), None)
             if given is None and name in names:
@@ -285,8 +326,10 @@ class Program:
             for node, block in module.block_of.items():
                 if isinstance(node, ast.JoinedStr):
                     for value in values_in_commands(node):
-                        if not self.is_safe(value.value, block):
-                            yield Place(module.path, node.lineno, ast.unparse(value.value), text_of(node))
+                        name = ast.unparse(value.value)
+                        known = (module.path, name) in SAFE_IN_FILES
+                        if not known and not self.is_safe(value.value, block):
+                            yield Place(module.path, node.lineno, name, text_of(node))
                 elif is_composed_otherwise(node):
                     yield Place(module.path, node.lineno, ast.unparse(node), "not an f-string")
 
@@ -297,7 +340,10 @@ def plain_type(text: str) -> str:
 
 
 def name_of(func: ast.expr) -> str:
-    """Return the last name of what is called."""
+    """Return the last name of what is called; `load("module:name")` calls that name."""
+    match func:
+        case ast.Call(func=ast.Name("load"), args=[ast.Constant(str(text))]):
+            return text.rpartition(":")[2]
     return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
 
 
