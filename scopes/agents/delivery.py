@@ -97,7 +97,7 @@ def deliver_unread(repository: Repository, name: str, sent: SentMessage | None =
     agent = Registry(repository).find(name, whole=True)
     delivery = find_delivery(repository, agent)
     if delivery is None:
-        hint = f"scopes config set scopes.agent.{agent.name}.delivery COMMAND"
+        hint = f"scopes config set scopes.agent.{quote(agent.name)}.delivery COMMAND"
         raise Invalid(f"no program is set for the messages of {agent.name}", hint=hint)
     done: list[MessageId] = []
     while (inbox := read_inbox(repository, str(agent.number))).messages:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from shlex import quote
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
@@ -186,7 +187,7 @@ def conversation_of_message(repository: Repository, message: str) -> str:
         Invalid: it is a conversation.
     """
     if find_conversation(repository, message):
-        raise Invalid("no message given", hint=f"list them: scopes log {message}")
+        raise Invalid("no message given", hint=f"list them: scopes log {quote(message)}")
     conversation: str = load("scopes.history.revisions:resolve_revision")(repository, message).conversation
     return conversation
 
@@ -220,7 +221,7 @@ def split_source(repository: Repository, command: str, words: Sequence[str | Non
     first, second = words
     if first is None or second is not None:
         if first is not None and second is not None and is_before_conversation(repository, first, second):
-            raise conversation_comes_first(first, f"name it first: scopes {command} {second} {first}")
+            raise conversation_comes_first(first, f"name it first: scopes {command} {quote(second)} {quote(first)}")
         return first or LATEST, second
     conversation = find_conversation(repository, first)
     if conversation is None:
@@ -241,10 +242,12 @@ def split_compared(
         if ".." in right or ".." in other:
             raise Invalid(f"too many arguments: {other}", hint="give CONV A..B, or CONV A B")
         if is_before_conversation(repository, left, right):
-            raise conversation_comes_first(left, f"name it first: scopes {command} {right} {left} {other}")
+            raise conversation_comes_first(
+                left, f"name it first: scopes {command} {quote(right)} {quote(left)} {quote(other)}"
+            )
         return left, f"{right}..{other}"
     if right is not None and ".." in left and ".." not in right and find_conversation(repository, right):
-        raise conversation_comes_first(left, f"name it first: scopes {command} {right} {left}")
+        raise conversation_comes_first(left, f"name it first: scopes {command} {quote(right)} {quote(left)}")
     return left, right
 
 
@@ -353,5 +356,5 @@ def require_branch(conversation: str, branch: str | None) -> tuple[str, str]:
     """
     name, given = split_branch(conversation, branch)
     if given is None:
-        raise Invalid("no branch given", hint=f"list them: scopes branch {name}")
+        raise Invalid("no branch given", hint=f"list them: scopes branch {quote(name)}")
     return name, given

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from scopes.cli.invocation import Invocation
 from scopes.errors import NotFound
 from scopes.history.name_syntax import may_be_root
@@ -33,7 +35,7 @@ def find_missing(invocation: Invocation, repository: Repository, text: str) -> C
     short = found.short_root
     if invocation.writes:
         option = load("scopes.sync.remotes:remote_option")(repository, found.remote.name)
-        hint = f"get it: scopes fetch {short}{option}"
+        hint = f"get it: scopes fetch {quote(short)}{option}"
         raise NotFound(f"{short} is on {found.remote.name}, and not here", hint=hint)
     with load("scopes.cli.connection:connect")(invocation) as connection:
         fetch = load("scopes.sync.remote_conversations:fetch_found")

@@ -110,12 +110,12 @@ def _form_hint(command: str, words: list[str]) -> str | None:
         return "name the message that becomes the last one with --to"
     if command == "merge":
         conversation, source, target = words if _are_arguments(words, 3) else ("CONV", "SOURCE", "BRANCH")
-        return f"scopes merge {conversation} {source} --target {target}"
+        return f"scopes merge {shlex.quote(conversation)} {shlex.quote(source)} --target {shlex.quote(target)}"
     if command == "rebase" and _are_arguments(words, 2):
-        return f"scopes rebase {words[0]} --onto {words[1]}"
+        return f"scopes rebase {shlex.quote(words[0])} --onto {shlex.quote(words[1])}"
     if command == "rebase":
         conversation, branch, onto = words if _are_arguments(words, 3) else ("CONV", "BRANCH", "MESSAGE")
-        return f"scopes rebase {conversation} --branch {branch} --onto {onto}"
+        return f"scopes rebase {shlex.quote(conversation)} --branch {shlex.quote(branch)} --onto {shlex.quote(onto)}"
     return None
 
 

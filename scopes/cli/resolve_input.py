@@ -7,6 +7,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from shlex import quote
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from scopes.cli import usage
@@ -68,7 +69,7 @@ def split_conflict(repository: Repository, first: str, conflict: str | None) -> 
         and find_conversation(repository, first) is None
         and find_conversation(repository, conflict) is not None
     ):
-        right = f"scopes conflicts show {conflict} {first}"
+        right = f"scopes conflicts show {quote(conflict)} {quote(first)}"
         raise conversation_comes_first(first, f"for example: {right}")
     return (find_conflict_anywhere(repository, first), first) if conflict is None else (first, conflict)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 
 from scopes.agents.inbox import remove_message
 from scopes.agents.registry import Registry, write_registry
@@ -120,7 +121,7 @@ def argue_about_conflict(
     with exclusive_write(repository):
         row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
         if row.conflict.status in ENDED:
-            hint = f"see: scopes conflicts show {row.conversation} {row.conflict.id}"
+            hint = f"see: scopes conflicts show {quote(row.conversation)} {quote(row.conflict.id)}"
             raise Refused(f"conflict {row.conflict.id} has ended: {row.conflict.status}", hint=hint)
         handle = StoreHandle(repository).branch(row.conversation, in_progress.branch)
         return _argue(repository, handle, replace(argument, about=row.conflict.id), author)
@@ -150,7 +151,7 @@ def close(
         closed = show_collaboration(repository, handle.conversation.id, handle.name)
     notes: tuple[Note, ...] = ()
     if report.collaboration.open_conflicts:
-        hint = f"see: scopes conflicts list {handle.conversation.id}"
+        hint = f"see: scopes conflicts list {quote(handle.conversation.id)}"
         verb = "is" if report.collaboration.open_conflicts == 1 else "are"
         notes = (Note(f"{report.collaboration.open_conflicts} of its conflicts {verb} still open", hint),)
     return replace(done, outcome=text, notes=notes, report=closed)
@@ -224,11 +225,11 @@ def _require_open(collaboration: Collaboration) -> None:
     _require_not_closed(collaboration)
     if collaboration.merged_into is not None:
         again = "scopes collaborate CONV --type TYPE --agents NAMES --task TEXT"
-        hint = f"close it: scopes collaborate close {collaboration.name}; or open another one: {again}"
+        hint = f"close it: scopes collaborate close {quote(collaboration.name)}; or open another one: {again}"
         raise Refused(f"{collaboration.name} was merged into {collaboration.merged_into}", hint=hint)
 
 
 def _require_not_closed(collaboration: Collaboration) -> None:
     if collaboration.closed is not None:
-        hint = f"see: scopes collaborate show {collaboration.name}"
+        hint = f"see: scopes collaborate show {quote(collaboration.name)}"
         raise Refused(f"{collaboration.name} is closed since {collaboration.closed}", hint=hint)

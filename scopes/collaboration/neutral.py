@@ -119,7 +119,9 @@ def _addressee_notes(name: str, agent: Agent | None, sides: Container[str], row:
     elif not agent.available:
         notes.append(Note(f"{name} is away: the message waits"))
     if name in sides:
-        again = f"scopes conflicts escalate {row.conversation} {row.conflict.id[:8]} --neutral"
+        again = (
+            f"scopes conflicts escalate {shlex.quote(row.conversation)} {shlex.quote(row.conflict.id[:8])} --neutral"
+        )
         notes.append(Note(f"{name} holds a side of this conflict", f"somebody who does not: {again}"))
     return tuple(notes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from shlex import quote
 
 from scopes.errors import Refused
 from scopes.history.handles import StoreHandle
@@ -36,7 +37,7 @@ def abandon(repository: Repository, conversation: str, branch: str, *, revive: b
     with exclusive_write(repository):
         target = handle.branch(branch)
         if target.name == MAIN:
-            hint = f"delete the whole conversation instead: scopes delete {handle.id}"
+            hint = f"delete the whole conversation instead: scopes delete {quote(handle.id)}"
             raise Refused("the branch main cannot be abandoned", hint=hint)
         entry = target.entry
         active = handle.active_branch.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from scopes.errors import Invalid, NotFound, Refused
@@ -65,7 +66,7 @@ def amend(
     """
     handle, _, old = _find_target(repository, conversation, target, branch)
     if is_purged(old):
-        hint = f"append another message: scopes append {handle} TEXT"
+        hint = f"append another message: scopes append {quote(str(handle))} TEXT"
         raise Refused(f"message {old.id[:8]} was purged, and nobody who purged it takes an amendment of it", hint=hint)
     message = replace(plain_message(author, text, kind=old.kind), amends=old.id)
     if data is not None:
@@ -104,7 +105,7 @@ def _find_target(
     repository: Repository, conversation: str, target: str, branch: str | None
 ) -> tuple[BranchHandle, Oid, Message]:
     handle = StoreHandle(repository).branch(conversation, branch)
-    log_hint = f"see: scopes log {handle}"
+    log_hint = f"see: scopes log {quote(str(handle))}"
     oid = handle.conversation.revision(target).oid
     tip = handle.tip
     if is_root(read_commit(repository, oid)):
@@ -144,7 +145,7 @@ def _append(branch: BranchHandle, message: Message, old: Message, made_of: Colle
     claims = stated_claims(old)
     if claims and message.payload is None:
         keys = ", ".join(sorted(decoded_key(key_of_path(path)) for path in claims))
-        again = f"to replace it: scopes amend {branch.conversation.id} {old.id[:8]} TEXT --data JSON"
+        again = f"to replace it: scopes amend {quote(branch.conversation.id)} {old.id[:8]} TEXT --data JSON"
         hint = None if message.retracts is not None else again
         notes = (Note(f"what it stated is withdrawn: {keys}", hint),)
     return MessageAmended(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, log2
+from shlex import quote
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
@@ -142,7 +143,7 @@ def _read_line(repository: Repository, conversation: str, good: str | None, bad:
     if start is not None and commit.oid != start.oid:
         raise Refused(
             f"the good message {good} is not on the line of first parents below {bad or conversation}",
-            hint=f"see: scopes log {conversation} --graph",
+            hint=f"see: scopes log {quote(conversation)} --graph",
         )
     if len(points) < 2:
         raise Refused("there is no message between good and bad", hint="see: scopes help bisect run")

@@ -72,9 +72,8 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
             hint += f"\nname a conversation: scopes blame CONV {name}"
         elsewhere = [] if key is None else _branches_with(repository, revision, key)
         if elsewhere:
-            hint = (
-                f"{elsewhere[0]} has it: scopes blame {revision.conversation}/{elsewhere[0]} --key {quote(key or '')}"
-            )
+            place = f"{quote(revision.conversation)}/{quote(elsewhere[0])}"
+            hint = f"{elsewhere[0]} has it: scopes blame {place} --key {quote(key or '')}"
         raise NotFound(f"the state of {shown} has no {name!a}", hint=hint)
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
     active = read_active_branch(repository, revision.conversation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
+from shlex import quote
 from unicodedata import combining, normalize
 
 from scopes.clock import now
@@ -195,7 +196,7 @@ def _resolve_start(repository: Repository, handle: ConversationHandle, start: st
         except (NotFound, Ambiguous, Invalid):
             raise error from None
         if other != handle.id:
-            error.hint = f"it is in {other}: scopes branch {other} NAME --from {start}"
+            error.hint = f"it is in {other}: scopes branch {quote(other)} NAME --from {quote(start)}"
         raise
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from shlex import quote
 
 from scopes.errors import NotFound
 from scopes.history.amendments import find_claim
@@ -75,7 +76,7 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
     commit = read_commit(repository, revision.oid)
     if is_root(commit):
         where = f"{revision.conversation}/{revision.branch}" if revision.branch else revision.conversation
-        hint = f'add one: scopes append {revision.conversation} "..."'
+        hint = f'add one: scopes append {quote(revision.conversation)} "..."'
         raise NotFound(f"{where} has no message here", hint=hint)
     stored = read_message_bytes(repository, revision.oid)
     head, decoded = RecordedTimes(repository).add_to(header_of(commit)), decode(stored)
@@ -125,7 +126,9 @@ def _resolve(repository: Repository, message: str, conversation: str | None) -> 
     revision = handle.revision(message)
     on = handle.branch(branch) if branch else None
     if on is not None and not is_ancestor(repository, revision.oid, on.tip):
-        raise NotFound(f"that message is not on {on}", hint=f"to read it: scopes cat {handle.id} {message}")
+        raise NotFound(
+            f"that message is not on {on}", hint=f"to read it: scopes cat {quote(handle.id)} {quote(message)}"
+        )
     return revision
 
 
@@ -135,7 +138,7 @@ def _copy_notes(head: MessageHeader, copies: Sequence[Revision]) -> tuple[Note, 
     if not others:
         return ()
     text = f"message {head.id[:8]} of {copies[0].conversation} is shown; it is also in {', '.join(others)}"
-    return (Note(text, f"to read that one: scopes cat {others[0]}/{head.id[:8]}"),)
+    return (Note(text, f"to read that one: scopes cat {quote(others[0])}/{head.id[:8]}"),)
 
 
 def _find_claim(repository: Repository, revision: Revision, head: MessageHeader) -> Mapping[str, object]:

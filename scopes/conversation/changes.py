@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
+from shlex import quote
 from typing import NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date, parse_time
@@ -152,7 +153,7 @@ def _filtered(conversation: ConversationId | None, found: Sequence[Change], want
         is_of_registry = (wanted.field or "").partition(".")[0] in _OF_REGISTRY
         groups = {re.split(r"[.\[]", change.field_path)[0] for change in found}
         note = _unmatched_note("field", wanted.field, groups)
-        hint = f"see: scopes conv changes --registry --field {wanted.field}"
+        hint = f"see: scopes conv changes --registry --field {quote(wanted.field or '')}"
         notes.append(note._replace(hint=hint) if is_of_registry and conversation is not None else note)
     if found and not any(map(wanted.has_cause, found)):
         notes.append(_unmatched_note("cause", wanted.cause, {change.cause for change in found}))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from shlex import quote
 
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.handles import StoreHandle
@@ -160,7 +161,7 @@ def _replay_on_appended(
 ) -> tuple[ReplayState, Oid]:
     """Replay the conflict-resolution branch on top of what was appended to the branch in the meantime."""
     where = f"{state.conversation}/{state.branch}"
-    hint = f"abort it: scopes cherry-pick {state.conversation} --abort, and start again"
+    hint = f"abort it: scopes cherry-pick {quote(state.conversation)} --abort, and start again"
     if not is_ancestor(repository, state.original, current):
         raise Refused(f"{where} was moved since the cherry-pick began", hint=hint)
     appended = list_new_commits(repository, current, state.original, (state.original,))

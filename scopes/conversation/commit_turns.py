@@ -129,12 +129,12 @@ def _note_turns(facts: CommitFacts, conversation: ConversationId, links: Sequenc
         if turns
     ]
     text = f"{name_commit(facts)}: {'; '.join(found) or 'no turn is known'}"
-    return Note(text, f"the evidence: scopes show {conversation} --commits")
+    return Note(text, f"the evidence: scopes show {quote(conversation)} --commits")
 
 
 def _note_others(links: Sequence[CodeLink], first: ConversationId, revision: str) -> tuple[Note, ...]:
     others = [name for name in conversations_of(links) if name != first]
     if not others:
         return ()
-    hint = f"show it: scopes log {others[0]} --commit {quote(revision)}"
+    hint = f"show it: scopes log {quote(others[0])} --commit {quote(revision)}"
     return (Note(f"also linked to the commit: {', '.join(others)}", hint),)

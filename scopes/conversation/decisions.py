@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.history.amendments import find_claim
@@ -185,7 +186,7 @@ def decisions(repository: Repository, where: str) -> DecisionList:
 def _note_open_conflict(conversation: ConversationId, conflict: Conflict) -> Note:
     """Return a note on a decision that two sides of a merge in progress made differently: neither is superseded yet."""
     text = f"the conflict about {decoded_key(conflict.key)} is open: until it is resolved the target prevails"
-    return Note(text, f"see: scopes conflicts show {conversation} {conflict.id[:8]}")
+    return Note(text, f"see: scopes conflicts show {quote(conversation)} {quote(conflict.id[:8])}")
 
 
 def _in_effect(rows: list[DecisionRow], claims: _ClaimsByTopic) -> Iterator[DecisionRow]:

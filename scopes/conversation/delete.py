@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from shlex import quote
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound, Refused
@@ -119,7 +120,10 @@ def delete(repository: Repository, conversation: str, *, dry_run: bool = False) 
 
 
 def _note_remote(remote: str, name: str) -> Note:
-    return Note(f"{remote} still has {name}", f"delete it there, too: scopes push --delete {name} --remote {remote}")
+    return Note(
+        f"{remote} still has {name}",
+        f"delete it there, too: scopes push --delete {quote(name)} --remote {quote(remote)}",
+    )
 
 
 def delete_branch(
@@ -159,10 +163,10 @@ def _check_deletable(branch: BranchHandle, *, force: bool) -> Oid:
     conversation, name = branch.conversation, branch.name
     if name == MAIN:
         raise Refused(
-            "the branch main cannot be deleted", hint=f"delete the conversation: scopes delete {conversation.id}"
+            "the branch main cannot be deleted", hint=f"delete the conversation: scopes delete {quote(conversation.id)}"
         )
     if name == conversation.active_branch.name:
-        raise Refused(f"{name} is the active branch", hint=f"first: scopes switch {conversation.id} main")
+        raise Refused(f"{name} is the active branch", hint=f"first: scopes switch {quote(conversation.id)} main")
     tips = conversation.tips
     tip = tips.pop(name)
     if not force and not any(is_ancestor(branch.repository, tip, other) for other in tips.values()):

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_window
@@ -348,7 +349,7 @@ def _filter(only: LogFilter, read: BodyReader, seen: set[tuple[str, str]]) -> Ca
 
 def _none_found_note(only: LogFilter, conversation: ConversationId, seen: Iterable[tuple[str, str]]) -> Note:
     """Return the note that no message matches; its hint names the authors and kinds in the walk."""
-    hints = [f"see: scopes files {conversation}"] if only.path is not None else []
+    hints = [f"see: scopes files {quote(conversation)}"] if only.path is not None else []
     hints += [few("authors", (name for name, _ in seen))] if only.author else []
     hints += [few("kinds", (kind for _, kind in seen))] if only.kind else []
     text = "no message matches" if only.conditional_without_path else f"no message touched {only.path!a}"

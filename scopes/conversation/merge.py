@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from shlex import quote
 
 from scopes.clock import now
 from scopes.conversation.merge_outcomes import (
@@ -169,7 +170,7 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
             raise NotFound(
                 f"the target {conversation_id}/{in_progress.target} was deleted",
                 hint=restore_hint(repository, conversation_id, in_progress.target)
-                + f", or abort the merge: scopes merge {conversation_id} --abort",
+                + f", or abort the merge: scopes merge {quote(conversation_id)} --abort",
             )
         request = _Request(conversation_id, in_progress.target, target_tip, in_progress.source, in_progress.tip)
         policy = read_policy(repository.config, "automatic")
@@ -225,7 +226,7 @@ def _resolve(
             raise Invalid(f"{name} cannot be merged into itself", hint=_NAME_OTHER)
         raise Invalid(
             f"{name} cannot be merged into itself: it is the active branch, which is the default target",
-            hint=f"scopes merge {conversation_id} {name} --target {handle.parent or 'BRANCH'}",
+            hint=f"scopes merge {quote(conversation_id)} {quote(name)} --target {quote(handle.parent or 'BRANCH')}",
         )
     tips = list_branch_tips(repository, revision.conversation)
     whole = revision.branch is not None and tips.get(revision.branch) == revision.oid
@@ -251,8 +252,8 @@ def _require_not_in_progress(repository: Repository, request: _Request) -> None:
         if (in_progress.kind, in_progress.source, in_progress.target) == (KIND, request.source, request.target):
             raise Refused(
                 f"a merge of {request.source} into {request.target} is in progress on {in_progress.branch}",
-                hint=f"see what is open: scopes conflicts list {request.conversation}; "
-                f"continue or abort it: scopes merge {request.conversation} --continue (or --abort)",
+                hint=f"see what is open: scopes conflicts list {quote(request.conversation)}; "
+                f"continue or abort it: scopes merge {quote(request.conversation)} --continue (or --abort)",
             )
 
 
@@ -268,7 +269,7 @@ def _require_merge_commit(repository: Repository, in_progress: InProgress) -> No
     if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
         raise Refused(
             f"{in_progress.conversation}/{in_progress.branch} no longer contains its merge commit",
-            hint=f"undo that: scopes undo, or abort it: scopes merge {in_progress.conversation} --abort",
+            hint=f"undo that: scopes undo, or abort it: scopes merge {quote(in_progress.conversation)} --abort",
         )
 
 
@@ -435,11 +436,10 @@ def _note_newer(repository: Repository, in_progress: InProgress, tip: Oid) -> tu
     count = count_messages(commit for commit in new if not _closes_collaboration(repository, commit))
     if not count:
         return ()
-    text = (
-        f"{count} newer {plural(count, 'message')} of {in_progress.source} {'is' if count == 1 else 'are'} not merged"
-    )
-    command = f"scopes merge {in_progress.conversation} {in_progress.source} --target {in_progress.target}"
-    return (Note(text, f"merge them: {command}"),)
+    verb = "is" if count == 1 else "are"
+    text = f"{count} newer {plural(count, 'message')} of {in_progress.source} {verb} not merged"
+    conversation, source, target = map(quote, (in_progress.conversation, in_progress.source, in_progress.target))
+    return (Note(text, f"merge them: scopes merge {conversation} {source} --target {target}"),)
 
 
 def _closes_collaboration(repository: Repository, commit: Commit) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 
 from scopes.clock import new_id, now
 from scopes.conversation.merge import MergeOptions, merge
@@ -117,7 +118,7 @@ def open_merge_request(
         requests = handle.metadata.requests.values()
         for other in requests:
             if (other.source, other.target) == names and state_now(repository, other, tips) == OPEN:
-                hint = f"see: scopes merge-requests show {handle.id} {other.number}"
+                hint = f"see: scopes merge-requests show {quote(handle.id)} {other.number}"
                 raise Refused(f"merge request {other.number} for {names[0]} into {names[1]} is open", hint=hint)
         if is_ancestor(repository, tips[names[0]], tips[names[1]]):
             raise Refused(f"{names[1]} already has all messages of {names[0]}", hint="there is nothing to merge")
@@ -236,7 +237,7 @@ def close_merge_request(
         if stopped is None:
             return done
         text = f"the merge of {request.source} into {request.target} is still in progress on {stopped}"
-        abort = f"scopes merge {handle.id} --abort --branch {stopped}"
+        abort = f"scopes merge {quote(handle.id)} --abort --branch {quote(stopped)}"
         return replace(done, notes=(*done.notes, Note(text, f"abort it: {abort}")))
 
 
@@ -261,7 +262,7 @@ def _read_mergeable(handle: ConversationHandle, name: str) -> MergeRequest:
         raise Refused(f"merge request {request.number} is {row.state}", hint=_reopen_hint(handle, request, row.state))
     for branch in (request.source, request.target):
         if branch not in tips:
-            hint = f"close the request: scopes merge-requests close {handle.id} {request.number}"
+            hint = f"close the request: scopes merge-requests close {quote(handle.id)} {request.number}"
             raise NotFound(f"branch {branch} of merge request {request.number} does not exist", hint=hint)
     return request
 
@@ -316,7 +317,7 @@ def _matching(handle: ConversationHandle, name: str) -> list[MergeRequest]:
 def _find(handle: ConversationHandle, name: str) -> MergeRequestRow:
     found = _matching(handle, name.removeprefix("#"))
     if not found:
-        hint = f"list them: scopes merge-requests list {handle.id} --state all"
+        hint = f"list them: scopes merge-requests list {quote(handle.id)} --state all"
         raise NotFound(f"there is no merge request {name!a} in {handle.id}", hint=hint)
     if len(found) > 1:
         ids = ", ".join(request.id[:8] for request in found)
@@ -334,8 +335,10 @@ def _count_moved(repository: Repository, request: MergeRequest, tips: dict[Branc
 
 def _reopen_hint(handle: ConversationHandle, request: MergeRequest, state: str) -> str:
     if state == MERGED:
-        return f"see: scopes merge-requests show {handle.id} {request.number}"
-    return f"open a new one: scopes merge-requests open {handle.id} --source {request.source} --title TEXT"
+        return f"see: scopes merge-requests show {quote(handle.id)} {request.number}"
+    return (
+        f"open a new one: scopes merge-requests open {quote(handle.id)} --source {quote(request.source)} --title TEXT"
+    )
 
 
 def _store(handle: ConversationHandle, request: MergeRequest, change: str) -> MergeRequestChanged:

@@ -134,7 +134,7 @@ def _left_out(
     where = "before its fork point" if parent in (None, MAIN, onto) else f"of {parent}"
     verb, them = ("is", "it") if plan.inherited == 1 else ("are", "them")
     text = f"{plan.inherited} {plural(plan.inherited, 'message')} {where} {verb} left out"
-    command = f"scopes rebase {handle} --onto {quote(onto)} --from-base"
+    command = f"scopes rebase {quote(str(handle))} --onto {quote(onto)} --from-base"
     return (Note(text, f"to take {them} too: {'' if dry_run else 'scopes undo, then '}{command}"),)
 
 
@@ -186,7 +186,7 @@ class _Rebase(ReplayVerb):
         holding = [name for name, tip in tips.items() if name not in busy and is_ancestor(repository, first, tip)]
         if not holding:
             return ()
-        command = f"scopes rebase {state.conversation} --branch {holding[0]} --onto {state.branch}"
+        command = f"scopes rebase {quote(state.conversation)} --branch {quote(holding[0])} --onto {quote(state.branch)}"
         text = f"these branches keep the former messages: {', '.join(holding)}"
         return (Note(text, f"rebase one of them: {command}"),)
 
@@ -201,6 +201,6 @@ def _appended(repository: Repository, state: ReplayState, current: Oid) -> tuple
     if not is_ancestor(repository, state.original, current):
         raise Refused(
             f"{state.conversation}/{state.branch} was moved since the rebase began",
-            hint=f"abort it: scopes rebase {state.conversation} --abort, and start again",
+            hint=f"abort it: scopes rebase {quote(state.conversation)} --abort, and start again",
         )
     return list_new_commits(repository, current, state.original, (state.original,))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
 from scopes.clock import new_id, now, seconds_of
@@ -214,15 +215,15 @@ def _read_open_conflict(repository: Repository, in_progress: InProgress, conflic
 def _resolved_hint(repository: Repository, in_progress: InProgress, conflict: Conflict) -> str:
     """Return how to see a resolution, and while its merge or replay is in progress, to undo it or to continue."""
     if in_progress.kind == HELD:
-        return f"show it: scopes conflicts show {in_progress.conversation} {conflict.id[:8]}"
-    onward = f"continue: scopes {in_progress.kind} {in_progress.conversation} --continue"
+        return f"show it: scopes conflicts show {quote(in_progress.conversation)} {quote(conflict.id[:8])}"
+    onward = f"continue: scopes {quote(in_progress.kind)} {quote(in_progress.conversation)} --continue"
     ref = branch_ref(in_progress.conversation, in_progress.branch)
     for _, operation in walk_operations(repository):
         for change in operation.changes if operation.kind == "resolve" else ():
             if change.ref == ref and change.new is not None and repository.has(Oid(change.new)):
                 match read_message(repository, Oid(change.new)).extra.get("conflict"):
                     case {"id": str(found)} if found == conflict.id:
-                        return f"undo that: scopes undo {operation.id[:8]}, or {onward}"
+                        return f"undo that: scopes undo {quote(operation.id[:8])}, or {onward}"
     return onward
 
 
@@ -233,7 +234,7 @@ def _read_earlier(repository: Repository, in_progress: InProgress, conflict: Con
         Refused: there is none, there are several that contradict each other, or it does not fit.
     """
     found = list_earlier(repository, in_progress).find(conflict)
-    command = f"scopes conflicts resolve {in_progress.conversation} {conflict.id[:8]} --take source"
+    command = f"scopes conflicts resolve {quote(in_progress.conversation)} {quote(conflict.id[:8])} --take source"
     if not found:
         raise Refused(f"conflict {conflict.id} was not resolved before", hint=f"take a side: {command}")
     if len(found) > 1:

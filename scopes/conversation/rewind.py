@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from shlex import quote
 
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.ambiguous_names import HEADS_FORM
@@ -70,7 +71,7 @@ def rewind(
         if not is_ancestor(repository, new, old):
             raise Refused(
                 f"that message is not in the history of {handle}",
-                hint=f"see: scopes log {handle}",
+                hint=f"see: scopes log {quote(str(handle))}",
             )
         _check_stays_resolved(repository, handle, old, new)
         remaining = {commit.oid for commit in walk_newest_first(repository, [new])}
@@ -100,9 +101,10 @@ def _check_stays_resolved(repository: Repository, branch: BranchHandle, old: Oid
     if any(each.branch == branch.name for each in list_in_progress(repository, branch.conversation.id)):
         return
     count = f"{len(conflicts)} {plural(len(conflicts), 'conflict')}"
+    command = f"scopes rewind {quote(str(branch))} --to {quote(_before_merge(repository, new)[:8])}"
     raise Refused(
         f"{branch} would keep a merge without the resolution of its {count}",
-        hint=f"take back the merge too: scopes rewind {branch} --to {_before_merge(repository, new)[:8]}",
+        hint=f"take back the merge too: {command}",
     )
 
 
@@ -137,11 +139,11 @@ def _find_before(repository: Repository, conversation: ConversationId, where: st
             expected = commit.parents[0] if commit.parents else None
         if not is_root(commit):
             seen.add(message_id_of(commit))
-    raise NotFound(f"there are not that many messages in {where}", hint=f"see: scopes log {conversation}")
+    raise NotFound(f"there are not that many messages in {where}", hint=f"see: scopes log {quote(conversation)}")
 
 
 def _part_of_merge(where: str, count: int, fewer: int, more: int) -> Refused:
-    hint = f"take back the whole merge: scopes rewind {where} -n {more}"
+    hint = f"take back the whole merge: scopes rewind {quote(where)} -n {more}"
     if fewer:
         hint += f"; or only the messages after it: -n {fewer}"
     verb = "is" if count == 1 else "are"

@@ -154,7 +154,7 @@ def _note_elsewhere(name: ConversationId, records: Sequence[CommitRecord]) -> tu
     if not records:
         return ()
     text = f"{len(records):,} {plural(len(records), 'commit')} of other repositories left out"
-    return (Note(text, f"show them: scopes -C {quote(records[-1].root)} show {name} --commits"),)
+    return (Note(text, f"show them: scopes -C {quote(records[-1].root)} show {quote(name)} --commits"),)
 
 
 def _mark_replaced(recorded: RecordedCommits, rows: Sequence[CommitRow]) -> list[CommitRow]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from shlex import quote
 
 from scopes.errors import NotFound, Refused
 from scopes.history.handles import ConversationHandle, StoreHandle
@@ -53,7 +54,7 @@ def tag(repository: Repository, conversation: str, name: str, message: str | Non
         if tag_name in handle.tips:
             raise Refused(f"{tag_name!a} is a branch of {handle.id}", hint="choose another name for the tag")
         if tag_name in handle.metadata.tags:
-            hint = f"remove it first: scopes tag {handle.id} {tag_name} --delete"
+            hint = f"remove it first: scopes tag {quote(handle.id)} {quote(tag_name)} --delete"
             raise Refused(f"tag {tag_name!a} already exists in {handle.id}", hint=hint)
         oid = handle.active_branch.tip if message is None else handle.revision(message).oid
         return _set_tag(handle, tag_name, oid)
@@ -68,7 +69,7 @@ def delete_tag(repository: Repository, conversation: str, name: str) -> Tagged:
     handle = StoreHandle(repository).conversation(conversation)
     with exclusive_write(repository):
         if name not in handle.metadata.tags:
-            raise NotFound(f"there is no tag {name!a} in {handle.id}", hint=f"list them: scopes tag {handle.id}")
+            raise NotFound(f"there is no tag {name!a} in {handle.id}", hint=f"list them: scopes tag {quote(handle.id)}")
         return _set_tag(handle, name, None)
 
 

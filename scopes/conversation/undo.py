@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import NoReturn
 
 from scopes.conversation.undo_metadata import restore_shared_metadata
@@ -182,7 +183,7 @@ def _report_finished(repository: Repository, finished: Operation, target: Operat
         actor=finished.actor,
         dry_run=dry_run,
         active_branch=active,
-        notes=(Note(text, f"one more step: scopes {finished.kind}"),),
+        notes=(Note(text, f"one more step: scopes {quote(finished.kind)}"),),
     )
 
 
@@ -336,7 +337,7 @@ def _describe_changes(
     if again:
         hint = next_command(repository, again[0])
         if not redo:
-            abort = f"scopes {again[0].kind} {conversation} --abort"
+            abort = f"scopes {quote(again[0].kind)} {quote(conversation)} --abort"
             hint = f"to go on: {hint}; to take back more: scopes undo; to abort it: {abort}"
     return branch, (Note("; ".join(texts), hint),) if texts else ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from shlex import quote
 
 from scopes.errors import Refused
 from scopes.history.acceptances import find_second_acceptance
@@ -64,7 +65,8 @@ def _refuse_new_messages(repository: Repository, target: Operation, changes: Seq
             if all(other.branch != each.branch for other in left):
                 raise Refused(
                     f"{conversation}/{each.branch} has new messages since '{target.summary}'",
-                    hint=f"finish the merge with them: scopes merge {conversation} --continue --branch {each.branch}",
+                    hint="finish the merge with them: "
+                    f"scopes merge {quote(conversation)} --continue --branch {quote(each.branch)}",
                 )
 
 
@@ -75,7 +77,7 @@ def refuse_others(repository: Repository, target: Operation, conversation: Conve
         names = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
         hint = f"undo it everywhere: scopes undo {target.id[:8]}"
         if target.kind == IMPORT:
-            hint = f"nothing else is to be undone here; to remove this one alone: scopes delete {conversation}"
+            hint = f"nothing else is to be undone here; to remove this one alone: scopes delete {quote(conversation)}"
         raise Refused(f"'{target.summary}' also changed {names}", hint=hint)
 
 
@@ -87,7 +89,7 @@ def _refuse_second_acceptance(repository: Repository, target: Operation, change:
     old = None if change.old is None else Oid(change.old)
     accepted = find_second_acceptance(repository, pair[0], old, Oid(change.new))
     if accepted is not None:
-        hint = f"see the decision: scopes cat {pair[0]}/{accepted.message}"
+        hint = f"see the decision: scopes cat {quote(pair[0])}/{accepted.message}"
         raise Refused(f"{accepted.author} accepted the decision candidate again since '{target.summary}'", hint=hint)
 
 
@@ -128,8 +130,10 @@ def note_kept(repository: Repository, target: Operation, since: Iterable[Operati
         shown = {ref: roots[Oid(root)] for ref in sent if (root := ref.rpartition("/")[2]) in roots}
         name = next(iter(shown.values()), _ANY)
         if all(each.old is None for ref, each in sent.items() if ref in (shown or sent)):
-            return (Note(text, f"if you meant that: scopes redo; then delete it there: scopes push --delete {name}"),)
-        return (Note(text, f"to have it there as it is here then: scopes push {name} --force"),)
+            return (
+                Note(text, f"if you meant that: scopes redo; then delete it there: scopes push --delete {quote(name)}"),
+            )
+        return (Note(text, f"to have it there as it is here then: scopes push {quote(name)} --force"),)
     return ()
 
 
@@ -141,11 +145,11 @@ def append_moved(repository: Repository, target: Operation, change: RefChange, c
         return Refused(f"{shown} was deleted since '{target.summary}'", hint=LIST_OPERATIONS)
     if change.old is None or not is_ancestor(repository, Oid(change.old), Oid(current)):
         return Refused(f"{shown} was moved since '{target.summary}'", hint=LIST_OPERATIONS)
-    rewind = f"scopes rewind {shown} --to {(change.new or '')[:12]}"
+    rewind = f"scopes rewind {quote(shown)} --to {quote((change.new or '')[:12])}"
     hint = f"take back the newer ones too: {rewind}"
     if len(messages) == 1:
         conversation, branch = target.details["conversation"], target.details["branch"]
-        hint = f"scopes retract {conversation} {messages[0][:12]} --branch {branch}; or {hint}"
+        hint = f"scopes retract {quote(conversation)} {quote(messages[0][:12])} --branch {quote(branch)}; or {hint}"
     if current == change.old:
         return Refused(f"{shown} has other messages between those of '{target.summary}'", hint=hint)
     return Refused(f"{shown} has newer messages than '{target.summary}'", hint=hint)
@@ -160,7 +164,7 @@ def moved_since(repository: Repository, target: Operation, change: RefChange, cu
         and change.old
         and is_ancestor(repository, Oid(change.old), Oid(current))
     ):
-        rewind = f"scopes rewind {shown} --to {change.old[:12]}"
+        rewind = f"scopes rewind {quote(shown)} --to {quote(change.old[:12])}"
         return Refused(
             f"{shown} has new messages since '{target.summary}'",
             hint=f"rewind them first: {rewind}; then: scopes undo {target.id}",

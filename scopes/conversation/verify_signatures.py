@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_window
@@ -189,7 +190,7 @@ def _note_unsigned(unsigned: tuple[UnsignedCommit, ...], first: str | None, *, r
     if first is not None:
         newer = sum(each.time >= first for each in unsigned)
         named += f"; {newer} of them since the first signature, {first}"
-        hint = f"make it an error: scopes verify --require-signatures --since {first}"
+        hint = f"make it an error: scopes verify --require-signatures --since {quote(first)}"
     if required:
         hint = (
             "let git sign from now on: git config --global commit.gpgSign true; leave out what is older: --since WHEN"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 from scopes.errors import Invalid, NotFound, Refused
@@ -61,7 +62,7 @@ def withdraw_decision(
     """
     handle = StoreHandle(repository).branch(conversation, branch)
     if not topic.strip():
-        raise Invalid("no topic given", hint=f"list them: scopes decisions {handle}")
+        raise Invalid("no topic given", hint=f"list them: scopes decisions {quote(str(handle))}")
     found = _find_claims(repository, handle.tip, topic)
     if not found:
         raise _not_in_effect(handle, topic)
@@ -116,7 +117,9 @@ def _removal(branch: BranchHandle, tip: Oid, topic: str, expected: Mapping[str, 
 
 
 def _not_in_effect(branch: BranchHandle, topic: str) -> NotFound:
-    return NotFound(f"no decision on {topic!a} is in effect on {branch}", hint=f"list them: scopes decisions {branch}")
+    return NotFound(
+        f"no decision on {topic!a} is in effect on {branch}", hint=f"list them: scopes decisions {quote(str(branch))}"
+    )
 
 
 def _list_values(claims: Mapping[str, bytes]) -> tuple[str, ...]:

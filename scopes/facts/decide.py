@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import TypeVar
 
 from scopes.clock import now, parse_time
@@ -121,9 +122,9 @@ def decide(
         if proposal is not None:
             name = f"{proposal.key}/{proposal.id}"
             if decision != "refine":
-                hint = f"use: scopes facts accept {conversation_id} {name}"
+                hint = f"use: scopes facts accept {quote(conversation_id)} {quote(name)}"
                 if decision == "rejected":
-                    hint = f"use: scopes facts reject {conversation_id} {name} --reason TEXT"
+                    hint = f"use: scopes facts reject {quote(conversation_id)} {quote(name)} --reason TEXT"
                 raise Invalid(f"{name} is a proposal", hint=hint)
         record = _decision(name, decision, rationale, actor)
         if proposal is not None:
@@ -169,7 +170,7 @@ def _choose_question(store: FactStore, context: FactContext, name: str) -> Quest
         return None
     answer = store.find_decision(name)
     if answer is not None:
-        hint = f"see: scopes facts log {store.conversation}; to take it back: scopes undo"
+        hint = f"see: scopes facts log {quote(store.conversation)}; to take it back: scopes undo"
         raise Refused(f"{name} was answered already by {answer.actor}: {answer.decision}", hint=hint)
     pending = match_names(name, (each for each in store.walk_proposals() if each.state == "pending"))
     names = [*found, *(f"{each.key}/{each.id}" for each in pending)]
@@ -236,16 +237,19 @@ def _why_none_waits(store: FactStore, name: str) -> ScopesError:
         each = rejected[0]
         subject = f"{each.key}/{each.id}"
         actor = next((f" by {one.actor}" for one in store.walk_decisions() if one.subject == subject), "")
-        hint = f"to have it decided again: scopes facts propose {conversation} {each.key} TEXT --id {each.id}"
+        again = f"scopes facts propose {quote(conversation)} {quote(each.key)} TEXT --id {quote(each.id)}"
+        hint = f"to have it decided again: {again}"
         return Refused(f"the proposed fact {subject} was rejected{actor}: {each.reason}", hint=hint)
     if len(facts) == 1:
         subject = f"{facts[0].key}/{facts[0].id}"
-        return Refused(f"{subject} is a fact already", hint=f"see: scopes facts show {conversation} {subject}")
+        return Refused(
+            f"{subject} is a fact already", hint=f"see: scopes facts show {quote(conversation)} {quote(subject)}"
+        )
     answer = store.find_decision(name)
     if answer is not None and name not in store.read_context().questions:
         return Refused(
             f"{name} is a question that {answer.actor} answered: {answer.decision}",
-            hint=f"see: scopes facts log {conversation}",
+            hint=f"see: scopes facts log {quote(conversation)}",
         )
     question = find_question(store.read_context(), name)
     if question is not None:
@@ -255,7 +259,7 @@ def _why_none_waits(store: FactStore, name: str) -> ScopesError:
     unreadable = find_unreadable(store, name)
     if unreadable is not None:
         return unreadable
-    hint = f"list them: scopes facts list {conversation} --proposed"
+    hint = f"list them: scopes facts list {quote(conversation)} --proposed"
     return NotFound(f"no question or proposed fact {name!a} waits in {conversation}", hint=hint)
 
 
@@ -278,17 +282,18 @@ def find_unreadable(store: FactStore, name: str) -> Corrupt | None:
 
 def answer_hint(store: FactStore, question: Question) -> str:
     """Return the hint that says how a question is answered."""
-    return f"answer it: scopes facts decide {store.conversation} {question.id} approved --reason TEXT"
+    return f"answer it: scopes facts decide {quote(store.conversation)} {quote(question.id)} approved --reason TEXT"
 
 
 def _promote(store: FactStore, proposal: ProposedFact, decision: HumanDecision | None) -> FactPromoted:
     if is_expired(proposal):
-        hint = f"propose it again: scopes facts propose {store.conversation} {proposal.key} TEXT --id {proposal.id}"
-        raise Refused(f"the proposed fact {proposal.key}/{proposal.id} expired at {proposal.expires}", hint=hint)
+        again = f"scopes facts propose {quote(store.conversation)} {quote(proposal.key)} TEXT --id {quote(proposal.id)}"
+        text = f"the proposed fact {proposal.key}/{proposal.id} expired at {proposal.expires}"
+        raise Refused(text, hint=f"propose it again: {again}")
     name = f"{proposal.key}/{proposal.id}"
     refinement = find_refinement(store, proposal)
     if refinement is not None and decision is None:
-        hint = f"a person can accept it as it is: scopes facts accept {store.conversation} {name}"
+        hint = f"a person can accept it as it is: scopes facts accept {quote(store.conversation)} {quote(name)}"
         raise Refused(
             f"{refinement.actor} asked to refine {name}: {refinement.rationale or 'no reason given'}", hint=hint
         )
@@ -296,7 +301,8 @@ def _promote(store: FactStore, proposal: ProposedFact, decision: HumanDecision |
     try:
         fact = promote_fact(proposal, context, approved_by=None if decision is None else decision.actor)
     except ValidationError as error:
-        error.hint = f"it stays a proposal; reject it: scopes facts reject {store.conversation} {name} --reason TEXT"
+        reject = f"scopes facts reject {quote(store.conversation)} {quote(name)} --reason TEXT"
+        error.hint = f"it stays a proposal; reject it: {reject}"
         raise
     verb = "promote" if decision is None else "accept"
     changes = FactChanges(store, f"{verb} {fact.key}/{fact.id} of {store.conversation}")

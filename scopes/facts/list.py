@@ -6,6 +6,7 @@ import sys
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
+from shlex import quote
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
@@ -268,7 +269,8 @@ def _no_such_fact(store: FactStore, context: FactContext, name: str) -> NotFound
         text = f"{question.id} is an open question of {question.agent}, no fact: {question.text}"
         return NotFound(text, hint=answer_hint(store, question))
     where = store.conversation
-    hint = f"list them: scopes facts list {where}, or what waits for a decision: scopes facts list {where} --proposed"
+    command = f"scopes facts list {quote(where)}"
+    hint = f"list them: {command}, or what waits for a decision: {command} --proposed"
     return NotFound(f"{where} has no fact {name!a} and no such proposal", hint=hint)
 
 
@@ -278,7 +280,9 @@ def _note_other_text(store: FactStore, fact: Fact) -> tuple[Note, ...]:
     if proposal is None or proposal.state != "pending" or is_same(proposal, fact):
         return ()
     text = f"a proposal of this id with other text waits, which cannot become a fact: {proposal.content[:80]!r}"
-    hint = f"reject it: scopes facts reject {store.conversation} {fact.key}/{fact.id} --reason TEXT"
+    hint = (
+        f"reject it: scopes facts reject {quote(store.conversation)} {quote(fact.key)}/{quote(fact.id)} --reason TEXT"
+    )
     return (Note(text, hint),)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from shlex import quote
 
 from scopes.agents.registry import Registry
 from scopes.clock import format_time, now, now_nanoseconds
@@ -114,12 +115,14 @@ def propose(repository: Repository, conversation: str, given: Proposal) -> FactP
 
 def _cure(fact: ProposedFact, context: FactContext, conversation: ConversationId) -> str:
     """Return what to do about a proposal that cannot be promoted."""
-    reject = f"scopes facts reject {conversation} {fact.key}/{fact.id} --reason TEXT"
+    reject = f"scopes facts reject {quote(conversation)} {quote(fact.key)}/{quote(fact.id)} --reason TEXT"
     target = fact.invalidates
     if target is None or context.find(fact.key, target) is not None:
         return f"reject it: {reject}; to propose it under another id: --id ID"
     near = find_nearest(target, [each.id for each in context.walk([fact.key])])
-    meant = f"did you mean {' or '.join(near)}?" if near else f"facts that can be: scopes facts list {conversation}"
+    meant = (
+        f"did you mean {' or '.join(near)}?" if near else f"facts that can be: scopes facts list {quote(conversation)}"
+    )
     listed = meant if near else f"{meant} --key {fact.key}"
     return f"{listed}\nto propose it again with another --invalidates, reject this one: {reject}"
 
@@ -133,9 +136,8 @@ def _find_source(repository: Repository, conversation: ConversationId, name: str
     for each in (name, f"{conversation}/{name}"):
         with suppress(NotFound):
             return Oid(resolve_revision(repository, each).oid)
-    hint = (
-        f"a source is the id of a message, or a revision such as {conversation}/main~2; see: scopes log {conversation}"
-    )
+    hint = f"a source is the id of a message, or a revision such as {conversation}/main~2"
+    hint = f"{hint}; see: scopes log {quote(conversation)}"
     raise NotFound(f"there is no message {name!a}", hint=hint)
 
 
@@ -157,7 +159,7 @@ def _store(store: FactStore, fact: ProposedFact) -> OperationId | None:
     if earlier is not None and earlier.state == "pending" and not is_expired(earlier):
         if earlier.content == fact.content and earlier.invalidates == fact.invalidates:
             return None
-        see = f"see: scopes facts show {store.conversation} {fact.key}/{fact.id}"
+        see = f"see: scopes facts show {quote(store.conversation)} {quote(fact.key)}/{quote(fact.id)}"
         raise Refused(
             f"{earlier.provenance.agent} has proposed {fact.key}/{fact.id} with other content",
             hint=f"decide about that one first, or give another --id; {see}",
@@ -203,4 +205,6 @@ def require_key(context: FactContext, name: str) -> str:
     known = {each.casefold(): each for each in context.known_keys()}
     near = load("difflib:get_close_matches")(name.casefold(), known, 1)
     hint = f"did you mean {known[near[0]]}? Or" if near else f"keys: {', '.join(context.known_keys())};"
-    raise Invalid(f"unknown context key {name!a}", hint=f"{hint} add {name[:80]}: scopes facts key add {name[:80]}")
+    raise Invalid(
+        f"unknown context key {name!a}", hint=f"{hint} add {name[:80]}: scopes facts key add {quote(name[:80])}"
+    )

@@ -14,6 +14,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shlex import quote
 
 from scopes.errors import Busy, Inaccessible
 from scopes.history.conversations import read_uuid
@@ -51,7 +52,7 @@ def _lock(path: str, descriptor: int, conversation: ConversationId) -> None:
     except OSError as error:
         if error.errno != errno.EWOULDBLOCK:
             raise _inaccessible(path, error) from error
-        hint = f"wait for its end, then see what it did: scopes facts log {conversation}"
+        hint = f"wait for its end, then see what it did: scopes facts log {quote(conversation)}"
         raise Busy(f"another process runs the agents of {conversation} now", hint=hint) from error
 
 

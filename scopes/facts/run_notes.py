@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from shlex import quote
 
 from scopes.facts.context import FactContext
 from scopes.facts.cycle import Cycle, FactAgent, Outcome
@@ -36,14 +37,14 @@ def walk_run_notes(
     failed = sorted({each.name for cycle in cycles for each in cycle.ran if each.problem is not None})
     if failed:
         text = f"{len(failed)} {plural(len(failed), 'agent')} failed: {', '.join(failed[:_LISTED])}"
-        yield Note(text, f"see: scopes facts log {conversation}; in the next run they are tried again")
+        yield Note(text, f"see: scopes facts log {quote(conversation)}; in the next run they are tried again")
     dropped = _count(cycles, {"conflict", "invalid"})
     if dropped:
         text = f"{dropped} proposed {plural(dropped, 'fact')} in conflict with a fact or not valid: left out"
-        yield Note(text, f"see: scopes facts log {conversation} --explain-order")
+        yield Note(text, f"see: scopes facts log {quote(conversation)} --explain-order")
     over = _count(cycles, {"over limit"})
     if over:
-        hint = f"the next run asks their agents again: scopes facts run {conversation} --max-facts N"
+        hint = f"the next run asks their agents again: scopes facts run {quote(conversation)} --max-facts N"
         yield Note(f"{over} proposed {plural(over, 'fact')} over the limit of facts: left out", hint)
     if not any(cycle.ran for cycle in cycles):
         yield from _why_nobody_ran(conversation, cycles, first_dirty, context)
@@ -54,13 +55,15 @@ def _why_nobody_ran(
 ) -> Iterator[Note]:
     dirty = sorted(first_dirty)
     if cycles:
-        hint = f"see who depends on what: scopes agents list; to let another run: scopes facts run {conversation}"
+        hint = (
+            f"see who depends on what: scopes agents list; to let another run: scopes facts run {quote(conversation)}"
+        )
         yield Note(f"no agent ran: none with a command depends on {', '.join(dirty)}", hint)
     elif not context.keys_with_facts():
-        hint = f'propose one: scopes facts propose {conversation} Seeds "TEXT"; facts promote makes a fact of it'
+        hint = f'propose one: scopes facts propose {quote(conversation)} Seeds "TEXT"; facts promote makes a fact of it'
         yield Note(f"no agent ran: {conversation} has no facts yet", hint)
     elif not dirty:
-        hint = f"to run all again: scopes facts run {conversation} --all-keys"
+        hint = f"to run all again: scopes facts run {quote(conversation)} --all-keys"
         yield Note("no agent ran: there are no new facts since the last run", hint)
 
 

@@ -248,7 +248,7 @@ def _choose_known(
         return registered, ()
     where = f"{plan.branch.conversation.id}/{registered.branch}"
     text = f"{plan.writer.name} had added {added} {plural(added, 'message')} on {where}: this session is without them"
-    note = Note(text, f"to go on with them: scopes checkout {where} --to {plan.writer.name}")
+    note = Note(text, f"to go on with them: scopes checkout {shlex.quote(where)} --to {shlex.quote(plan.writer.name)}")
     return None, (note,) if added else ()
 
 

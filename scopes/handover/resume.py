@@ -206,7 +206,7 @@ def _name_agent(where: str, path: str | None) -> str:
     found = next(installed, None)
     if found is None:
         return f"no agent that can be started is in PATH: install one of {', '.join(PROGRAMS)}"
-    return f"name one: scopes resume {where} --in {found}"
+    return f"name one: scopes resume {where} --in {shlex.quote(found)}"
 
 
 def _why_new(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from scopes.errors import Inaccessible, Refused
 from scopes.handover.skills import (
@@ -70,7 +71,7 @@ def _state_of(state: InstallState) -> InstallState:
         force = " --force" if is_edited else ""
         project = " --project" if state.in_project else ""
         detail = "; ".join([*details, "it is of another version of scopes"])
-        cure = f"scopes skills install {state.target}{project}{force}"
+        cure = f"scopes skills install {quote(state.target)}{project}{force}"
         return state._replace(condition="outdated", detail=detail, cure=cure)
     users = users_of(text)
     if users and state.target not in users:

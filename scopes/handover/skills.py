@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
+from shlex import quote
 from types import MappingProxyType
 
 from scopes.errors import Inaccessible, Invalid, Refused
@@ -190,7 +191,7 @@ def _keep_for(others: Iterable[str], agent: str, path: str, before: str, *, proj
     if text != before:
         _write(path, text, force=True)
     option = " --project" if project else ""
-    commands = " && ".join(f"scopes skills remove {name}{option}" for name in sorted(others))
+    commands = " && ".join(f"scopes skills remove {quote(name)}{option}" for name in sorted(others))
     advice = f"it stays for {', '.join(sorted(others))}; to delete it: {commands}"
     return SkillChanged(agent=agent, file=path, state="kept", text=text, advice=advice)
 

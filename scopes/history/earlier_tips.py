@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import islice
+from shlex import quote
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date
 from scopes.errors import Invalid, NotFound
@@ -34,7 +35,9 @@ def find_tip_at(
     seconds = parse_date(text, now_nanoseconds()) // 1_000_000_000
     oid = find_value_at(repository, ref, seconds)
     if oid is None or not repository.has(oid):
-        raise NotFound(f"no reflog entry for {where} at {format_seconds(seconds)}", hint=f"see: scopes log {where}")
+        raise NotFound(
+            f"no reflog entry for {where} at {format_seconds(seconds)}", hint=f"see: scopes log {quote(where)}"
+        )
     return Oid(oid)
 
 
@@ -46,7 +49,7 @@ def _find_earlier_tip(repository: Repository, ref: str, where: str, tip: Oid, po
     if move is None or not repository.has(move.old):
         raise NotFound(
             f"the reflog of {where} does not go back {position} {plural(position, 'move')}",
-            hint=f"see: scopes log {where}",
+            hint=f"see: scopes log {quote(where)}",
         )
     return move.old
 
@@ -62,7 +65,7 @@ def step_back(repository: Repository, conversation: ConversationId, oid: Oid, co
         if is_root(commit) or not commit.parents:
             raise NotFound(
                 f"there are not that many messages before {header_of(commit).id[:8]} in {conversation}",
-                hint=f"see: scopes log {conversation}",
+                hint=f"see: scopes log {quote(conversation)}",
             )
         commit = read_commit(repository, commit.parents[0])
     return commit.oid

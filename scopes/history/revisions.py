@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from shlex import quote
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, Invalid, NotFound
@@ -110,7 +111,7 @@ def _check_not_deleted(repository: Repository, text: str) -> None:
     ends = [ref.removeprefix(f"{refs.TRASH}{text}/") for ref in repository.list_refs(refs.TRASH)]
     operations = [end.removesuffix("/meta") for end in ends if end.count("/") == 1 and end.endswith("/meta")]
     if operations:
-        restore = f"scopes undo {operations[0]}" if len(operations) == 1 else "scopes undo OPERATION"
+        restore = f"scopes undo {quote(operations[0])}" if len(operations) == 1 else "scopes undo OPERATION"
         hint = f"restore it: {restore}\nlist what was deleted: scopes list --deleted"
         raise NotFound(f"conversation {text} is in the trash", hint=hint)
 
@@ -233,9 +234,8 @@ def resolve_branch_name(repository: Repository, conversation: ConversationId, te
     """
     if text is None:
         return read_active_branch(repository, conversation)
-    text = text.removeprefix(HEADS_FORM)
-    if not text:
-        raise Invalid("the branch's name is empty", hint=f"list them: scopes branch {conversation}")
+    if not (text := text.removeprefix(HEADS_FORM)):
+        raise Invalid("the branch's name is empty", hint=f"list them: scopes branch {quote(conversation)}")
     could_be_ref = len(text) <= MAX_NAME_BYTES and is_name(text)  # libgit2 reports a longer name as a damaged ref
     if could_be_ref and repository.find_ref(refs.branch_ref(conversation, BranchName(text))) is not None:
         return BranchName(text)
@@ -467,7 +467,7 @@ def _describe_branches(conversation: ConversationId, tips: Iterable[BranchName])
     named = [branch for branch in tips if not branch.startswith(_RESOLUTIONS)]
     if 0 < len(named) <= _LISTED_BRANCHES:
         return f"branches of {conversation}: {', '.join(named)}"
-    return f"list them: scopes branch {conversation}"
+    return f"list them: scopes branch {quote(conversation)}"
 
 
 def _resolve_id(repository: Repository, prefix: str, conversations: Sequence[ConversationId]) -> Revision:

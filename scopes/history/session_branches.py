@@ -138,7 +138,7 @@ def note_notes_branch(repository: Repository, revision: Revision) -> tuple[Note,
         return ()
     where = f"{revision.conversation}/{NOTES}"
     text = f"{where} has {count:,} {plural(count, 'message')} that {'is' if count == 1 else 'are'} not on this branch"
-    return (Note(text, f"read them: scopes log {where}"),)
+    return (Note(text, f"read them: scopes log {shlex.quote(where)}"),)
 
 
 def _tracked_as(name: BranchName, tracked: Mapping[str, str]) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.errors import Busy, CannotImport, Invalid
@@ -254,7 +255,7 @@ def collect_changes(
         updates = _update_branches(run, conversation, target, new=new)
         current = None if new or title is None else read_metadata(run.repository, conversation).title
         if current not in (None, title):
-            hint = f"change it with: scopes rename {conversation} --title TEXT"
+            hint = f"change it with: scopes rename {quote(conversation)} --title TEXT"
             text = f"{conversation} already has a title: {current}"
             run.notes.append(GroupedNote(text, "{} conversations already have a title", hint))
         updates.has_given_title = bool(title)

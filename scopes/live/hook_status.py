@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from shlex import quote
 
 from scopes.clock import in_seconds
 from scopes.code_links.git_hooks import NAME as GIT
@@ -58,7 +59,7 @@ def _with_problems(
         detail = "; ".join(filter(None, [detail, lost.text]))
         cures.append(lost.hint)
     elif state.condition == "outdated":
-        cures.append(f"scopes hooks install {state.target}")
+        cures.append(f"scopes hooks install {quote(state.target)}")
     elif state.condition == "unreadable":
         cures.append("fix the file")
     if failed is not None:

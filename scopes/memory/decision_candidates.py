@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from shlex import quote
 
 from scopes.clock import now
 from scopes.conversation.append import message_writers
@@ -171,7 +172,7 @@ def _find(repository: Repository, where: str, name: str) -> tuple[ConversationId
         names = ", ".join(f"{each.id[:8]}.{each.id.rpartition('.')[2]}" for each in found[:5])
         raise Ambiguous(f"{name!a} matches {len(found)} candidates", hint=f"name one of: {names}")
     _require_open(repository, listed.conversation, name)
-    hint = f"list them: scopes decisions {listed.conversation} --candidates"
+    hint = f"list them: scopes decisions {quote(listed.conversation)} --candidates"
     raise NotFound(f"there is no decision candidate {name!a} in {listed.conversation}", hint=hint)
 
 
@@ -189,7 +190,7 @@ def _require_open(repository: Repository, conversation: ConversationId, name: st
     accepted = read_acceptances(repository, conversation)
     found = next((each for each in accepted.values() if _is_named(each.candidate, name)), None)
     if found is not None:
-        hint = f"see the decision: scopes cat {conversation}/{found.message}"
+        hint = f"see the decision: scopes cat {quote(conversation)}/{quote(found.message)}"
         raise Refused(f"the decision candidate {name!a} was accepted already by {found.author}", hint=hint)
     if any(_is_named(each, name) for each in _dismissed(repository, conversation)):
         hint = "find the operation that did, to undo it: scopes operations list"

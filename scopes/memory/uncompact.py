@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from shlex import quote
 
 from scopes.errors import Refused
 from scopes.history.handles import StoreHandle
@@ -68,7 +69,7 @@ def uncompact(
         if not compactions:
             raise Refused(
                 f"{handle} has no compaction: its contexts start at the first message",
-                hint=f"make one: scopes compact {handle}",
+                hint=f"make one: scopes compact {quote(str(handle))}",
             )
         removed = compactions[:1] if only_last else compactions
         operation = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
@@ -86,7 +87,7 @@ def auto_resolve(
     notes = []
     if policy.rules and proposed and uncovered:
         text = f"the rules of the settings are not used: they do not cover {', '.join(uncovered)}"
-        notes.append(Note(text, f"for example: scopes config set scopes.merge.rule.{uncovered[0]} first"))
+        notes.append(Note(text, f"for example: scopes config set scopes.merge.rule.{quote(uncovered[0])} first"))
     rules = {} if uncovered else policy.rules
     known = None if policy.reuse == "off" else earlier
     resolved = [_resolve_one(conflict, rules.get(conflict.type), policy, known) for conflict in proposed]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import TypeAlias
 
 from scopes.clock import known_seconds
@@ -155,7 +156,7 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
         if found:
             break
     if not found:
-        hint = f"list them: scopes conflicts list {conversation}"
+        hint = f"list them: scopes conflicts list {quote(conversation)}"
         raise NotFound(f"there is no conflict {name!a} in {conversation}", hint=hint)
     found = [pair for pair in found if pair[0].conflict.status not in ENDED] or found
     are_of_one = len({row.conflict.id for row, _ in found}) == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any, NamedTuple
 
 from scopes.errors import Ambiguous, Conflicted, NotFound
@@ -136,8 +137,8 @@ def describe_in_progress(in_progress: InProgress) -> str:
 def next_command(repository: Repository, in_progress: InProgress) -> str:
     """Return the command that continues what is in progress, or that lists its open conflicts."""
     if open_conflicts_at(repository, in_progress.tip):
-        return f"scopes conflicts list {in_progress.conversation}"
-    return f"scopes {in_progress.kind} {in_progress.conversation} --continue"
+        return f"scopes conflicts list {quote(in_progress.conversation)}"
+    return f"scopes {quote(in_progress.kind)} {quote(in_progress.conversation)} --continue"
 
 
 def resolution_branch_notes(repository: Repository, revision: Revision, text: str, verb: str) -> tuple[Note, ...]:
@@ -153,7 +154,10 @@ def resolution_branch_notes(repository: Repository, revision: Revision, text: st
     state = "a conflict-resolution branch" if found is None else describe_in_progress(found)
     target = (entry.parent or MAIN) if found is None else moving_branch(found)
     return (
-        Note(f"this is the active branch, {branch}: {state}", f"the target: scopes {verb} {conversation}/{target}"),
+        Note(
+            f"this is the active branch, {branch}: {state}",
+            f"the target: scopes {verb} {quote(conversation)}/{quote(target)}",
+        ),
     )
 
 
@@ -216,7 +220,7 @@ def read_merge_in_progress(repository: Repository, conversation: ConversationId,
         hint = elsewhere_hint(repository, conversation)
         raise NotFound(f"no merge, rebase or cherry-pick is in progress in {where}", hint=hint)
     if not merges:
-        hint = f"a {named[0].kind} is: scopes {named[0].kind} {conversation} --continue"
+        hint = f"a {named[0].kind} is: scopes {quote(named[0].kind)} {quote(conversation)} --continue"
         raise NotFound(f"no merge is in progress in {where}", hint=hint)
     if len(merges) > 1:
         names = ", ".join(str(in_progress.branch) for in_progress in merges)
@@ -236,9 +240,9 @@ def elsewhere_hint(repository: Repository, conversation: ConversationId) -> str:
             found.setdefault(pair[0], "")
     for other in list(found)[:_MAX_TRIED]:
         found[other] = next((in_progress.kind for in_progress in list_in_progress(repository, other)), "")
-    commands = [f"scopes {kind} {other} --continue" for other, kind in found.items() if kind]
+    commands = [f"scopes {quote(kind)} {quote(other)} --continue" for other, kind in found.items() if kind]
     if not commands:
-        return f"see: scopes conflicts list {conversation}"
+        return f"see: scopes conflicts list {quote(conversation)}"
     more = f" and {len(commands) - _MAX_NAMED} more" if len(commands) > _MAX_NAMED else ""
     return f"in progress elsewhere: {', '.join(commands[:_MAX_NAMED])}{more}"
 
@@ -279,7 +283,7 @@ def restore_hint(repository: Repository, conversation: ConversationId, branch: B
     ref = refs.branch_ref(conversation, branch)
     for _, operation in walk_operations(repository):
         if any(change.ref == ref and change.new is None for change in operation.changes):
-            return f"restore it: scopes undo {operation.id[:8]}"
+            return f"restore it: scopes undo {quote(operation.id[:8])}"
     return "restore it: scopes undo"
 
 
@@ -334,7 +338,7 @@ def require_resolved(objects: Objects, conversation: ConversationId, tip: Oid, w
     if found:
         raise Conflicted(
             f"{what} has {len(found)} open conflict{'s' if len(found) > 1 else ''}",
-            hint=f"resolve them first: scopes conflicts list {conversation}",
+            hint=f"resolve them first: scopes conflicts list {quote(conversation)}",
         )
 
 
@@ -349,7 +353,7 @@ def require_resolved_on_branch(repository: Repository, in_progress: InProgress) 
         raise Conflicted(
             f"{count} conflict{'s are' if count > 1 else ' is'} still open"
             f" on {in_progress.conversation}/{in_progress.branch}",
-            hint=f"see: scopes conflicts list {in_progress.conversation}",
+            hint=f"see: scopes conflicts list {quote(in_progress.conversation)}",
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
 from scopes.clock import now
@@ -87,7 +88,7 @@ def require_free(repository: Repository, conversation: ConversationId, branch: B
     for in_progress in list_in_progress(repository, conversation):
         moving = in_progress.details.get("branch", in_progress.target)
         if branch in {in_progress.branch, moving}:
-            verb = f"scopes {in_progress.kind} {conversation}"
+            verb = f"scopes {quote(in_progress.kind)} {quote(conversation)}"
             raise Refused(
                 f"a {in_progress.kind} of {conversation}/{moving} is in progress on {in_progress.branch}",
                 hint=f"first: {verb} --continue, or {verb} --abort",
@@ -102,7 +103,7 @@ def require_no_rebase(repository: Repository, conversation: ConversationId, bran
     """
     for in_progress in list_in_progress(repository, conversation):
         if in_progress.kind == REBASE and moving_branch(in_progress) == branch:
-            verb = f"scopes rebase {conversation}"
+            verb = f"scopes rebase {quote(conversation)}"
             raise Refused(
                 f"a rebase of {conversation}/{branch} is in progress on {in_progress.branch}",
                 hint=f"first: {verb} --continue, or {verb} --abort",
@@ -140,7 +141,7 @@ def read_replay(repository: Repository, conversation: ConversationId, branch: st
     if state is None:
         raise Corrupt(
             f"the record of the {kind} on {conversation}/{in_progress.branch} is damaged",
-            hint=f"abort it: scopes {kind} {conversation} --abort",
+            hint=f"abort it: scopes {quote(kind)} {quote(conversation)} --abort",
         )
     return state
 
@@ -199,7 +200,7 @@ def with_stop_applied(repository: Repository, state: ReplayState) -> ReplayState
     if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
         raise Refused(
             f"{state.conversation}/{in_progress.branch} no longer contains the message it stopped at",
-            hint=f"undo that: scopes undo, or skip it: scopes {state.kind} {state.conversation} --skip",
+            hint=f"undo that: scopes undo, or skip it: scopes {quote(state.kind)} {quote(state.conversation)} --skip",
         )
     require_resolved_on_branch(repository, in_progress)
     stopped = message_id_of(read_commit(repository, in_progress.stopped))
@@ -217,7 +218,7 @@ def read_current_tip(repository: Repository, state: ReplayState) -> Oid:
         raise NotFound(
             f"{state.conversation}/{state.branch} was deleted",
             hint=restore_hint(repository, state.conversation, state.branch)
-            + f", or abort: scopes {state.kind} {state.conversation} --abort",
+            + f", or abort: scopes {quote(state.kind)} {quote(state.conversation)} --abort",
         )
     return tip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any, NamedTuple
 
 from scopes.errors import Conflicted
@@ -113,7 +114,7 @@ def rollback_proposal(
             raise refusal(found, ROLLED_BACK, "cannot be rolled back")
         expected = {change.field: (change.result, change.before) for change in proposal.changes}
         values = _compare(repository, found.tip, proposal, expected)
-        _require_no_conflict(values, f"show who changed it: scopes changes {found.branch.conversation.id}")
+        _require_no_conflict(values, f"show who changed it: scopes changes {quote(found.branch.conversation.id)}")
         changed, expired = _changes(repository, found, values)
         details = _details(proposal, values) | ({"reason": reason.strip()} if reason.strip() else {})
         message = review_message(proposal, author, "rollback", APPLIED, details)
@@ -141,7 +142,7 @@ def try_proposal(repository: Repository, where: str | None, name: str, *, author
             after = {each.field: _read(objects, tip, proposal, each.field) for each in values}
             values = tuple(each._replace(after=after[each.field]) for each in values)
             expired = application.expired
-    hint = f"see: scopes proposals show {proposal.id[:12]}"
+    hint = f"see: scopes proposals show {quote(proposal.id[:12])}"
     notes = () if proposal.state in OPEN else (Note("the proposal has expired and cannot be accepted", hint),)
     return ProposalTested(
         conversation=found.branch.conversation.id,
@@ -161,7 +162,7 @@ def plan_application(found: Located, author: Author) -> Application:
     """
     repository, proposal = found.branch.repository, found.proposal
     values = compare_values(repository, found.tip, proposal)
-    again = f"propose it again: scopes proposals create {found.branch} {proposal.entity} FIELD=VALUE"
+    again = f"propose it again: scopes proposals create {quote(str(found.branch))} {quote(proposal.entity)} FIELD=VALUE"
     _require_no_conflict(values, again)
     changed, expired = _changes(repository, found, values)
     message = review_message(proposal, author, "apply", APPLIED, _details(proposal, values))

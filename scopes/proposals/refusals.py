@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 from scopes.errors import Refused
 from scopes.proposals.proposal import ACCEPTED, APPLIED, PENDING, REJECTED, WITHDRAWN
 from scopes.proposals.state import Located
@@ -55,7 +57,7 @@ def _cure_of_ended(found: Located, wanted: str) -> str:
         return f"see the newer one: scopes proposals show {proposal.superseded_by[:12]}"
     if wanted in _BACKWARD:
         return f"nothing needs to be done: it was never applied, and what is {proposal.state} cannot be accepted"
-    return f"propose it again: scopes proposals create {found.branch} {proposal.entity} FIELD=VALUE"
+    return f"propose it again: scopes proposals create {quote(str(found.branch))} {quote(proposal.entity)} FIELD=VALUE"
 
 
 def _cure_of_pending(found: Located, wanted: str) -> str:
@@ -76,7 +78,7 @@ def _cure_of_accepted(found: Located, wanted: str) -> str:
     acceptance = _find_acceptance(found)
     if acceptance is None:
         return "nothing changes before it is applied; an acceptance is withdrawn by undo, if no message came after it"
-    return f"nothing was applied; withdraw the acceptance: scopes undo {acceptance[:12]}"
+    return f"nothing was applied; withdraw the acceptance: scopes undo {quote(acceptance[:12])}"
 
 
 def _find_acceptance(found: Located) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from shlex import quote
 from typing import Any, NamedTuple
 
 from scopes.agents.registry import Registry
@@ -97,7 +98,8 @@ def modify_proposal(
         waiting = [each for each in proposal.required_approvals if each != _asked_name(found, author)]
         if waiting:
             names = ", ".join(waiting)
-            hint = f"let them approve the new values: scopes proposals create {found.branch} {proposal.entity} ..."
+            create = f"scopes proposals create {quote(str(found.branch))} {quote(proposal.entity)} ..."
+            hint = f"let them approve the new values: {create}"
             raise Refused(f"a change of the proposal needs the approval of {names} too", hint=hint)
         modified = replace(proposal, modified=dict(values), changes=with_values(proposal.changes, dict(values)))
         found = found._replace(proposal=modified)
@@ -166,7 +168,7 @@ def _approve(found: Located, author: Author) -> tuple[tuple[str, ...], dict[str,
     names, asked = ", ".join(missing), _asked_name(found, author)
     if asked not in missing:
         done = "has approved it already" if asked in proposal.approvals else "is not asked to approve it"
-        hint = f"it waits for {names}: scopes proposals accept {proposal.id[:12]} --as {missing[0]}"
+        hint = f"it waits for {names}: scopes proposals accept {proposal.id[:12]} --as {quote(missing[0])}"
         raise Refused(f"{author.name} {done}", hint=hint)
     claim: dict[str, BlobChange] = {leaf(APPROVALS, proposal.id, asked): encoding.dump({"approved": True})}
     return tuple(name for name in missing if name != asked), claim

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from shlex import quote
 from typing import Any, NamedTuple
 
 from scopes.clock import known_seconds, now_nanoseconds, parse_time
@@ -126,7 +127,9 @@ def locate(repository: Repository, where: str | None, name: str) -> Located:
             raise Ambiguous(f"{name!a} matches {len(found)} proposals", hint=f"name one of: {names}")
         if found:
             return Located(branch, tip, proposals, found[0])
-    raise NotFound(f"there is no proposal {name!a} in {where}", hint=f"list them: scopes proposals list {where} --all")
+    raise NotFound(
+        f"there is no proposal {name!a} in {where}", hint=f"list them: scopes proposals list {quote(where)} --all"
+    )
 
 
 def _find_conversation(repository: Repository, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from shlex import quote
 from typing import Final
 
 from scopes.history.metadata import read_metadata
@@ -41,10 +42,10 @@ def note_names(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]
         metadata = read_metadata(repository, conversation)
         for tag in filter(quotes.have_line_in, metadata.tags):
             text = f"the tag {tag} of {conversation} {_HAS}"
-            notes.append(Note(text, f"scopes tag {conversation} {tag} --delete; {_HISTORY}"))
+            notes.append(Note(text, f"scopes tag {quote(conversation)} {quote(tag)} --delete; {_HISTORY}"))
         for branch in filter(quotes.have_line_in, list_branch_tips(repository, conversation)):
             text = f"the branch {conversation}/{branch} {_HAS}"
-            notes.append(Note(text, f"scopes rename {conversation}/{branch} NAME; {_HISTORY}"))
+            notes.append(Note(text, f"scopes rename {quote(conversation)}/{quote(branch)} NAME; {_HISTORY}"))
         if metadata.directory is not None and quotes.prose.have_line_in(metadata.directory):
             directories.append(conversation)
     if directories:

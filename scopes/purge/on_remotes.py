@@ -6,6 +6,7 @@ The file has ids of commits only. A push replaces exactly these values, and then
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
@@ -161,7 +162,11 @@ def list_copies(store: str, also: Mapping[str, int] = NO_COUNTS) -> tuple[Remote
     }
     return tuple(
         RemoteCopy(
-            name, addresses[name], counts[name], f"scopes push --purged --remote {name}", _server_step(addresses[name])
+            name,
+            addresses[name],
+            counts[name],
+            f"scopes push --purged --remote {quote(name)}",
+            _server_step(addresses[name]),
         )
         for name in sorted(counts)
     )

@@ -12,6 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.errors import NotFound, Refused
@@ -337,7 +338,7 @@ def _note_left(repository: Repository, chosen: Chosen) -> tuple[Note, ...]:
     return (
         Note(
             f"{text}, and may have nothing of it",
-            f"see: scopes cat {where or 'CONV'} {first[:8]}; purge it too if it has",
+            f"see: scopes cat {quote(where or 'CONV')} {first[:8]}; purge it too if it has",
         ),
     )
 
@@ -347,9 +348,9 @@ def _note_copies(found: Sequence[CopiedIn], what: str, then: str) -> tuple[Note,
         return ()
     count, first = len(found), found[0]
     text = f"{count} other {plural(count, 'message')} {'has' if count == 1 else 'have'} {what}"
-    others = "".join(f", {each.conversation} {each.message[:_SHORT]}" for each in found[1:_FEW])
+    others = "".join(f", {quote(each.conversation)} {each.message[:_SHORT]}" for each in found[1:_FEW])
     more = ", ..." if count > _FEW else ""
-    return (Note(text, f"see: scopes cat {first.conversation} {first.message[:_SHORT]}{others}{more}; {then}"),)
+    return (Note(text, f"see: scopes cat {quote(first.conversation)} {first.message[:_SHORT]}{others}{more}; {then}"),)
 
 
 def note_alike(found: Sequence[CopiedIn]) -> tuple[Note, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any
 
 from scopes.clock import new_id, new_uuid
@@ -92,7 +93,7 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
         map_ref=map_ref,
         operation=operation.id,
         notes=(
-            Note("the original is as it was", f"remove it for good: scopes purge {source.id} --whole"),
+            Note("the original is as it was", f"remove it for good: scopes purge {quote(source.id)} --whole"),
             *_note_earlier(before, source.id),
         ),
     )
@@ -103,7 +104,7 @@ def _note_earlier(copies: Iterable[RedactedCopy], source: ConversationId) -> Ite
     names = [each.copy for each in copies if each.original == source]
     if names:
         words = "is an earlier copy" if len(names) == 1 else "are earlier copies"
-        hint = f"what others have written in it stays there; delete it: scopes delete {names[0]}"
+        hint = f"what others have written in it stays there; delete it: scopes delete {quote(names[0])}"
         yield Note(f"{', '.join(names)} {words} of {source}, without what came later", hint)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date
@@ -116,7 +117,7 @@ def _cutoff(project: str, age: str) -> int:
     now = now_nanoseconds()
     moment = parse_date(f"{age} ago", now)
     if moment >= now:
-        hint = f"for example: scopes config set scopes.retention.{project}.age '2 years'"
+        hint = f"for example: scopes config set scopes.retention.{quote(project)}.age '2 years'"
         raise Invalid(f"{age!a} is not an age", hint=hint)
     return moment // _NANOSECONDS
 

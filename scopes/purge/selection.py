@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from typing import NamedTuple
 
 from scopes.errors import Invalid, NotFound
@@ -137,7 +138,7 @@ def _walk_named(repository: Repository, request: PurgeRequest) -> Iterator[Messa
             continue
         commit = read_commit(repository, oid)
         if is_root(commit):
-            hint = f"purge all of it: scopes purge {conversation.id} --whole"
+            hint = f"purge all of it: scopes purge {quote(conversation.id)} --whole"
             raise Invalid(f"{name} is where {conversation.id} begins, and no message", hint=hint)
         yield message_id_of(commit)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any, Final, NamedTuple
 
 from scopes.history.messages import is_root
@@ -150,7 +151,7 @@ def _note_message(
     what = "the root" if commit.message_id is None else f"message {commit.message_id[:_SHORT]}"
     if root in names:
         name = names[root]
-        cure = f"scopes purge {name} " + ("--whole" if commit.message_id is None else commit.message_id[:_SHORT])
+        cure = f"scopes purge {quote(name)} " + ("--whole" if commit.message_id is None else commit.message_id[:_SHORT])
         return Note(f"{what} of {name} has it", f"purge it too: {cure}")
     short = root[:_ROOT]
     remotes = [ref.split("/")[-2] for ref in values if ref.startswith(refs.REMOTES) and ref.endswith(f"/{root}")]
@@ -159,7 +160,7 @@ def _note_message(
             f"the conversation {short} has it, which is in the trash, or was undone",
             f"purge it too: scopes purge {short} --whole",
         )
-    cure = f"purge it too: scopes purge {short} --whole, then: scopes push --purged --remote {remotes[0]}"
+    cure = f"purge it too: scopes purge {short} --whole, then: scopes push --purged --remote {quote(remotes[0])}"
     return Note(
         f"the conversation {short} of {' and '.join(remotes)} has it, which is not here any more, or was never taken",
         f"{cure}; or take it, and purge messages of it: scopes pull {short}",
@@ -172,15 +173,17 @@ def _note_ref(repository: Repository, ref: str, tip: Oid) -> Note:
         path = with_last_path(repository, read_source_record(repository, tip)).path
         return Note(
             f"the stored transcript {path or ref.removeprefix(SOURCES)} has it",
-            f"purge all messages of it: scopes purge --source {path or 'FILE'}",
+            f"purge all messages of it: scopes purge --source {quote(path or 'FILE')}",
         )
     name = refs.conversation_of(ref)
     if name is not None:
-        return Note(f"the metadata of {name} have it", f"change them, or: scopes purge {name} --whole")
+        return Note(f"the metadata of {name} have it", f"change them, or: scopes purge {quote(name)} --whole")
     if ref.startswith((refs.REMOTES, refs.REMOTE_SOURCES)):
         remote, _, root = ref.removeprefix(refs.REMOTES).removeprefix(refs.REMOTE_SOURCES).rpartition("/")
         text = f"what {remote} had of the conversation {root[:_ROOT]} has it"
-        return Note(text, f"purge it too: scopes purge {root[:_ROOT]} --whole; or see: scopes pull {root[:_ROOT]}")
+        return Note(
+            text, f"purge it too: scopes purge {quote(root[:_ROOT])} --whole; or see: scopes pull {quote(root[:_ROOT])}"
+        )
     return Note(f"{ref} has it", f"remove what quotes it; {_THEN}")
 
 

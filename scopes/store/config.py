@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from shlex import quote
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, Invalid
@@ -137,7 +138,7 @@ class Config:
         except KeyError:
             return None
         except UnicodeDecodeError as error:
-            hint = f"set it again: scopes config set {key} VALUE"
+            hint = f"set it again: scopes config set {quote(key)} VALUE"
             raise Corrupt(f"the setting {key} is not UTF-8 text", hint=hint) from error
 
     def find_integer(self, key: str, default: int) -> int:

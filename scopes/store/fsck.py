@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from shlex import quote
 from typing import NamedTuple
 
 from scopes.clock import seconds_of
@@ -174,7 +175,7 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
         if ref.startswith((refs.HEADS, refs.META)) and ref not in expected and log_begins is not None:
             yield from _unrecorded_ref(repository, ref, log_begins, has_expired=has_expired)
         if ref.startswith(refs.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
-            cure = f"choose the active branch again: scopes switch {ref.removeprefix(refs.ACTIVE)} BRANCH"
+            cure = f"choose the active branch again: scopes switch {quote(ref.removeprefix(refs.ACTIVE))} BRANCH"
             yield RefDefect(ref, "error", "it differs from the value that the last operation set", cure)
 
 

@@ -36,8 +36,8 @@ def describe_changes(rows: Iterable[FetchedConversation], remote: Remote) -> Ite
             if branch.new:
                 news = f"{branch.new} new {plural(branch.new, 'message')}"
                 text = f"{row.conversation}/{branch.name} (deleted here) has {news}"
-                start = quote(f"{remote.name}/{branch.name}")
-                yield Note(text, f"get it: scopes branch {row.conversation} {quote(branch.name)} --from {start}")
+                conversation, start = quote(row.conversation or ""), quote(f"{remote.name}/{branch.name}")
+                yield Note(text, f"get it: scopes branch {conversation} {quote(branch.name)} --from {start}")
 
 
 def _note_replaced(conversation: str, value: ReplacedValue) -> Note:
@@ -45,12 +45,12 @@ def _note_replaced(conversation: str, value: ReplacedValue) -> Note:
         title = "has no title now" if value.after is None else f"is {value.after!r} now"
         return Note(
             f"{conversation}: the title that you gave, {value.before!r}, was replaced: it {title}",
-            f"to have it again: scopes rename {conversation} {_option('--title', value.before)}",
+            f"to have it again: scopes rename {quote(conversation)} {_option('--title', value.before)}",
         )
     old, tag = value.before[:_SHORT_OID], quote(value.tag)
     what = "was removed" if value.after is None else f"is at {value.after[:_SHORT_OID]} now"
-    first = "" if value.after is None else f"scopes tag {conversation} {tag} --delete; then: "
-    hint = f"to have it again: {first}scopes tag {conversation} {tag} {old}"
+    first = "" if value.after is None else f"scopes tag {quote(conversation)} {tag} --delete; then: "
+    hint = f"to have it again: {first}scopes tag {quote(conversation)} {tag} {quote(old)}"
     return Note(f"{conversation}: the tag {value.tag} that you set at {old} {what}", hint)
 
 
@@ -102,9 +102,9 @@ def _commands_to_delete(repository: Repository, conversation: ConversationId, br
     tips = list_branch_tips(repository, conversation)
     tip = tips.pop(branch)
     if repository.find_ref(active_ref(conversation)) == SYMBOLIC + branch_ref(conversation, branch):
-        yield f"scopes switch {conversation} {MAIN}"
+        yield f"scopes switch {quote(conversation)} {MAIN}"
     is_needed = not any(is_ancestor(repository, tip, other) for other in tips.values())
-    yield f"scopes delete-branch {conversation} {quote(branch)}{' --force' if is_needed else ''}"
+    yield f"scopes delete-branch {quote(conversation)} {quote(branch)}{' --force' if is_needed else ''}"
 
 
 def note_deleted_conversations(
@@ -138,5 +138,5 @@ def note_deleted_conversations(
     number, first = len(names), next(iter(gone))
     was, it = ("was", "it stays") if number == 1 else ("were", "they stay")
     text = f"{number} {plural(number, 'conversation')} {was} deleted on {first}: {', '.join(names[:5])}"
-    delete, push = f"scopes delete {names[0]}", f"scopes push {names[0]} --force{option}"
+    delete, push = f"scopes delete {quote(names[0])}", f"scopes push {quote(names[0])} --force{option}"
     return (Note(text, f"{it} here; delete it here, too: {delete}; to have it there again: {push}"),)

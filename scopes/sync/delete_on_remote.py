@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
@@ -308,7 +309,7 @@ def _without_branches(repository: Repository, name: RemoteName, stored: StoredMa
             raise NotFound(f"the remote has no branch {text}", hint=f"it has: {known}")
         keys.add(key)
         if branches[key].name == MAIN or len(branches) == len(keys):
-            hint = f"delete the conversation there: scopes push --delete {text.partition('/')[0]}"
+            hint = f"delete the conversation there: scopes push --delete {quote(text.partition('/')[0])}"
             raise Refused(f"{text} is main or the only branch", hint=hint)
     branches = {key: branch for key, branch in branches.items() if key not in keys}
     time = newest_time(repository, (branch.tip for branch in branches.values()))

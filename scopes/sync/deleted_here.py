@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from shlex import quote
 from typing import Final
 
 from scopes.conversation.delete import DeletedRow, list_deleted
@@ -53,13 +54,16 @@ def describe_deleted(
         row = in_trash.get(root)
         if row is None and status == "deleted":
             text = f"the conversation {root[:_SHORT_OID]} was deleted here, is no longer in the trash, and has changed"
-            yield Note(f"{text} on {remote}", f"have it again: scopes fetch {root[:_SHORT_OID]}{option}")
+            yield Note(f"{text} on {remote}", f"have it again: scopes fetch {quote(root[:_SHORT_OID])}{option}")
         elif row is not None:
             title = "" if row.title is None else f" ({row.title})"
-            again = f"scopes undo {row.operation}"
+            again = f"scopes undo {quote(row.operation)}"
             text = f"{row.id}{title} was deleted here"
             if status == "deleted":
-                text, again = f"{text}, and has changed on {remote}", f"{again}, then: scopes pull {row.id}{option}"
+                text, again = (
+                    f"{text}, and has changed on {remote}",
+                    f"{again}, then: scopes pull {quote(row.id)}{option}",
+                )
             yield Note(text, f"have it again: {again}")
 
 

@@ -8,6 +8,7 @@ of them a conversation was.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from shlex import quote
 from typing import Final
 
 from scopes.history.revisions import find_root_commit
@@ -96,5 +97,5 @@ def leave_deleted(
         return list(chosen), ()
     number = len(deleted)
     text = f"{number} {plural(number, 'conversation')} {'was' if number == 1 else 'were'} deleted from {remote}"
-    note = Note(f"{text}: {', '.join(deleted[:5])}", f"send one again by its name: scopes push {deleted[0]}")
+    note = Note(f"{text}: {', '.join(deleted[:5])}", f"send one again by its name: scopes push {quote(deleted[0])}")
     return [each for each in chosen if each not in deleted], (note,)

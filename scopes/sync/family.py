@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from shlex import quote
 from typing import Final
 
 from scopes.errors import Refused
@@ -50,7 +51,7 @@ def find_next_member(repository: Repository, members: list[Remote]) -> Remote:
         raise Refused(f"no repository can follow {last.address.text}: its name cannot be numbered", hint=hint)
     if read_addresses(repository.path).get(found.name, found.address.text) != found.address.text:
         problem = f"{members[0].name} goes on at {found.address.text}, and another remote is called {found.name}"
-        raise Refused(problem, hint=f"remove that one: scopes remote remove {found.name}")
+        raise Refused(problem, hint=f"remove that one: scopes remote remove {quote(found.name)}")
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from shlex import quote
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -371,8 +372,11 @@ def _cure_of_refused(remote: Remote, receipts: Iterable[Receipt], option: str) -
         for row in receipt.rows:
             if row.conversation is not None and row.root in foreign and row.status == "unacceptable":
                 name = row.conversation
-                cure = f"replace it there with what is here: scopes push {name} --force{option}"
-                return name, f"see who wrote it there; {cure}; or delete it there: scopes push --delete {name}{option}"
+                cure = f"replace it there with what is here: scopes push {quote(name)} --force{option}"
+                return (
+                    name,
+                    f"see who wrote it there; {cure}; or delete it there: scopes push --delete {quote(name)}{option}",
+                )
     return None
 
 
@@ -437,7 +441,7 @@ def _note_diverged(rows: Iterable[FetchedConversation], remote: Remote, option: 
     number = len(diverged)
     text = f"{number} {plural(number, 'branch')} {'differs' if number == 1 else 'differ'} from {remote.name}"
     conversation, _, branch = diverged[0].partition("/")
-    hint = f"merge it: scopes merge {conversation} {remote.name}/{branch} --target {branch}"
+    hint = f"merge it: scopes merge {quote(conversation)} {quote(remote.name)}/{quote(branch)} --target {quote(branch)}"
     if number > 1:
         each = f"merge each: scopes merge CONV {BUNDLE}/BRANCH --target BRANCH"
         hint = each if remote.name == BUNDLE else f"merge them: scopes pull{option}"

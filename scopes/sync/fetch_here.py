@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from scopes.ids import Oid
@@ -109,5 +110,5 @@ def _note_others(roots: set[Oid], remote: str, option: str) -> tuple[Note, ...]:
     number, first = len(roots), min(roots)[:_SHORT]
     text = f"of {number:,} {plural(number, 'conversation')} of {remote} only the manifest was fetched"
     one, every = f"get one: scopes fetch {first}{option}", f"all: scopes fetch --all{option}"
-    hint = f"list them: scopes list --remote {remote}; {one}; {every}"
+    hint = f"list them: scopes list --remote {quote(remote)}; {one}; {every}"
     return (Note(text, hint),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from shlex import quote
 
 from scopes.errors import Invalid, NotFound
 from scopes.history.ambiguous_names import HEADS_FORM
@@ -35,10 +36,13 @@ def take_branches(
             whole.add(conversation)
             continue
         if not force:
-            hint = f"send it: scopes push {name}; move one branch there whatever it has: scopes push {text} --force"
+            force_it = f"scopes push {quote(text)} --force"
+            hint = f"send it: scopes push {quote(name)}; move one branch there whatever it has: {force_it}"
             raise Invalid("a push sends all branches of a conversation", hint=hint)
         if branch not in list_branch_tips(repository, conversation):
-            raise NotFound(f"{conversation} has no branch {branch!a}", hint=f"list them: scopes branch {conversation}")
+            raise NotFound(
+                f"{conversation} has no branch {branch!a}", hint=f"list them: scopes branch {quote(conversation)}"
+            )
         found[conversation] = found.get(conversation, frozenset()) | {BranchName(branch)}
     branches = {name: each for name, each in found.items() if name not in whole}
     return selection._replace(names=tuple(names)), branches

@@ -7,6 +7,7 @@ the conversation is taken all the same.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Final
 
 from scopes.errors import Corrupt
@@ -126,7 +127,7 @@ def note_sources(conversations: Collection[ConversationId | None]) -> Iterator[N
     named = [each for each in conversations if each is not None]
     if named:
         text = f"original files of {len(named)} {plural(len(named), 'conversation')} came, too: {', '.join(named[:5])}"
-        yield Note(text, f"write them: scopes export {named[0]} --format original --output DIRECTORY")
+        yield Note(text, f"write them: scopes export {quote(named[0])} --format original --output DIRECTORY")
 
 
 def note_refused_sources(refused: Mapping[str, Corrupt]) -> Iterator[Note]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.errors import NotFound
@@ -91,7 +92,7 @@ def explain_missing(
             note = _note_replaced(remote, option)
             return NotFound(note.text, hint=note.hint)
         text = f"{remote} does not have {', '.join(gone)} any more: somebody has deleted or purged it there"
-        return NotFound(text, hint=f"to have it there again: scopes push {' '.join(gone)} --force{option}")
+        return NotFound(text, hint=f"to have it there again: scopes push {' '.join(map(quote, gone))} --force{option}")
     return none_named(next(iter(there)), missing, (name for names in there.values() for name in names))
 
 
@@ -101,7 +102,7 @@ def note_older(conversations: Collection[ConversationId | None], remote: str, op
     if not names:
         return ()
     text = f"{remote} has less of {len(names)} {plural(len(names), 'conversation')} than it had: {', '.join(names[:5])}"
-    again = f"scopes push {' '.join(names)}{option}" if len(names) <= _FEW else f"scopes push{option}"
+    again = f"scopes push {' '.join(map(quote, names))}{option}" if len(names) <= _FEW else f"scopes push{option}"
     return (Note(text, f"it was restored from a backup, or somebody has moved it back; send what it lacks: {again}"),)
 
 

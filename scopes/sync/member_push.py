@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from shlex import quote
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -153,7 +154,7 @@ class MemberPush:
                 return self._rows
         for conversation in waiting:
             row = self._rows[conversation]
-            again = f"push it again: scopes push {conversation}{self._of.option}"
+            again = f"push it again: scopes push {quote(conversation)}{self._of.option}"
             reason = f"{TRIES} times somebody else pushed at the same moment; {again} ({row.reason})"
             self._rows[conversation] = row._replace(status="refused", reason=reason)
         return self._rows

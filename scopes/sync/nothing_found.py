@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from shlex import quote
 from typing import Final
 
 from scopes.errors import NotFound
@@ -49,8 +50,8 @@ def none_named(remote: str, missing: Iterable[str], there: Iterable[RemoteName])
     roots = describe_roots(name.root for name in there)
     if not roots:
         return NotFound(text, hint="it has no conversation; nothing was pushed there yet: scopes push CONV")
-    hint = f"it has: {roots}; their titles: scopes fetch --manifests --remote {remote}"
-    return NotFound(text, hint=f"{hint}, then: scopes list --remote {remote}")
+    hint = f"it has: {roots}; their titles: scopes fetch --manifests --remote {quote(remote)}"
+    return NotFound(text, hint=f"{hint}, then: scopes list --remote {quote(remote)}")
 
 
 def describe_roots(roots: Iterable[Oid]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from shlex import quote
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.conversation.merge import merge
@@ -182,4 +183,6 @@ def _note_conflict(stopped: PulledBranch, verb: str) -> Note:
     name, what = stopped.conversation, f"{stopped.conversation}/{stopped.branch}"
     sides = f"{what} onto {stopped.source}" if verb == "rebase" else f"{stopped.source} into {what}"
     text = f"the {verb} of {sides} stopped on conflicts"
-    return Note(text, f"resolve them: scopes conflicts list {name}; then: scopes {verb} {name} --continue")
+    return Note(
+        text, f"resolve them: scopes conflicts list {quote(name)}; then: scopes {verb} {quote(name)} --continue"
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from hashlib import sha256
+from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scopes.errors import Corrupt
@@ -100,8 +101,8 @@ def note_made_from_parts(rows: Iterable[FetchedConversation], made: Mapping[Oid,
         if row.conversation is not None and row.status != "unacceptable" and row.root in made:
             name, message = row.conversation, made[row.root][:_SHORT_MESSAGE]
             text = f"{name} has a message that was made from one that was purged here in part: {message}"
-            see = f"look at it: scopes cat {name} {message}"
-            yield Note(text, f"{see}; to purge it, too: scopes purge {name} {message}")
+            see = f"look at it: scopes cat {quote(name)} {quote(message)}"
+            yield Note(text, f"{see}; to purge it, too: scopes purge {quote(name)} {quote(message)}")
 
 
 class OfferGate:

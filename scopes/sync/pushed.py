@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.ids import BranchName, ConversationId, Oid
@@ -88,7 +89,7 @@ def explain_unsent(conversation: ConversationId, unsent: Mapping[BranchName, int
     text = (
         f"somebody has deleted {', '.join(unsent)} on the remote: {number} {plural(number, 'message')} {verb} not sent"
     )
-    names = " ".join(f"{conversation}/{name}" for name in unsent)
+    names = " ".join(quote(f"{conversation}/{name}") for name in unsent)
     return f"{text}; to have {'it' if len(unsent) == 1 else 'them'} there again: scopes push {names} --force{option}"
 
 
@@ -97,14 +98,14 @@ def explain_unseen(conversation: ConversationId, unseen: Mapping[BranchName, int
     counts = ", ".join(f"{number} on {name}" for name, number in unseen.items())
     number = sum(unseen.values())
     text = f"{remote} has {number} {plural(number, 'message')} that {'was' if number == 1 else 'were'} not seen here"
-    see = f"scopes log {conversation}/{remote}/{next(iter(unseen))}"
+    see = f"scopes log {quote(conversation)}/{quote(remote)}/{quote(next(iter(unseen)))}"
     return f"{text} before this push ({counts}): see: {see}; to leave them out all the same, the same push again"
 
 
 def note_held_back(rows: Sequence[PushedConversation], option: str) -> tuple[Note, ...]:
     """Return a note about messages that were not sent, because their session may still grow."""
     first = next((row.conversation for row in rows if row.held_back), "CONV")
-    hint = f"push it now: scopes push {first} --include-open{option}"
+    hint = f"push it now: scopes push {quote(first)} --include-open{option}"
     return note_held(((row.conversation, row.held_back) for row in rows), hint)
 
 
@@ -127,8 +128,8 @@ def note_behind(rows: Sequence[PushedConversation], remote: Remote, option: str)
     number = len(behind)
     text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} newer messages"
     conversation, _, branch = behind[0].partition("/")
-    get = f"scopes merge {conversation} {remote.name}/{branch} --target {branch}"
-    hint = f"get them: {get}; or leave them out there: scopes push {conversation} --force{option}"
+    get = f"scopes merge {quote(conversation)} {quote(remote.name)}/{quote(branch)} --target {quote(branch)}"
+    hint = f"get them: {get}; or leave them out there: scopes push {quote(conversation)} --force{option}"
     return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
 
 
@@ -146,8 +147,8 @@ def note_diverged(
     text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} other messages"
     if merging:
         name, kind = next(iter(merging.items()))
-        see = f"a {kind} of {name} is in progress: scopes conflicts list {name}"
-        again = f"scopes {kind} {name} --continue (or --abort)"
+        see = f"a {kind} of {name} is in progress: scopes conflicts list {quote(name)}"
+        again = f"scopes {quote(kind)} {quote(name)} --continue (or --abort)"
         return (Note(f"{text}: {', '.join(diverged[:5])}", f"{see}; then: {again}, and push again"),)
     return (
         Note(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.clock import format_seconds
@@ -90,7 +91,7 @@ def note_remotes(repository: Repository, directory: str) -> tuple[Note, ...]:
     return tuple(
         Note(
             f"{name} has {len(each.conversations):,} {plural(len(each.conversations), 'conversation')}",
-            f"list them: scopes list --remote {name}",
+            f"list them: scopes list --remote {quote(name)}",
         )
         for name, each in lists
         if each is not None and each.conversations

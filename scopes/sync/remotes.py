@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
@@ -48,7 +49,7 @@ def _check(repository: Repository, name: str, text: str, as_branches: bool) -> R
     try:
         return Remote(parse_remote_name(name), parse_address(text)._replace(as_branches=as_branches))
     except Invalid as error:
-        hint = f"remove it: scopes remote remove {name[:100]}"
+        hint = f"remove it: scopes remote remove {quote(name[:100])}"
         problem = f"the remote {name[:100]!a} of {os.path.join(repository.path, FILE)} cannot be used"
         raise Corrupt(f"{problem}: {error.message}", hint=hint) from error
 
@@ -82,7 +83,7 @@ def default_remote(repository: Repository) -> str | None:
 def remote_option(repository: Repository, name: str) -> str:
     """Return ` --remote NAME` for a hint about a remote; nothing if it is the default, or a repository of it."""
     first = find_first(read_addresses(repository.path), name)
-    return "" if default_remote(repository) == first else f" --remote {first}"
+    return "" if default_remote(repository) == first else f" --remote {quote(first)}"
 
 
 def save_remote(repository: Repository, remote: Remote) -> None:
@@ -103,7 +104,7 @@ def _require_free(name: str, known: Iterable[str]) -> None:
     if name == BUNDLE:
         raise Refused(f"{BUNDLE!a} is the name of what bundles have", hint="choose another name, such as usb")
     if any(each.casefold() == name.casefold() for each in known):
-        hint = f"remove it first: scopes remote remove {name}, or choose another name"
+        hint = f"remove it first: scopes remote remove {quote(name)}, or choose another name"
         raise Refused(f"there is a remote {name!a} already", hint=hint)
 
 

@@ -6,6 +6,7 @@ What a purge has removed from original files is replaced on a remote by every pu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused, SecretsFound
@@ -100,7 +101,7 @@ def push_sources(
     held = {name: each for push in pushes.values() for name, each in push.held_back.items()}
     has_found_secrets = any(each.has_found_secrets for each in pushes.values())
     option = remote_option(repository, family[0]) if held else ""
-    first = next(iter(held.values()), "CONV")
+    first = quote(next(iter(held.values()), "CONV"))
     now = f"push all of it now: scopes push {first} --with-sources --include-open{option}"
     notes = (*_note_left_out([*left_out]), *_note_held([*held], now))
     return SourcesPushed(tuple(rows[each] for each in sorted(rows)), notes, has_found_secrets)
@@ -286,7 +287,7 @@ class _SourcePush:
 
     def _explain_moved(self, conversation: ConversationId, reason: str) -> str:
         """Return why files were not taken although they were sent several times, and what to do."""
-        words = f"{conversation}{' --with-sources' if self._wanted else ''}"
+        words = f"{quote(conversation)}{' --with-sources' if self._wanted else ''}"
         again = f"push them again: scopes push {words}{remote_option(self._repository, self._of.family[0])}"
         return f"{TRIES} times somebody else pushed at the same moment; {again} ({reason})"
 

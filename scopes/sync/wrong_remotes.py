@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Collection
 from contextlib import suppress
+from shlex import quote
 from typing import Final, Literal, TypeAlias
 
 from scopes.errors import NotFound, Refused
@@ -99,5 +100,5 @@ def explain_empty(repository: Repository, address: Address, connection: Connecti
         found = connection.open(quarantine, address).list_refs(EVERY_REF)
     for note in note_kind(address, found):
         hint = "check the address: conversations are pushed to a repository of their own; to begin one there: "
-        raise NotFound(note.text, hint=f"{hint}scopes remote add origin {address.text}, then: scopes push")
+        raise NotFound(note.text, hint=f"{hint}scopes remote add origin {quote(address.text)}, then: scopes push")
     return (Note(f"{address.text} has no conversation yet", "send some: scopes push CONV"),)

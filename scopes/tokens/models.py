@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from shlex import quote
 from typing import NamedTuple
 
 from scopes.errors import Invalid
@@ -65,7 +66,7 @@ def resolve_model(name: str, settings: Iterable[Setting] = ()) -> Model:
     if model and matching:
         return table[max(matching, key=len)]
     similar = difflib.get_close_matches(model, table, n=3) or sorted(table)
-    hint = f"known: {', '.join(similar)}; add it: scopes config set scopes.model.{model or 'NAME'}.window 200000"
+    hint = f"known: {', '.join(similar)}; add it: scopes config set scopes.model.{quote(model or 'NAME')}.window 200000"
     raise Invalid(f"{name!a} is not a model with a known window", hint=hint)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated
 
 from scopes.cli import usage
@@ -89,6 +90,6 @@ def _split_words(repository: Repository, first: str, second: str | None, text: s
     else:
         conversation, message = first, second
     if text is None:
-        words = message if second is None else f"{conversation} {message}"
+        words = quote(message) if second is None else f"{quote(conversation)} {quote(message)}"
         raise Invalid("no text given", hint=f"for example: scopes amend {words} 'the new text'")
     return conversation, message, text

@@ -238,7 +238,10 @@ def _check_options(given: _Given, *, has_lines: bool, atomic: bool) -> None:
     if option == "--from" and branch is None:
         raise Invalid("--from needs --branch NAME", hint="for example: --from main~2 --branch try-sqlite")
     if option == "--create" and branch is None:
-        raise Invalid("--create needs a branch", hint=f"for example: scopes append {given.conversation}/notes --create")
+        raise Invalid(
+            "--create needs a branch",
+            hint=f"for example: scopes append {shlex.quote(given.conversation)}/notes --create",
+        )
 
 
 def _append_lines(invocation: Invocation, given: _Given, lines: str, *, atomic: bool, allow_empty: bool) -> int:

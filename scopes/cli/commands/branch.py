@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated
 
 from scopes.cli import usage
@@ -62,7 +63,7 @@ def branch(
     if branch_name is None and purpose is None and agent is None and start is None:
         return invocation.show(list_branches(invocation.repository(), conversation, include_hidden=include_hidden))
     if branch_name is None and purpose is None and agent is None:
-        form = f"scopes branch {conversation} NAME --from {start}"
+        form = f"scopes branch {quote(conversation)} NAME --from {quote(start or 'BRANCH')}"
         raise Invalid("the new branch has no name", hint=f"{form}, or give --purpose or --agent")
     return invocation.show(
         run_branch(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated
 
 from scopes.cli import usage
@@ -76,6 +77,6 @@ def _split_words(repository: Repository, first: str, messages: list[str]) -> tup
         return first, messages
     latest = resolve_conversation(repository, LATEST)
     if found != latest:
-        hint = f"name where to copy it: scopes cherry-pick {latest} {first}"
+        hint = f"name where to copy it: scopes cherry-pick {quote(latest)} {quote(first)}"
         raise Invalid(f"{first} is a message of {found}", hint=hint)
     return LATEST, [first, *messages]

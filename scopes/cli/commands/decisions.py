@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
@@ -160,7 +161,7 @@ def decisions_withdraw(
         )
     except NotFound:
         if second is None and _names_conversation(repository, first):
-            hint = f"scopes decisions withdraw {first} TOPIC\nlist them: scopes decisions {first}"
+            hint = f"scopes decisions withdraw {quote(first)} TOPIC\nlist them: scopes decisions {quote(first)}"
             raise Invalid("no topic given", hint=hint) from None
         raise
     return invocation.show(result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from shlex import quote
 from typing import Annotated, Literal, TypeAlias
 
 from scopes.cli import usage
@@ -174,7 +175,7 @@ def _check_trace_options(
         raise Invalid("only original bytes have a source to choose", hint="add --format original")
     conversation, slash, _ = where.partition("/")
     if slash:
-        hint = f"all branches: scopes export {conversation} --format {form}"
+        hint = f"all branches: scopes export {quote(conversation)} --format {form}"
         raise Invalid(f"records of {_OF_COMMITS[form]} are those of a whole conversation", hint=hint)
     if form == "git-ai" and not notes:
         raise Invalid("git-ai has its records in notes of the project only", hint="add --notes to write them there")

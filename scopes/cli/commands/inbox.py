@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated
 
 from scopes.agents.delivery import deliver_unread
@@ -64,7 +65,9 @@ def inbox(
     if deliver and (watch or acknowledge):
         raise Invalid("--deliver cannot be combined with --watch or --ack", hint="it takes out what it delivers")
     if everything and (watch or deliver):
-        raise Invalid("--all cannot be combined with --watch or --deliver", hint=f"see: scopes inbox {agent} --all")
+        raise Invalid(
+            "--all cannot be combined with --watch or --deliver", hint=f"see: scopes inbox {quote(agent)} --all"
+        )
     if idle is not None and not (watch and idle >= 0):
         raise Invalid("--idle needs --watch, and seconds of 0 or more", hint="for example: --watch --idle 60")
     if deliver:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
@@ -133,7 +134,7 @@ def _split_range(
     Raises:
         Invalid: there are several words, or one is neither a revision nor a path that a message touched.
     """
-    hint = f"for any path: scopes log {where} -- {paths[0]}"
+    hint = f"for any path: scopes log {quote(where)} -- {quote(paths[0])}"
     if len(paths) > 1:
         raise Invalid(f"too many arguments: {' '.join(paths)}", hint=hint)
     only = LogFilter(path=paths[0])
@@ -146,7 +147,7 @@ def _split_range(
         return inside, None
     if paths[0].startswith("HEAD") and paths[0][4:5] in ("", "~", "^"):
         raise Invalid(
-            f"there is no branch 'HEAD' in {where}", hint=f"did you mean scopes log {where}/main{paths[0][4:]}?"
+            f"there is no branch 'HEAD' in {where}", hint=f"did you mean scopes log {quote(where)}/main{paths[0][4:]}?"
         )
     if "/" in where or ".." in where:
         raise Invalid(f"no message touched {paths[0]!a}", hint=hint)
@@ -168,5 +169,5 @@ def _refuse_swapped(invocation: Invocation, where: str, word: str) -> None:
     if find_conversation(repository, word) is not None and names_revision(repository, f"{word}/{where}"):
         raise Invalid(
             f"the conversation comes first: {where!a} was given before it",
-            hint=f"name it first: scopes log {word} {where}",
+            hint=f"name it first: scopes log {quote(word)} {quote(where)}",
         )

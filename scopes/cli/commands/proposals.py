@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from shlex import quote
 from typing import Annotated, Any, TypeAlias
 
 from scopes.cli import usage
@@ -417,7 +418,7 @@ def split_scope(repository: Repository, first: str, second: str | None) -> tuple
             raise conversation_comes_first(first, f"name it first: {second} {first}")
         return first, second
     if not first or find_conversation(repository, first):
-        raise Invalid("no proposal given", hint=f"list them: scopes proposals list {first}".rstrip())
+        raise Invalid("no proposal given", hint=f"list them: scopes proposals list {quote(first)}".rstrip())
     return None, first
 
 

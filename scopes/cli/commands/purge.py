@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from shlex import quote
 from typing import Annotated, Final, TypeAlias
 
 from scopes.cli import usage
@@ -134,7 +135,8 @@ def _check_wanted_whole(invocation: Invocation, conversations: Sequence[str]) ->
     """Refuse to remove a whole conversation that nobody is asked about: messages may have been meant, and left out."""
     if invocation.yes or not invocation.interactive:
         name = ", ".join(conversations)
-        hint = f"all of it: scopes purge {name} --whole --yes; messages of it: scopes purge {name} MESSAGE... --yes"
+        words = " ".join(map(quote, conversations))
+        hint = f"all of it: scopes purge {words} --whole --yes; messages of it: scopes purge {words} MESSAGE... --yes"
         raise Invalid(f"no message of {name} is named", hint=hint)
 
 

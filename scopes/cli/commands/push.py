@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
@@ -142,5 +143,5 @@ def _refuse_branch(repository: Repository, name: str) -> None:
         return
     found = [conversation for conversation, tips in read_all_tips(repository).items() if BranchName(name) in tips]
     if found and not any(each.startswith(name) for each in conversation_ids(repository)):
-        words = " or ".join(f"scopes push --delete {each}/{name}" for each in found[:_MAX_NAMED])
+        words = " or ".join(f"scopes push --delete {quote(each)}/{quote(name)}" for each in found[:_MAX_NAMED])
         raise NotFound(f"{name!a} is a branch, and no conversation", hint=f"name both: {words}")

@@ -79,7 +79,7 @@ def send(
     if text is None and data is None and has_piped_input(invocation):
         text = STANDARD_INPUT
     if text is None and data is None:
-        hint = f'for example: scopes send {name} --to all "hello", or - for standard input'
+        hint = f'for example: scopes send {quote(name)} --to all "hello", or - for standard input'
         raise Invalid("no message given", hint=hint)
     content = None if text is None else read_text(invocation, text)
     if content is not None and not content.strip():

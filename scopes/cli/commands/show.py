@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated, Literal
 
 from scopes.cli import usage
@@ -77,7 +78,7 @@ def show(
         if "/" in where or not may_name_message(where) or not _names_message(repository, where):
             raise
         option = " --show-signature" if show_signature else ""
-        hint = f"print it: scopes cat {where}{option}"
+        hint = f"print it: scopes cat {quote(where)}{option}"
         raise NotFound(f"{where!a} is a message, not a conversation", hint=hint) from error
     if show_signature:
         add = load("scopes.conversation.shown_signatures:with_recent_signatures")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated
 
 from scopes.cli import usage
@@ -31,5 +32,5 @@ def switch(
     repository = invocation.repository()
     conversation_name, branch_name = split_source(repository, "switch", (conversation, branch))
     if branch_name is None:
-        raise Invalid("no branch given", hint=f"list them: scopes branch {conversation_name}")
+        raise Invalid("no branch given", hint=f"list them: scopes branch {quote(conversation_name)}")
     return invocation.show(run_switch(repository, conversation_name, branch_name))

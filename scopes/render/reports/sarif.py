@@ -11,6 +11,7 @@ import re
 import string
 import zlib
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from typing import Any
 
 from scopes.check.baseline import SARIF_FINGERPRINT
@@ -92,7 +93,7 @@ def _rule(name: str, level: str, checked: Checked) -> dict[str, Any]:
         "id": name,
         "shortDescription": {"text": clean_text(summary)},
         "fullDescription": {"text": clean_text(explanation)},
-        "help": {"text": clean_text(f"{shown}\n\nSee: scopes check --explain {name}")},
+        "help": {"text": clean_text(f"{shown}\n\nSee: scopes check --explain {quote(name)}")},
         "defaultConfiguration": {"level": _LEVELS[default]},
     }
 

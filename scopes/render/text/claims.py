@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from scopes.clock import in_seconds
@@ -161,7 +162,9 @@ def render_candidate_list(result: CandidateList, view: View) -> None:
         view.body(each.text, indent=4)
     if result.candidates:
         first = _short_candidate(result.candidates[0])
-        write_hint(view, f"accept one: scopes decisions accept {result.conversation} {first} --topic TOPIC")
+        write_hint(
+            view, f"accept one: scopes decisions accept {quote(result.conversation)} {quote(first)} --topic TOPIC"
+        )
 
 
 @render_text.register

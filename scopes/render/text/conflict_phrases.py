@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from shlex import quote
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -137,13 +138,17 @@ def write_next_commands(view: View, result: MergeConflicted | ReplayConflicted, 
     conversation, first = result.conversation, names[0][0] if names else "ID"
     if view.hints:
         view.line()
-    write_hint(view, f"show it:   scopes conflicts show {conversation} {first}")
-    write_hint(view, f"resolve:   scopes conflicts resolve {conversation} {first} --take source --continue")
+    write_hint(view, f"show it:   scopes conflicts show {quote(conversation)} {quote(first)}")
+    write_hint(
+        view, f"resolve:   scopes conflicts resolve {quote(conversation)} {quote(first)} --take source --continue"
+    )
     for name, _ in islice((pair for pair in names if can_repeat(pair[1])), 1):
-        write_hint(view, f"as before: scopes conflicts resolve {conversation} {name} --as-before --continue")
+        write_hint(
+            view, f"as before: scopes conflicts resolve {quote(conversation)} {quote(name)} --as-before --continue"
+        )
     if kind != "merge":
-        write_hint(view, f"skip it:   scopes {kind} {conversation} --skip{branch}")
-    write_hint(view, f"abort it:  scopes {kind} {conversation} --abort{branch}")
+        write_hint(view, f"skip it:   scopes {quote(kind)} {quote(conversation)} --skip{branch}")
+    write_hint(view, f"abort it:  scopes {quote(kind)} {quote(conversation)} --abort{branch}")
 
 
 def _names_of_open(result: MergeConflicted | ReplayConflicted) -> list[tuple[str, Conflict]]:
@@ -159,7 +164,7 @@ def _names_of_open(result: MergeConflicted | ReplayConflicted) -> list[tuple[str
 
 def _branch_option(result: MergeConflicted | ReplayConflicted) -> str:
     """Return the option that names the conflict-resolution branch if others are in progress, else nothing."""
-    return f" --branch {result.branch}" if result.others.total else ""
+    return f" --branch {quote(result.branch)}" if result.others.total else ""
 
 
 def write_conflict_notes(view: View, what: str, result: MergeConflicted | ReplayConflicted, kind: str) -> None:
@@ -172,11 +177,13 @@ def write_conflict_notes(view: View, what: str, result: MergeConflicted | Replay
             view.aside(f"conflict {name} {earlier_line(view, conflict.key, earlier)}")
     conversation = result.conversation
     if len(unresolved) > MAX_LINES:
-        view.aside(f"{len(unresolved) - MAX_LINES:,} more: scopes conflicts list {conversation}")
+        view.aside(f"{len(unresolved) - MAX_LINES:,} more: scopes conflicts list {quote(conversation)}")
     if not result.dry_run and unresolved and view.hints:
         first = unresolved[0][0]
-        view.aside(f"resolve each: scopes conflicts resolve {conversation} {first} --take source --continue")
-        view.aside(f"or abort: scopes {kind} {conversation} --abort{_branch_option(result)}")
+        view.aside(
+            f"resolve each: scopes conflicts resolve {quote(conversation)} {quote(first)} --take source --continue"
+        )
+        view.aside(f"or abort: scopes {quote(kind)} {quote(conversation)} --abort{_branch_option(result)}")
 
 
 def write_aborted(view: View, result: MergeAborted | ReplayAborted) -> None:

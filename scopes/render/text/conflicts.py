@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby, zip_longest
 from operator import attrgetter
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scopes.history.messages import display_time
@@ -100,7 +101,7 @@ def render_conflict_list(result: ConflictList, view: View) -> None:
         _write_branch_conflicts(list(rows), view)
     if result.conflicts:
         row = result.conflicts[0]
-        write_hint(view, f"show one: scopes conflicts show {row.conversation} {row.conflict.id[:8]}")
+        write_hint(view, f"show one: scopes conflicts show {quote(row.conversation)} {quote(row.conflict.id[:8])}")
 
 
 @render_text.register
@@ -126,9 +127,9 @@ def render_conflict_resolved(result: ConflictResolved, view: View) -> None:
     if result.kind == _HELD and not result.remaining:
         return
     if result.remaining:
-        line = f"{counted(result.remaining, 'conflict')} still open: scopes conflicts list {result.conversation}"
+        line = f"{counted(result.remaining, 'conflict')} still open: scopes conflicts list {quote(result.conversation)}"
     else:
-        line = f"no conflict is open now; continue: scopes {result.kind} {result.conversation} --continue"
+        line = f"no conflict is open now; continue: scopes {quote(result.kind)} {quote(result.conversation)} --continue"
     if view.terminal:
         write_hint(view, line)
     elif view.hints and not result.notes:
@@ -378,10 +379,10 @@ def _write_next_steps(row: ConflictRow, sides: Sequence[str], view: View) -> Non
         return
     view.line()
     if row.conflict.status in ENDED:
-        write_hint(view, f"continue: scopes {row.kind} {row.conversation} --continue")
+        write_hint(view, f"continue: scopes {quote(row.kind)} {quote(row.conversation)} --continue")
         return
     finish = "" if row.kind == _HELD else " --continue"
-    resolve = f"scopes conflicts resolve {row.conversation} {row.conflict.id[:8]}"
+    resolve = f"scopes conflicts resolve {quote(row.conversation)} {quote(row.conflict.id[:8])}"
     write_hint(view, f"take a side:    {resolve} --take source{finish}")
     if sides:
         write_hint(view, f"or another:     {', '.join(f'--take {side}' for side in sides[1:])}")
@@ -389,7 +390,7 @@ def _write_next_steps(row: ConflictRow, sides: Sequence[str], view: View) -> Non
         write_hint(view, f"as before:      {resolve} --as-before{finish}")
     if can_have_value(row.conflict.key):
         write_hint(view, f"edit a value:   {resolve} --edit")
-    named = f"{row.conversation} {row.conflict.id[:8]}"
+    named = f"{quote(row.conversation)} {quote(row.conflict.id[:8])}"
     write_hint(view, f"argue:          scopes conflicts argue {named} --position TEXT")
     write_hint(view, f"let decide:     scopes conflicts escalate {named} --neutral")
-    write_hint(view, f"discuss it:     scopes append {row.conversation}/{row.branch} TEXT")
+    write_hint(view, f"discuss it:     scopes append {quote(row.conversation)}/{quote(row.branch)} TEXT")

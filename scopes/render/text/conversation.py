@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import zip_longest
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.clock import in_seconds, now_nanoseconds
@@ -90,7 +91,8 @@ def _write_next_steps(result: ConversationView, view: View) -> None:
         _write_line(view, Span(_progress_text(each), "warn"))
     if not view.terminal:
         return
-    commands = (f"log {result.id}", f"context {result.id} --max-tokens 8000", f"branch {result.id} NAME")
+    name = quote(result.id)
+    commands = (f"log {name}", f"context {name} --max-tokens 8000", f"branch {name} NAME")
     steps = [f"scopes {command}" for command in (*_merge_commands(result), *commands)]
     together = f"go on: {' · '.join(steps)}"
     fits = len(together) <= view.width and not result.in_progress
@@ -109,13 +111,14 @@ def _progress_text(merge: OpenMerge) -> str:
 def _merge_commands(result: ConversationView) -> Iterator[str]:
     """Yield the next commands for what is in progress; with several, for the first."""
     for each in result.in_progress[:1]:
-        where = result.id if len(result.in_progress) == 1 else f"{result.id}/{each.branch}"
+        name = quote(result.id)
+        where = name if len(result.in_progress) == 1 else f"{name}/{quote(each.branch)}"
         if each.conflict is not None:
-            conflict = each.conflict[:SHORT_ID_LENGTH]
-            yield f"conflicts show {result.id} {conflict}"
-            yield f"conflicts resolve {result.id} {conflict} --take source"
-        yield f"{each.kind} {where} --continue"
-        yield f"{each.kind} {where} --abort"
+            conflict = quote(each.conflict[:SHORT_ID_LENGTH])
+            yield f"conflicts show {name} {conflict}"
+            yield f"conflicts resolve {name} {conflict} --take source"
+        yield f"{quote(each.kind)} {where} --continue"
+        yield f"{quote(each.kind)} {where} --abort"
 
 
 def _details(result: ConversationView) -> Iterator[tuple[str | Span, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from difflib import SequenceMatcher
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time, shown_author
@@ -189,7 +190,7 @@ def _write_messages(
     _write_heading(view, f"Only in {sides[0].name}: {count}")
     if most is not None and len(shown) > most + 1:
         names = [side.revision.branch or side.revision.oid[:12] for side in sides]
-        command = f"scopes log {sides[0].revision.conversation} {names[1]}..{names[0]}"
+        command = f"scopes log {quote(sides[0].revision.conversation)} {quote(names[1])}..{quote(names[0])}"
         same = sides[0].revision.conversation == sides[1].revision.conversation
         earlier = f"… {len(shown) - most:,} earlier{f'; all: {command}' if same else ''}"
         view.line(*truncate_line((mark, Span(earlier, "dim")), view.width))

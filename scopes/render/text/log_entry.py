@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from itertools import islice
+from shlex import quote
 from typing import TYPE_CHECKING, TypeAlias
 
 from scopes.history.lanes import lane_changes
@@ -306,7 +307,7 @@ def _preview(message: Message, results: tuple[Part, ...], room: int | None, name
 
 
 def _more_lines(count: int, name: str) -> Line:
-    return _INDENT, Span(f"… {counted(count, 'more line')} (scopes cat {name})", "dim")
+    return _INDENT, Span(f"… {counted(count, 'more line')} (scopes cat {quote(name)})", "dim")
 
 
 def _preview_lines(message: Message, results: tuple[Part, ...], room: int | None, name: str) -> Iterator[str | Line]:
@@ -318,7 +319,7 @@ def _preview_lines(message: Message, results: tuple[Part, ...], room: int | None
             yield part_line(part, results, room)
     yield from document_lines(message.payload or {})
     if HANDOVER in message.extra:
-        yield (Span(f"recorded history came before this prompt (scopes cat {name} --original)", "dim"),)
+        yield (Span(f"recorded history came before this prompt (scopes cat {quote(name)} --original)", "dim"),)
     if message.files and not any(part.type in {"tool_call", "tool_result"} for part in message.parts):
         yield (Span(f"files: {format_files(message.files)}", "dim"),)
 

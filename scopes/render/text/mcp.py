@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
@@ -39,7 +40,7 @@ def render_host_configured(result: HostConfigured, view: View) -> None:
     if not view.terminal:
         return
     if result.state in {"added", "replaced"}:
-        write_hint(view, f"to remove it: scopes mcp remove {result.host}")
+        write_hint(view, f"to remove it: scopes mcp remove {quote(result.host)}")
     if result.backup is not None:
         write_hint(view, f"the file as it was: {result.backup}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.model.conflicts import PLAN_DIVERGENCE
@@ -178,7 +179,7 @@ def _shortened(text: str) -> str:
 def _write_alternatives(result: MergeOutcome, found: Alternatives, view: View) -> None:
     """Write two answers to one prompt, and how to compare them."""
     sides = (result.target, found.target), (result.source, found.source)
-    compare = f"scopes diff {result.conversation} " + " ".join(head.id[:SHORT_ID_LENGTH] for _, head in sides)
+    compare = f"scopes diff {quote(result.conversation)} " + " ".join(head.id[:SHORT_ID_LENGTH] for _, head in sides)
     if not view.terminal:
         answers = " and ".join(f"{head.id[:SHORT_ID_LENGTH]} ({name})" for name, head in sides)
         view.aside(f"two answers to prompt {found.prompt.id[:SHORT_ID_LENGTH]}: {answers}; compare them: {compare}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.model.merge_request import CLOSED, MERGED, OPEN
@@ -76,7 +77,7 @@ def render_merge_request_changed(result: MergeRequestChanged, view: View) -> Non
     write_outcome(view, str(request.number), f"merge request {request.number} {result.change}", branches)
     if view.terminal:
         if result.change == "opened":
-            write_hint(view, f"merge it: scopes merge-requests merge {result.row.conversation} {request.number}")
+            write_hint(view, f"merge it: scopes merge-requests merge {quote(result.row.conversation)} {request.number}")
         write_hint(view, UNDO_HINT)
 
 
@@ -131,11 +132,11 @@ def _write_preview(result: MergeRequestView, view: View) -> None:
         write_tests(request.source, result.tests.source, view)
     if view.terminal and result.in_progress is not None:
         view.line()
-        write_hint(view, f"resolve it: scopes conflicts list {result.row.conversation}")
+        write_hint(view, f"resolve it: scopes conflicts list {quote(result.row.conversation)}")
     elif view.terminal and result.outcome != "up-to-date":
         if result.files or result.tests.target or result.tests.source:
             view.line()
-        write_hint(view, f"merge it: scopes merge-requests merge {result.row.conversation} {request.number}")
+        write_hint(view, f"merge it: scopes merge-requests merge {quote(result.row.conversation)} {request.number}")
 
 
 def _style(row: MergeRequestRow) -> Style:

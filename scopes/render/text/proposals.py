@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from scopes.proposals.proposal import describe_change, show_value
@@ -72,7 +73,7 @@ def render_proposal_list(result: ProposalList, view: View) -> None:
         view.rows(_COLUMNS, (_row(row, view) for row in result.rows))
     elif not result.rows:
         view.line("no open proposals" if result.notes else "no proposals")
-        write_hint(view, f"propose a change: scopes proposals create {result.conversation} TYPE/ID FIELD=VALUE")
+        write_hint(view, f"propose a change: scopes proposals create {quote(result.conversation)} TYPE/ID FIELD=VALUE")
     else:
         crowded = {"Confidence"} if view.width < WIDE else set()
         columns = [replace(column, hidden=column.name in crowded) for column in _TERMINAL_COLUMNS]
@@ -94,7 +95,7 @@ def render_proposal_view(result: ProposalView, view: View) -> None:
     _write_details(proposal, view)
     if proposal.is_withdrawn:
         done = "retracted" if proposal.is_retracted else "amended"
-        write_field(view, "Message", f"{done} since: scopes changes {result.conversation}")
+        write_field(view, "Message", f"{done} since: scopes changes {quote(result.conversation)}")
     if proposal.superseded_by is not None:
         write_field(view, "Superseded by", identifier(view, proposal.superseded_by))
     if result.rollback_version is not None:

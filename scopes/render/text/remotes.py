@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
@@ -109,7 +110,7 @@ def render_remote_changed(result: RemoteChanged, view: View) -> None:
         number = result.conversations
         view.line(f"it has {number} {plural(number, 'conversation')}")
     if view.terminal:
-        option = "" if result.default else f" --remote {result.name}"
+        option = "" if result.default else f" --remote {quote(result.name)}"
         write_hint(
             view, f"get them: scopes fetch{option}" if result.conversations else f"send some: scopes push CONV{option}"
         )
@@ -139,7 +140,7 @@ def render_remote_shown(result: RemoteShown, view: View) -> None:
     write_field(view, "Conversations", f"{result.conversations:,} when it was last seen, {result.here:,} of them here")
     write_field(view, "Not shared", counted(result.not_shared, "conversation"))
     if view.terminal:
-        option = "" if result.default else f" --remote {result.name}"
+        option = "" if result.default else f" --remote {quote(result.name)}"
         write_hint(view, f"see what a push would send: scopes push --dry-run{option}")
 
 
@@ -262,7 +263,7 @@ def render_cloned(result: Cloned, view: View) -> None:
     text = f"Cloned {number:,}{of_all} {plural(len(rows), 'conversation')} into "
     write_outcome(view, result.path, text, result.path)
     if view.terminal:
-        write_hint(view, f"use it: scopes --store {result.path} list")
+        write_hint(view, f"use it: scopes --store {quote(result.path)} list")
 
 
 @render_text.register
@@ -285,7 +286,7 @@ def render_bundle_verified(result: BundleVerified, view: View) -> None:
     else:
         view.aside("the bundle has no conversation")
     if view.terminal and result.conversations and result.exit_code == 0:
-        write_hint(view, f"get them: scopes bundle import {result.path}")
+        write_hint(view, f"get them: scopes bundle import {quote(result.path)}")
 
 
 def _write_bundled(view: View, rows: Sequence[BundledConversation]) -> None:
@@ -310,7 +311,7 @@ def render_manifests_fetched(result: ManifestsFetched, view: View) -> None:
     """Write how many conversations the remote has; in a pipe only that number."""
     _write_manifests(result, view)
     if view.terminal:
-        write_hint(view, f"list them: scopes list --remote {result.remote}")
+        write_hint(view, f"list them: scopes list --remote {quote(result.remote)}")
 
 
 def _write_listed_clone(path: str, listed: ManifestsFetched, view: View) -> None:
@@ -319,7 +320,7 @@ def _write_listed_clone(path: str, listed: ManifestsFetched, view: View) -> None
         return
     view.line("Made a store at ", path)
     _write_manifests(listed, view)
-    write_hint(view, f"list them: scopes --store {path} list --remote {listed.remote}")
+    write_hint(view, f"list them: scopes --store {quote(path)} list --remote {quote(listed.remote)}")
 
 
 def _write_manifests(result: ManifestsFetched, view: View) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
@@ -20,4 +21,7 @@ def render_resumption(result: Resumption, view: View) -> None:
         size = f"{counted(result.messages, 'message')}, {result.tokens} tokens"
         write_hint(view, f"a new session with {size} of history: {result.reason}")
         where = f"{result.conversation}/{result.branch}"
-        write_hint(view, f"with all tool calls, as a session of its own: scopes checkout {where} --to {result.agent}")
+        write_hint(
+            view,
+            f"with all tool calls, as a session of its own: scopes checkout {quote(where)} --to {quote(result.agent)}",
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
@@ -104,8 +105,8 @@ def render_secret_explained(result: SecretExplained, view: View) -> None:
         _write_cures(view, result.cures)
         first = result.places[0]
         if first.message is not None:
-            write_hint(view, f"see it: scopes cat {first.conversation} {first.message[:_SHOWN]}")
-        write_hint(view, f"if it is no secret: scopes secrets allow {result.id[:_SHOWN]} --reason TEXT")
+            write_hint(view, f"see it: scopes cat {quote(first.conversation)} {quote(first.message[:_SHOWN])}")
+        write_hint(view, f"if it is no secret: scopes secrets allow {quote(result.id[:_SHOWN])} --reason TEXT")
 
 
 @render_text.register

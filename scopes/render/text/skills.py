@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
@@ -34,4 +35,4 @@ def render_skill_changed(result: SkillChanged, view: View) -> None:
     if result.advice is not None:
         view.aside(result.advice)
     if view.terminal and result.state in {"added", "replaced"}:
-        write_hint(view, f"delete it with: scopes skills remove {result.agent}")
+        write_hint(view, f"delete it with: scopes skills remove {quote(result.agent)}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import shlex
 import threading
 from collections.abc import Callable, Mapping
+from shlex import quote
 from typing import Any, Final
 
 from scopes.errors import NotFound, ScopesError
@@ -427,7 +428,7 @@ class Continuations:
 
 
 def _again(conversation: str) -> str:
-    return f"scopes acp --conversation {conversation} -- AGENT"
+    return f"scopes acp --conversation {quote(conversation)} -- AGENT"
 
 
 def _name(recorded: RecordedBranch | None) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shlex import quote
 from typing import NamedTuple
 
 from scopes.conversation.merge import abort_merge
@@ -85,5 +86,5 @@ def _began_by(repository: Repository, found: InProgress) -> str | None:
 
 
 def _for_user(found: InProgress) -> str:
-    command = f"scopes merge {found.conversation} --branch {found.branch}"
+    command = f"scopes merge {quote(found.conversation)} --branch {quote(found.branch)}"
     return f"ask the user to resolve its conflicts and continue it, or to abort it: {command} --continue (or --abort)"
