@@ -21,7 +21,7 @@ from hypothesis import settings
 from pygit2.enums import ConfigLevel
 
 from scopes import clock
-from tests.support.cases import is_ordinary, limit_cases
+from tests.support.cases import is_ordinary, is_sampled, limit_cases
 from tests.support.examples import examples, is_thorough
 from tests.support.snapshot import remove_tree
 from tests.support.store import make_store
@@ -87,11 +87,12 @@ def _is_in_part(name, part_of_parts):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector, name, obj):
-    """Make no items of sweeps in an ordinary run: they are a quarter of all, and would be made to be deselected."""
-    if not is_ordinary(collector.config):
+    """Make no items of sweeps and of most slow tests in an ordinary run: they would be made to be deselected."""
+    if not is_ordinary(collector.config) or not collector.istestfunction(obj, name):
         return None
-    is_sweep = any(mark.name == "sweep" for mark in getattr(obj, "pytestmark", ()))
-    return [] if is_sweep and collector.istestfunction(obj, name) else None
+    marks = {mark.name for mark in getattr(obj, "pytestmark", ())}
+    is_left_out = "sweep" in marks or ("slow" in marks and not is_sampled(f"{collector.nodeid}::{name}"))
+    return [] if is_left_out else None
 
 
 @pytest.hookimpl(trylast=True)

@@ -36,6 +36,7 @@ def test_with_a_large_case(number): pass
 @many
 def test_of_a_sweep(number): pass
 """
+SLOW = "\n".join(f"@pytest.mark.slow\ndef test_slow_{number}(): pass" for number in range(80))
 ALL = {"test_that_computes": 40, "test_that_writes": 40, "test_with_a_number_of_its_own": 40, "test_that_needs_all": 40}
 ALL["test_with_two_cases"] = 2
 MARKED = "pytestmark = [pytest.mark.realagents"
@@ -98,6 +99,16 @@ def test_a_number_for_a_module_is_that_of_its_tests_that_create_files(tmp_path):
         "test_with_a_large_case": 1,
     }
     assert collected(tmp_path, "FILE", tables=tables) == (few, False)
+
+
+def test_an_ordinary_run_has_a_sample_of_the_slow_tests_and_others_have_all(tmp_path):
+    tables = f"import pytest\n{SLOW}"
+    few, deselected = collected(tmp_path, "FILE", tables=tables)
+    assert len(few) in range(5, 16)
+    assert not deselected
+    assert collected(tmp_path, "FILE", tables=tables) == (few, False)
+    for words, environment in ((["-m", "slow"], {}), ([], {"TEST_EXAMPLES": "all"})):
+        assert len(collected(tmp_path, "FILE", *words, tables=tables, **environment)[0]) == 80
 
 
 @pytest.mark.every_case("each is another way to ask for all cases")

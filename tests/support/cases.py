@@ -5,6 +5,8 @@ This holds for tests that create files: a table of two cases is whole, because t
 and a longer one has one case. A test that only computes has 16 of its cases, spread over the table.
 `@pytest.mark.cases(NUMBER)` gives a test another number, or those tests of a module that create files;
 `@pytest.mark.every_case(REASON)` gives it all cases.
+
+An ordinary run has a sample of the tests that are marked `slow`: one of `SLOW_TESTS`, chosen by its name.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from tests.support.examples import is_thorough
 
 COMPUTED = 16
 WITH_FILES = 1
+SLOW_TESTS = 8
 WHOLE = 2  # cases of a table that is not shortened
 NOT_ORDINARY = ("sweep", "realagents")
 
@@ -28,6 +31,11 @@ def is_ordinary(config: Any) -> bool:
         and "not sweep" in config.option.markexpr
         and not any("::" in argument for argument in config.args)
     )
+
+
+def is_sampled(name: str) -> bool:
+    """Return True if a slow test with this name is in every ordinary run."""
+    return crc32(name.encode()) % SLOW_TESTS == 0
 
 
 def limit_cases(metafunc: Any) -> None:

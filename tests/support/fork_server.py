@@ -170,7 +170,8 @@ class StartedProgram:
     def send_signal(self, number: int) -> None:
         """Send a signal."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):  # it has ended since, and its code is on the way
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Kill the program."""

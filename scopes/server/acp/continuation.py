@@ -253,7 +253,7 @@ class Continuations:
                 self._note(Note(text, f"{hint} to go on in the same session"))
             else:
                 start.recorded = None
-                hints = [f"to go on from that one, on a branch of its own: {_again(f'{where} --fork')}"]
+                hints = [f"to go on from that one, on a branch of its own: {_again(where, ' --fork')}"]
                 free = self._find_free(repository, identity)
                 if free is not None:
                     hints.insert(0, f"to go on with {free}, which is not open: {_again(free)}")
@@ -427,8 +427,8 @@ class Continuations:
             self.end_start(session)
 
 
-def _again(conversation: str) -> str:
-    return f"scopes acp --conversation {quote(conversation)} -- AGENT"
+def _again(conversation: str, options: str = "") -> str:
+    return f"scopes acp --conversation {quote(conversation)}{options} -- AGENT"
 
 
 def _name(recorded: RecordedBranch | None) -> str | None:
