@@ -106,6 +106,7 @@ def test_after_a_kill_between_run_and_acknowledgement_the_message_comes_again_wi
     assert verify(team).findings == ()
 
 
+@pytest.mark.slow
 def test_a_program_that_remembers_ids_does_each_message_once_whatever_is_killed(team, tmp_path):
     """At each kill the program has done its work, and nobody has acknowledged it."""
     for number in range(6):

@@ -81,12 +81,14 @@ def test_json_is_written_in_pieces_and_is_one_document(store):
     assert len(document["messages"]) == COUNT
 
 
+@pytest.mark.slow
 def test_selected_fields_of_the_messages_are_those_of_the_whole_document(store):
     found = read_inbox(store, "ann")
     reduced = json.loads(result_line(found, fields=["id", "from"]))
     assert reduced["messages"] == [{"id": each.entry.message, "from": "carol"} for each in found.messages]
 
 
+@pytest.mark.slow
 def test_what_is_acknowledged_is_what_was_returned(store):
     """Each was compared with each: 100,000 messages took hours."""
     taken = read_inbox(store, "ann", acknowledge=True)

@@ -93,6 +93,7 @@ def test_a_commit_may_be_of_several_sessions(project):
     assert read_truth(str(project.path), [ONE, TWO]) == {name: {ONE, TWO}}
 
 
+@pytest.mark.slow
 def test_the_measurement_compares_links_and_lines_with_the_sessions(project, tmp_path, monkeypatch):
     session = ClaudeSession(project).prompt("please add some values to the file")
     session.edit("app.py", "begin = 1\n", "begin = 1\nthe_first_value = 1\nthe_second_value = 2\n")

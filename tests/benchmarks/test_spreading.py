@@ -53,6 +53,7 @@ def test_the_busiest_process_is_a_limit_for_any_number_of_processors():
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="only Linux tells who is ready to run")
+@pytest.mark.slow
 def test_the_processes_of_a_command_are_seen():
     """On a machine with other load they are ready all the same; nothing here depends on how long they wait."""
     found = Spread.measure([sys.executable, "-S", "-c", _TWO_AND_ONE], os.environ)

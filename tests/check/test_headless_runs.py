@@ -112,7 +112,7 @@ def check_paths(capsys, *paths, strict=False):
 
 @pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.folder)
-@pytest.mark.cases(16)
+@pytest.mark.cases(6)
 def test_stream_and_session_file_in_any_order_are_one_run_with_each_call_once(case, origin, tmp_path, capsys):
     streams, session = paths_of(case, origin, tmp_path)
     calls = case.calls - 1 if (case.folder, origin) == ("gemini-cli/toolfail-stream", "made") else case.calls
@@ -125,7 +125,7 @@ def test_stream_and_session_file_in_any_order_are_one_run_with_each_call_once(ca
 
 @pytest.mark.parametrize("origin", ORIGINS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.folder)
-@pytest.mark.cases(16)
+@pytest.mark.cases(6)
 def test_the_stream_alone_is_never_clean_and_what_it_lacks_is_unknown(case, origin, tmp_path, capsys):
     streams, _ = paths_of(case, origin, tmp_path)
     run, statuses, _ = check_paths(capsys, *streams)

@@ -327,6 +327,7 @@ def test_scripts_that_run_each_other_end(line):
     assert not any((each.opaque or "").startswith("it is nested") for each in commands)
 
 
+@pytest.mark.slow
 def test_many_files_are_read_in_little_time_and_then_every_path_may_be_one():
     line = "; ".join(f"echo : > f{number}" for number in range(5100)) + "; sh g"
     assert parse_commands(line, "/w")[-1].opaque is not None

@@ -28,6 +28,7 @@ def matched(world, index, git):
     return dict(match_commit(index, commit, link_commit(index, commit, None)))
 
 
+@pytest.mark.slow
 def test_every_line_has_the_level_and_the_turn_that_why_answers_with(world, session):
     with world.index(session) as index, world.git() as git:
         lines = matched(world, index, git)["app.py"]

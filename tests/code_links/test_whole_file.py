@@ -96,6 +96,7 @@ def test_a_short_line_that_only_another_turn_has_is_not_shown_with_the_lines_abo
     assert [(first, last) for first, last, level, _ in groups if level == "likely"] == [(3, 4)]
 
 
+@pytest.mark.slow
 def test_a_function_that_two_turns_wrote_has_the_answers_of_its_lines(world, project):
     begin(project)
     base = project.head
@@ -118,6 +119,7 @@ def change(chance, text):
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(n, marks=pytest.mark.sweep) for n in range(2, 40))])
+@pytest.mark.slow
 def test_in_a_file_of_short_lines_that_many_turns_changed_every_line_has_the_answer_of_its_group(world, project, seed):
     chance = random.Random(seed)
     begin(project)

@@ -56,6 +56,7 @@ def test_a_turn_with_very_many_blanks_fits_the_budget(repository, exact, tmp_pat
     assert exact.tokenizer.count(result.formatted_history) <= result.tokens_used <= 900
 
 
+@pytest.mark.slow
 def test_a_file_of_a_million_blanks_fits_the_budget(repository, exact, tmp_path):
     new(repository)
     put(tmp_path, "blank.txt", " " * 1_000_000)

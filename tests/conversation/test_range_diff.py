@@ -140,6 +140,7 @@ def test_pairs_by_content_do_not_cross_and_repeated_texts_stay_in_order():
 
 
 @pytest.mark.parametrize("texts", ["all equal", "all different", "similar"])
+@pytest.mark.slow
 def test_thousands_of_messages_on_each_side_are_paired_in_bounded_time(texts):
     """The cost grows with the number of messages, not with its square: 20 seconds are allowed for 5,000."""
     size = 5000 if is_thorough() or texts == "all equal" else 2000

@@ -83,6 +83,7 @@ def test_an_export_has_nothing_that_was_purged_while_it_was_written(
 @pytest.mark.parametrize("is_new", [True, False], ids=["a new directory", "one with pages"])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.every_case("a new site is renamed as a whole, in an old one each page is")
+@pytest.mark.slow
 def test_a_site_has_nothing_that_was_purged_while_it_was_written(
     repository, drawn, target, tmp_path, monkeypatch, is_new, when
 ):

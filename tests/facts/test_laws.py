@@ -149,6 +149,7 @@ SCHEDULES = st.dictionaries(st.integers(1, 6), st.lists(STATEMENTS, max_size=4),
 
 @given(SCHEDULES, st.randoms(use_true_random=False))
 @settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.slow
 def test_the_order_of_arrival_changes_no_tree(tmp_path_factory, schedule, draw):
     """S2-2, S2-3: the trees of two conversations in one store, whose agents answered in another order."""
     repository = make_store(tmp_path_factory.mktemp("law") / "store.git")

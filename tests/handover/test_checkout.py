@@ -121,6 +121,7 @@ def test_what_the_agent_adds_continues_the_conversation_where_it_was_handed_over
 
 @pytest.mark.every_case("each agent has a shape of its own")
 @pytest.mark.parametrize("agent", WRITERS)
+@pytest.mark.slow
 def test_a_history_that_ends_with_results_is_continued_after_them(shop, agent):
     shop.log.answer("m5", text("I test."), call("toolu_02", command="pytest"), cwd=shop.project)
     shop.log.result("toolu_02", "1 passed", cwd=shop.project)

@@ -98,6 +98,7 @@ def test_a_second_import_of_everything_creates_nothing(everything):
 
 
 @pytest.mark.parametrize("names", [("claude-code",), ("codex",)])
+@pytest.mark.slow
 def test_another_machine_makes_the_same_objects(tmp_path, store, names):
     """With any time zone, locale and hash seed."""
     paths = [source.path for source in find_sources(real_transcript(*names)) if source.size < SMALL]

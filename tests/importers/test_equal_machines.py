@@ -127,6 +127,7 @@ def test_two_machines_have_the_same_messages_metadata_and_sources(tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["claude-code", "codex", "gemini-cli", "opencode", "pi", "qwen-code"])
+@pytest.mark.slow
 def test_real_transcripts_are_the_same_on_two_machines(tmp_path, folder):
     original = real_transcript(folder)
 

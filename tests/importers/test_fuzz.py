@@ -37,6 +37,7 @@ def test_every_format_begins_with_samples(tmp_path):
     assert all(any((tmp_path / each.name).iterdir()) for each in FORMATS)
 
 
+@pytest.mark.slow
 def test_a_file_that_failed_is_read_again(tmp_path):
     path = tmp_path / "crash"
     path.write_bytes(SAMPLES["codex lines"][1][-1])

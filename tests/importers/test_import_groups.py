@@ -119,6 +119,7 @@ def test_messages_that_a_worker_has_not_searched_for_secrets_are_in_a_note(tmp_p
 
 
 @pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.slow
 def test_sources_that_have_grown_are_imported_alike(tmp_path, workers):
     folder = tmp_path / "sources"
     sources = write_sources(folder)
@@ -138,6 +139,7 @@ def test_sources_that_have_grown_are_imported_alike(tmp_path, workers):
     check_store(repository)
 
 
+@pytest.mark.slow
 def test_a_dry_run_with_workers_writes_nothing_and_tells_the_same(tmp_path):
     sources = write_sources(tmp_path / "sources")
     single, several = store_of(tmp_path, 1), store_of(tmp_path, 3)
@@ -145,6 +147,7 @@ def test_a_dry_run_with_workers_writes_nothing_and_tells_the_same(tmp_path):
     assert (several.list_refs(), packs(several)) == ({}, [])
 
 
+@pytest.mark.slow
 def test_a_source_that_cannot_be_read_costs_that_source_alone(tmp_path, monkeypatch):
     sources = write_sources(tmp_path / "sources")
     original = import_module.write_source_record

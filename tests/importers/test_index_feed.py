@@ -127,6 +127,7 @@ def test_the_list_of_titles_is_made_without_a_walk(tmp_path, directory, monkeypa
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.slow
 def test_real_transcripts_are_indexed_by_the_import_as_by_a_search(tmp_path, directory, workers):
     folders = ("claude-code", "codex", "openai-messages")
     found = [source for folder in folders for source in find_sources(real_transcript(folder)) if source.size < LARGE]
@@ -180,6 +181,7 @@ def test_a_second_import_adds_to_the_index(tmp_path, directory, searched):
     check_equal_to_new(repository, directory, tmp_path)
 
 
+@pytest.mark.slow
 def test_an_index_that_lacks_much_is_left_to_the_next_search(tmp_path, directory, monkeypatch):
     """Updating it could take longer than the import."""
     monkeypatch.setattr(staging, "_MAX_LACKING", 10)
@@ -447,6 +449,7 @@ def test_the_index_process_maps_only_parts_of_packs(tmp_path, directory, monkeyp
     assert imported.notes[-1].text == "the search index was not updated: maps 8 MiB"
 
 
+@pytest.mark.slow
 def test_a_large_import_shows_the_same_first_prompts_as_a_small_one(tmp_path, monkeypatch, directory):
     """A large import reads them from the index, which it has just updated."""
     repository = new_store(tmp_path, 2)
@@ -537,6 +540,7 @@ def test_no_rows_wait_when_the_index_is_completed(tmp_path, directory, monkeypat
     assert found.read_text() == "0"
 
 
+@pytest.mark.slow
 def test_branches_that_move_after_the_import_was_written_are_in_the_index_too(tmp_path, directory, monkeypatch):
     """The index is completed for the branches of the operation before they move; another process may append after."""
     repository = new_store(tmp_path, 2)
@@ -554,6 +558,7 @@ def test_branches_that_move_after_the_import_was_written_are_in_the_index_too(tm
     check_equal_to_new(repository, directory, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_titles_are_listed_while_the_refs_move(tmp_path, directory, monkeypatch):
     """The marker of the operation shows them to readers, before the files of the refs do."""
     repository = new_store(tmp_path, 2)

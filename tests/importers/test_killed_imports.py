@@ -79,7 +79,7 @@ def kill_after(folder, store, index, seconds):
         return process.stdout.read() == ""
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(24, marks=[pytest.mark.sweep, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize("kills", [1, pytest.param(24, marks=[pytest.mark.sweep, pytest.mark.timeout(1800)])])
 def test_an_import_by_several_processes_that_is_killed_has_stored_all_or_nothing(tmp_path, folder, kills):
     """P2, P4."""
     whole, expected = duration(folder, tmp_path)

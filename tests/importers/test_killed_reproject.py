@@ -66,6 +66,7 @@ def texts_of(store):
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(40, marks=[pytest.mark.sweep, pytest.mark.timeout(1800)])])
+@pytest.mark.slow
 def test_a_new_reading_that_is_killed_is_there_as_a_whole_or_not_at_all(tmp_path, template, kills):
     """P2, P4."""
     before = texts_of(open_store(template))

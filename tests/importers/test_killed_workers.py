@@ -121,7 +121,7 @@ def whole_seconds(tmp_path):
         return time.monotonic() - began
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(60, marks=[pytest.mark.sweep, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize("kills", [2, pytest.param(60, marks=[pytest.mark.sweep, pytest.mark.timeout(1800)])])
 def test_a_process_of_an_import_killed_at_any_moment_ends_it_with_all_or_nothing_stored(tmp_path, sources, kills):
     """Each of its processes in turn, the one of the index too, which costs no more than the index."""
     whole, killed = whole_seconds(tmp_path), 0

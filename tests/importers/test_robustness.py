@@ -239,6 +239,7 @@ def import_folder(repository, folder, contents):
 
 @each_depth
 @pytest.mark.parametrize("name", REAL)
+@pytest.mark.slow
 def test_damaged_stretches_of_real_transcripts_are_kept_or_refused(name, examples):
     """C-21, C-22, C-28: the beginning of a file, and forty records from anywhere in it."""
     with open(real_transcript(*name.split("/")), "rb") as file:
@@ -430,6 +431,7 @@ def test_a_line_of_megabytes_is_kept_in_bounded_memory(tmp_path, size):
     assert peak < (56 << 10) + 4 * (min(size, 64) << 10)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_records(tmp_path):
     """Storage, bulk: message bodies are freed; 20 MB take little more memory than 2 MB."""
     record = session_log("y" * 20_000).data().splitlines(keepends=True)

@@ -242,6 +242,7 @@ STEPS = st.lists(st.tuples(*(st.integers(3, 6) for _ in LONGEST), st.sets(st.sam
 
 @settings(max_examples=examples(20), deadline=None)
 @given(STEPS)
+@pytest.mark.slow
 def test_any_order_of_growth_equals_one_import_of_everything(tmp_path_factory, steps):
     """P11: same set of sources, same object ids. The oldest session is in every import."""
     tmp_path = tmp_path_factory.mktemp("family")
@@ -289,6 +290,7 @@ def test_the_same_first_call_under_another_id_is_no_copy(repository, tmp_path, c
     assert len(conversations(repository)) == 2
 
 
+@pytest.mark.slow
 def test_independent_runs_of_one_task_stay_apart(repository):
     """Four runs of 50 tasks: the first answers of some are equal."""
     done = import_sources(

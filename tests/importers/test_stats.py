@@ -31,6 +31,7 @@ def test_the_tokens_of_a_real_transcript_are_the_recorded_ones(repository, name)
     assert 0 < sum(seen.tool_errors.values()) < seen.tool_calls == sum(seen.tools.values())
 
 
+@pytest.mark.slow
 def test_several_real_transcripts_add_up_to_the_store(repository):
     sources = [source for name in KNOWN for source in find_sources(real_transcript(*name.split("/")))]
     import_sources(repository, sources, FORMATS)

@@ -124,6 +124,7 @@ def test_the_runs_of_two_sessions_in_one_stream_join_their_session_files(reposit
     assert import_paths(repository, *paths).operation is None
 
 
+@pytest.mark.slow
 def test_all_real_runs_at_once_are_one_conversation_each(repository):
     folder = real_transcript("headless")
     found = [os.path.join(top, name) for top, _, names in os.walk(folder) for name in names if name != "MANIFEST.tsv"]

@@ -52,6 +52,7 @@ def test_the_summary_says_that_a_second_import_creates_nothing(folder, tmp_path)
     assert summary.endswith("refs equal: True")
 
 
+@pytest.mark.slow
 def test_another_machine_makes_the_same_objects_of_every_format(tmp_path):
     """A file of each format, with another time zone, locale and hash seed."""
     top = tmp_path / "transcripts"

@@ -106,6 +106,7 @@ def test_messages_that_are_read_again_give_the_same_entries(talked, monkeypatch)
     assert entries(talked) == expected
 
 
+@pytest.mark.slow
 def test_an_update_has_a_fraction_of_the_texts_in_memory(repository, monkeypatch):
     monkeypatch.setattr(packed_messages, "_AT_ONCE", 2)
     new(repository)

@@ -43,6 +43,7 @@ def test_the_built_in_summary_keeps_the_sentences_that_fit(sources):
 
 @pytest.mark.parametrize("text", ["word " * 200_000, "x" * 1_000_000, "\u6570\u636e\u3002" * 100_000, ". " * 150_000])
 @pytest.mark.cases(2)
+@pytest.mark.slow
 def test_a_message_of_a_million_characters_is_summarized_fast(text):
     made = built_in([SourceMessage(None, plain_message("planner", text[: amount(1_000_000, 200_000)]))], 1000, len)
     assert 1 <= len(made.text) <= 1000

@@ -84,6 +84,7 @@ def runs(repository, where, count):
 
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(steps, st.booleans()), max_size=10), st.lists(st.tuples(steps, st.booleans()), max_size=30))
+@pytest.mark.slow
 def test_a_merge_is_the_same_if_digests_were_kept_at_any_time(tmp_path_factory, below, above):
     place = tmp_path_factory.mktemp("world")
     repository, kept = make_store(place / "store.git"), str(place / "kept")

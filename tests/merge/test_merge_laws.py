@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -185,6 +186,7 @@ METHODS = [{"kind": "method", "method": {"goal": "data/base", "approach": word}}
     after=[("main", "dave", METHODS[0])],
     turned=False,
 )
+@pytest.mark.slow
 def test_a_criss_cross_merge_gives_the_same_result_in_both_directions(repository, below, above, after, turned):
     """Both sides merged the other's old tip and continued; no resolved conflict is asked again."""
     outcomes = []

@@ -204,6 +204,7 @@ def test_picks_of_a_line_are_those_of_commits_that_are_each_compared_with_the_ta
             assert cherry_pick(repository, "conv-001", picked, branch="main", dry_run=True) == together
 
 
+@pytest.mark.slow
 def test_a_rebase_does_not_depend_on_the_hash_seed(tmp_path):
     tips = set()
     for seed in ("1", "2"):

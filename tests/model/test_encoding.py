@@ -308,6 +308,7 @@ def test_decoding_accepts_other_spellings_of_json():
     assert load(b' {"b": 1,\r\n "a": "\\u00e9"} ') == {"b": 1, "a": "\u00e9"}
 
 
+@pytest.mark.slow
 def test_a_message_of_64_mebibytes_is_encoded_and_decoded():
     """B-15 and P15."""
     text = "\u00e9" * (32 << 20)

@@ -93,6 +93,7 @@ def line(repository):
     return base, tips
 
 
+@pytest.mark.slow
 def test_every_pair_has_the_merge_bases_that_git_finds_whatever_wrote_the_graph(repository):
     made = draw_history(repository)
     pairs = list(itertools.combinations(made.values(), 2))

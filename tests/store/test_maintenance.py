@@ -182,6 +182,7 @@ def test_packing_makes_deltas_of_bulk_written_objects_and_loses_none(repository)
     assert_sound(repository)
 
 
+@pytest.mark.slow
 def test_all_packs_are_searched_for_deltas_only_if_a_large_part_was_not(repository, monkeypatch):
     searched = []
     real = maintenance.run_git

@@ -306,6 +306,7 @@ def test_readers_see_every_operation_completely_or_not_at_all(repository):
     assert_sound(repository)
 
 
+@pytest.mark.slow
 def test_readers_see_every_ref_while_refs_are_packed(repository):
     """P6: packing writes all refs into one file and then deletes the loose ones."""
     one, two = write_chain(repository, "one", "two")

@@ -60,6 +60,7 @@ def test_a_special_token_is_counted_as_plain_text(exact):
     assert exact.tokenizer.count("<|endoftext|>") > 1
 
 
+@pytest.mark.slow
 def test_a_million_blanks_are_counted(exact):
     """Tiktoken itself panics on so many."""
     assert 0 < exact.tokenizer.count(" " * 1_000_000 + "x" + "\n" * 600_000) < 1_000_000
@@ -266,6 +267,7 @@ def test_a_text_announced_while_another_one_is_counted_is_part_of_the_next_build
     assert len(builds) == 2
 
 
+@pytest.mark.slow
 def test_many_announced_texts_are_not_kept(both, builds):
     """A program that counts none of them keeps the tokenizer for its whole life."""
     tokenizer, whole = both
@@ -281,6 +283,7 @@ def test_many_announced_texts_are_not_kept(both, builds):
     assert (len(builds), builds[1] > 100_000) == (2, True)
 
 
+@pytest.mark.slow
 def test_after_four_partial_builds_the_whole_encoding_is_built(both, builds):
     tokenizer = both[0]()
     for text in ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta"):
@@ -289,6 +292,7 @@ def test_after_four_partial_builds_the_whole_encoding_is_built(both, builds):
     assert builds[-1] > 100_000
 
 
+@pytest.mark.slow
 def test_a_lot_of_text_is_counted_with_the_whole_encoding(both, builds):
     tokenizer, whole = both
     text = "some words and 12 numbers, " * 30_000

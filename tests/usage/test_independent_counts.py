@@ -48,6 +48,7 @@ def test_the_sums_of_real_transcripts_are_those_of_an_independent_count(reposito
     assert counted(repository, path)[first:] == expected[first:]
 
 
+@pytest.mark.slow
 def test_each_of_three_folders_adds_its_sum_to_that_of_the_ones_before(repository):
     counts = {
         "claude-code": independent.count_claude_code,

@@ -144,6 +144,7 @@ def test_a_line_that_is_too_long_is_a_problem(monkeypatch):
     assert are_adjacent(records, len(at_limit + over) + 2 + 500)
 
 
+@pytest.mark.slow
 def test_very_many_adjacent_documents_are_read():
     """Copying the rest of the line for each document would take hours."""
     data = b"{}" * 100_000

@@ -286,6 +286,7 @@ def mapped_kilobytes(path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much of a file is mapped")
+@pytest.mark.slow
 def test_what_was_read_of_large_packs_is_given_back_to_the_system(large_pack, monkeypatch):
     """With the limit out of reach all of it stays. A system with large pages maps more than was read."""
     store, written = large_pack
@@ -302,6 +303,7 @@ def test_what_was_read_of_large_packs_is_given_back_to_the_system(large_pack, mo
 
 
 @pytest.mark.parametrize("windows", [0, 1, 3])
+@pytest.mark.slow
 def test_objects_are_the_same_after_memory_was_given_back(packed, inflater, monkeypatch, windows):
     monkeypatch.setattr(module, "_MAX_WINDOWS", windows)
     reader = PackReader(packs_of(packed))
@@ -309,6 +311,7 @@ def test_objects_are_the_same_after_memory_was_given_back(packed, inflater, monk
         assert reader.find(oid) == content_of(packed, oid)
 
 
+@pytest.mark.slow
 def test_a_large_object_counts_as_all_the_memory_that_it_touches(large_pack):
     store, written = large_pack
     reader = PackReader(packs_of(store))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,6 +94,7 @@ def test_deferred_records_are_not_held_in_memory():
     assert peak < 1_500_000
 
 
+@pytest.mark.slow
 def test_very_many_cycles_are_cut():
     links = [(f"{side}{number}", f"{'b' if side == 'a' else 'a'}{number}") for number in range(2000) for side in "ab"]
     assert len(drafts(linked(links))) == 4000
