@@ -390,7 +390,7 @@ class Continuations:
         notes: dict[str, Any] = {"start": way, "resumed": resumed}
         if start.failures:
             notes["failures"] = start.failures
-        self._log.write("session", way=way, resumed=resumed, session=session, where=_name(recorded))
+        self._log.write("session", way=way, resumed=resumed, session=session, where=recorded and _name(recorded))
         cwd = start.params.get("cwd")
         directory = cwd if isinstance(cwd, str) else ""
         forked = None
@@ -431,5 +431,5 @@ def _again(conversation: str, options: str = "") -> str:
     return f"scopes acp --conversation {quote(conversation)}{options} -- AGENT"
 
 
-def _name(recorded: RecordedBranch | None) -> str | None:
-    return None if recorded is None else f"{recorded.conversation}/{recorded.branch}"
+def _name(recorded: RecordedBranch) -> str:
+    return f"{recorded.conversation}/{recorded.branch}"
