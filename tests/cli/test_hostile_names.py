@@ -53,7 +53,7 @@ def test_a_printed_command_has_the_name_as_one_word(run, named, tmp_path, words,
     hints = [line for line in run(*words, code=code).stderr.splitlines() if HOSTILE in line and "scopes " in line]
     assert hints
     for hint in hints:
-        assert name in paste(tmp_path, f"scopes {hint.partition('scopes ')[2]}")
+        assert name in paste(tmp_path, f"scopes {hint.rpartition('scopes ')[2]}")
 
 
 def test_a_note_of_a_fetch_has_the_name_as_one_word(run, named, bare, tmp_path):
