@@ -63,8 +63,9 @@ def amend(
         NotFound: the message is not on the branch.
         Refused: the message was retracted, or purged.
         Invalid: `data` does not fit the kind of the message.
+        Busy: the message was purged meanwhile.
     """
-    handle, _, old = _find_target(repository, conversation, target, branch)
+    handle, oid, old = _find_target(repository, conversation, target, branch)
     if is_purged(old):
         hint = f"append another message: scopes append {quote(str(handle))} TEXT"
         raise Refused(f"message {old.id[:8]} was purged, and nobody who purged it takes an amendment of it", hint=hint)
@@ -75,7 +76,7 @@ def amend(
         message = replace(message, payload=check_payload(old.kind, data))
     elif old.payload is not None:
         message = replace(message, kind="plain")
-    return _append(handle, message, old)
+    return _append(handle, message, old, made_of=[oid])
 
 
 def retract(
@@ -98,7 +99,7 @@ def retract(
     """
     handle, oid, old = _find_target(repository, conversation, target, branch)
     text = reason or f"{RETRACTED_TEXT}{old.text[:60]}"
-    return _append(handle, retraction_of(old.id, author, text), old, made_of=() if reason else (oid,))
+    return _append(handle, retraction_of(old.id, author, text), old, made_of=[] if reason else [oid])
 
 
 def _find_target(

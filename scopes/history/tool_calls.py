@@ -50,6 +50,25 @@ def find_call_message(objects: Objects, results: MessageHeader) -> MessageHeader
     return None
 
 
+def find_call(objects: Objects, head: MessageHeader, message: Message, number: int) -> Part | None:
+    """Return the tool call that a part of a message is the result of: the nearest one above it with its id.
+
+    It is looked for in the parts before it and in the next 64 messages above. None if none of them has it.
+    """
+    wanted = message.parts[number].fields.get("call_id")
+    parts: Iterable[Part] = message.parts[:number]
+    above = head
+    for _ in range(MAX_RESULTS):
+        found = calls_by_id(parts).get(wanted) if isinstance(wanted, str) else None
+        if found is not None or not above.parents:
+            return found
+        above = header_of(read_commit(objects, above.parents[0]))
+        parts = ()
+        with suppress(Corrupt, NotFound):  # a commit of another program
+            parts = read_body(objects, above).parts
+    return None
+
+
 def with_summary(objects: Objects, head: MessageHeader) -> MessageHeader:
     """Return the header of a message with a subject that says what a message without text does.
 

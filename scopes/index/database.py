@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
@@ -41,6 +43,8 @@ class UnusableIndex(Exception):
         super().__init__(text)
         self.text = text
 
+
+_DIRECTORY: Final = re.compile("[0-9a-f]{16}")  # as `location.index_directory` names it
 
 ROW_ERRORS: Final = (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError)  # of files with rows
 
@@ -144,6 +148,40 @@ def read_property(connection: sqlite3.Connection, key: str) -> str | None:
 def identity_of(store: str) -> str:
     """Return a text that identifies a store: it differs for another store at the same path."""
     return f"{os.path.realpath(store)} {os.stat(store).st_ino}"
+
+
+def list_abandoned(cache_directory: str) -> list[str]:
+    """Return the index directories whose store is not at its path any more: it was moved, deleted or replaced.
+
+    So are those of which no file says what store it is of.
+    """
+    try:
+        entries = [each for each in os.scandir(cache_directory) if each.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    found = [each.path for each in entries if _DIRECTORY.fullmatch(each.name)]
+    return sorted(each for each in found if not any(map(_is_of_store, _walk_identities(each))))
+
+
+def _walk_identities(directory: str) -> Iterator[str]:
+    """Yield what files of an index directory say of their store; nothing of those that cannot be read."""
+    for name in sorted(os.listdir(directory)):
+        path = os.path.join(directory, name)
+        with contextlib.suppress(*READ_ERRORS, OSError, UnusableFile):
+            if name.endswith(".sqlite"):
+                check_regular(path)
+                address = f"{Path(path).absolute().as_uri()}?mode=ro"
+                with contextlib.closing(sqlite3.connect(address, timeout=0, uri=True)) as connection:
+                    yield read_property(connection, "store") or ""
+
+
+def _is_of_store(identity: str) -> bool:
+    """Return True if an identity is that of the store at its path."""
+    path = identity.rpartition(" ")[0]
+    try:
+        return identity == identity_of(path)
+    except (OSError, ValueError):
+        return False
 
 
 def remove(directory: str, layout: Layout) -> None:

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Final, NamedTuple
 
-from scopes.errors import NotFound, Refused
+from scopes.errors import NotFound, Refused, ScopesError
 from scopes.history.purged import NOTHING, Purged, read_purged, write_purged
 from scopes.history.quotes import Quotes
 from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.history.tool_calls import with_summary
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
+from scopes.index.database import list_abandoned
 from scopes.model.operation import RefChange
 from scopes.purge.also_goes import note_what_else
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
@@ -36,7 +38,7 @@ from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
 from scopes.purge.selection import Chosen, PurgeRequest, choose
 from scopes.purge.still_there import explain_left, has_left, with_earlier
 from scopes.purge.stored_messages import walk_named_messages
-from scopes.purge.unfinished import begin, end, find_unfinished, refuse_unfinished
+from scopes.purge.unfinished import CONTINUE, begin, end, find_unfinished, refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store import refs
 from scopes.store.expire import PURGE, apply_final, final_record
@@ -180,10 +182,43 @@ def purge(
         Refused: an earlier purge was interrupted, or the store borrows objects.
         Inaccessible, Corrupt, Busy: it stopped; if anything has changed, `continue_purge` does the rest.
     """
+    return purge_chosen(repository, lambda: request, places, on_progress=on_progress)
+
+
+def purge_chosen(
+    repository: Repository,
+    make_request: Callable[[], PurgeRequest],
+    places: Places,
+    *,
+    on_progress: Progress = lambda _: None,
+) -> PurgeDone:
+    """Remove what a request names that depends on the store; raises as `purge` and as `make_request`.
+
+    It is made and resolved again under the lock if another process has written meanwhile: a message may have an
+    amendment now, and a conversation that was old a new message.
+    """
     refuse_unfinished(repository)
-    chosen = choose(repository, request, index_directory=places.index_directory)
-    done = remove(repository, chosen.purged, places, on_progress=on_progress)
-    return replace(done, notes=(*done.notes, *_note_left(repository, chosen)))
+    selection = _Selection(repository, make_request, places)
+    done = remove(repository, selection.chosen.purged, places, on_progress=on_progress, choose_again=selection.renew)
+    return replace(done, notes=(*done.notes, *_note_left(repository, selection.chosen)))
+
+
+class _Selection:
+    """What is to go, as the store was when it was looked at."""
+
+    def __init__(self, repository: Repository, make_request: Callable[[], PurgeRequest], places: Places) -> None:
+        self._repository, self._make_request, self._places = repository, make_request, places
+        self._seen = repository.raw_ref(refs.OPERATIONS), repository.list_refs()
+        self.chosen = self._choose()
+
+    def _choose(self) -> Chosen:
+        return choose(self._repository, self._make_request(), index_directory=self._places.index_directory)
+
+    def renew(self) -> Purged:
+        """Look again if anything has been written since, and return what is to go; call it under the lock."""
+        if self._seen != (self._repository.raw_ref(refs.OPERATIONS), self._repository.list_refs()):
+            self.chosen = self._choose()
+        return self.chosen.purged
 
 
 def continue_purge(repository: Repository, places: Places, *, on_progress: Progress = lambda _: None) -> PurgeDone:
@@ -202,11 +237,16 @@ def remove(
     places: Places,
     *,
     on_progress: Progress = lambda _: None,
+    choose_again: Callable[[], Purged] | None = None,
     is_continued: bool = False,
 ) -> PurgeDone:
-    """Remove what is on a list and put it on the list of the store; raises as `purge`."""
+    """Remove what is on a list and put it on the list of the store; raises as `purge`.
+
+    choose_again: returns the list under the lock, if what is on it depends on the store
+    """
     _require_possible(repository)
     with exclusive_write(repository):
+        purged = purged if choose_again is None else choose_again()
         purged, known = with_sessions(repository, purged), read_purged(repository)
         with bulk_objects(repository) as objects:
             done = rewrite_store(repository, objects, known.join(purged), on_progress)
@@ -220,10 +260,11 @@ def remove(
         reflogs = ReflogRewriter(
             done.histories.commits, kept, done.operations.summaries, done.operations.with_new_prefixes
         )
-        reflogs.rewrite_all(repository)
-        drop_unreachable(repository)
-        delete_in_store(repository)
-        errors = delete_caches(places.derived)
+        with _naming_the_rest():
+            reflogs.rewrite_all(repository)
+            drop_unreachable(repository)
+            delete_in_store(repository)
+        errors = delete_caches((*places.derived, *list_abandoned(os.path.dirname(places.index_directory))))
         logs = _clear_logs(places, done, every_log=is_continued and not done.histories.commits)
         removed = {*done.histories.commits, *done.histories.blobs}
         proof = prove(repository, removed, done.histories.quotes, places.derived)
@@ -233,6 +274,16 @@ def remove(
     others = (*others, *explain_left(repository, proof.left))
     found = _Found(operation, proof, tuple(errors), (*sources, *logs), others)
     return _result(repository, done, found)
+
+
+@contextmanager
+def _naming_the_rest() -> Iterator[None]:
+    """Add to an error how the purge is finished: the refs have moved, and the content is still on the disk."""
+    try:
+        yield
+    except ScopesError as error:
+        error.hint = f"{error.hint}; then {CONTINUE}" if error.hint else CONTINUE
+        raise
 
 
 def _without_paths(repository: Repository, done: RewrittenStore, copies: tuple[CopiedIn, ...]) -> tuple[CopiedIn, ...]:

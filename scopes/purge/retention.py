@@ -17,7 +17,7 @@ from scopes.history.conversations import list_tips_by_time
 from scopes.history.revisions import conversation_ids, find_directory
 from scopes.history.titles import read_heading
 from scopes.ids import ConversationId
-from scopes.purge.purge import Places, Progress, PurgeDone, plan_purge, purge
+from scopes.purge.purge import Places, Progress, PurgeDone, plan_purge, purge_chosen
 from scopes.purge.selection import PurgeRequest
 from scopes.result import Note, Result
 from scopes.store.config import RETENTION_SETTING
@@ -98,11 +98,18 @@ def _request_of(status: RetentionStatus) -> PurgeRequest:
 
 
 def run_retention(repository: Repository, places: Places, *, on_progress: Progress = lambda _: None) -> PurgeDone:
-    """Purge what is due now; raises as `purge`, and NotFound if nothing is."""
-    status = read_retention(repository)
-    if not status.due:
-        raise NotFound(NOTHING_DUE.text, hint="see: scopes retention status")
-    return purge(repository, _request_of(status), places, on_progress=on_progress)
+    """Purge what is due now; raises as `purge`, and NotFound if nothing is.
+
+    A conversation that gets a message while this waits for the lock is not due any more, and stays.
+    """
+
+    def make_request() -> PurgeRequest:
+        status = read_retention(repository)
+        if not status.due:
+            raise NotFound(NOTHING_DUE.text, hint="see: scopes retention status")
+        return _request_of(status)
+
+    return purge_chosen(repository, make_request, places, on_progress=on_progress)
 
 
 def _walk_rules(repository: Repository) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ _LINE: Final = re.compile(
 )
 _MAX_BYTES: Final = 256 << 20
 _MAX_REASON: Final = 1000
+_LOCK: Final = ".lock"  # what no ref may end with
 
 
 class ReflogRewriter:
@@ -53,6 +54,8 @@ class ReflogRewriter:
         with translated("rewrite the reflogs", repository.path):
             for here, _, files in os.walk(top):
                 for name in files:
+                    if name.endswith(_LOCK):
+                        continue  # of a purge that was killed: the next rewriting of its reflog replaces it
                     self._rewrite(os.path.join(here, name), durable=repository.durable)
 
     def _rewrite(self, path: str, *, durable: bool) -> None:
@@ -63,7 +66,7 @@ class ReflogRewriter:
         if not new:
             os.unlink(path)
             return
-        unfinished = f"{path}.lock"
+        unfinished = f"{path}{_LOCK}"
         with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:
             file.write(new)
             file.flush()

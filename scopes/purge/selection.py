@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from shlex import quote
 from typing import NamedTuple
 
@@ -16,9 +17,10 @@ from scopes.history.quotes import walk_texts
 from scopes.history.revisions import find_root_commit, resolve_conversation
 from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
+from scopes.history.tool_calls import find_call
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.codec import decode
-from scopes.model.message import Message
+from scopes.model.message import Message, Part
 from scopes.model.tombstone import is_purged
 from scopes.purge.all_commits import walk_all_commits
 from scopes.purge.derived import Derived
@@ -195,7 +197,8 @@ def _walk_holding(
 ) -> Iterator[tuple[MessageId, frozenset[int]]]:
     """Yield the messages that hold what is in a file, with the numbers of these parts.
 
-    That are the file itself, calls of tools that name it, and their results.
+    That are the file itself, calls of tools that name it, and their results. A result is that of the nearest call
+    above it with its id: agents use an id such as `call_0` again.
     """
     name = path.removeprefix("./").strip("/")
     if not name:
@@ -205,23 +208,34 @@ def _walk_holding(
     for each in walk_stored_messages(repository, conversation):
         message = decode(each.data)
         if not is_purged(message):
-            numbers = frozenset(_walk_parts(message, pattern, calls))
+            answered = partial(find_call, repository, each.head, message)
+            numbers = frozenset(_walk_parts(message, pattern, calls, answered))
             if numbers:
                 yield each.head.id, numbers
 
 
-def _walk_parts(message: Message, pattern: re.Pattern[str], calls: set[str]) -> Iterator[int]:
+def _walk_parts(
+    message: Message, pattern: re.Pattern[str], calls: set[str], answered: Callable[[int], Part | None]
+) -> Iterator[int]:
+    """Yield the numbers of the parts that hold the file; `calls` are ids of calls that name it, and grows."""
     for number, part in enumerate(message.parts):
         call = part.fields.get("call_id")
         if part.type in {"file", "image", "file_ref"}:
             path = part.fields.get("path")
             is_held = isinstance(path, str) and pattern.search(path) is not None
         elif part.type == "tool_call":
-            texts: Sequence[str] = [*walk_texts(part.fields.get("input")), *walk_texts(part.fields.get("input_text"))]
-            is_held = any(pattern.search(text) for text in texts)
+            is_held = _names_file(part, pattern)
             if is_held and isinstance(call, str):
                 calls.add(call)
         else:
             is_held = part.type == "tool_result" and isinstance(call, str) and call in calls
+            if is_held:
+                own = answered(number)
+                is_held = own is None or own.fields.get("purged") is True or _names_file(own, pattern)
         if is_held and part.fields.get("purged") is not True:
             yield number
+
+
+def _names_file(call: Part, pattern: re.Pattern[str]) -> bool:
+    texts = (*walk_texts(call.fields.get("input")), *walk_texts(call.fields.get("input_text")))
+    return any(pattern.search(text) for text in texts)

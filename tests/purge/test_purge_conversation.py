@@ -18,9 +18,10 @@ from scopes.errors import Ambiguous, NotFound
 from scopes.history.purged import read_purged
 from scopes.history.quotes import Quotes
 from scopes.history.revisions import conversation_ids
+from scopes.index.location import index_directory
 from scopes.purge.leftovers import delete_caches, delete_in_store
 from scopes.purge.proof import prove
-from scopes.purge.purge import plan_purge, purge
+from scopes.purge.purge import Places, plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.search.search import search
 from scopes.store.maintenance import drop_unreachable
@@ -29,6 +30,7 @@ from scopes.store.transactions import exclusive_write
 from tests.support.decisions import decide
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
+from tests.support.store import make_store, open_store
 
 WORD = "Xylophone-Quarantine-4711"
 
@@ -111,6 +113,25 @@ def test_what_messages_hold_of_a_file_goes_and_their_words_stay(repository, plac
     assert everywhere(repository, places) == []
     assert done.messages == 2
     assert [text.strip() for text in texts(repository, drawn.conversation)[:2]] == ["a", "I read the settings."]
+
+
+def test_results_of_other_calls_with_the_same_id_stay(repository, places):
+    """Agents number the calls of each turn: `call_0` of the next turn reads another file."""
+    names = [history(repository, "main: a").conversation for _ in range(2)]
+    for name, path, output in (
+        (names[0], "/work/.env", f"KEY={WORD}"),
+        (names[0], "/work/README.md", "how to begin"),
+        (names[1], "/work/main.py", "the program"),
+    ):
+        call = {"type": "tool_call", "call_id": "call_0", "name": "Read", "input": {"file_path": path}}
+        say(repository, name, "", author={"name": "claude", "kind": "agent"}, parts=[call])
+        result = {"type": "tool_result", "call_id": "call_0", "output": output}
+        say(repository, name, "", author={"name": "tool", "kind": "tool"}, parts=[result])
+    done = purge(repository, PurgeRequest(file=".env"), places)
+    assert (done.messages, done.left) == (2, ())
+    assert everywhere(repository, places) == []
+    assert find_word("how to begin", repository.path)
+    assert find_word("the program", repository.path)
 
 
 def test_a_file_that_no_message_holds_is_an_error(repository, places):
@@ -208,3 +229,18 @@ def test_directories_of_refs_that_are_gone_go_and_those_of_git_stay(repository):
     assert not os.path.exists(os.path.join(repository.path, "refs", "heads", "left"))
     assert os.path.isdir(os.path.join(repository.path, "refs", "heads"))
     assert verify(repository).exit_code == 0
+
+
+def test_the_indexes_of_a_store_that_was_moved_and_of_deleted_ones_are_emptied_and_no_others(repository, tmp_path):
+    """The name of a directory is a hash of the path, so that of before is left behind."""
+    drawn = history(repository, f"main: {WORD}")
+    other = make_store(tmp_path / "other.git")
+    history(other, "main: a")
+    cache = tmp_path / "cache"
+    for store in (repository, other):
+        search(store, "a", index_directory=index_directory(str(cache), store.path))
+    assert find_word(WORD, cache)
+    os.rename(repository.path, moved := str(tmp_path / "moved.git"))
+    purge(open_store(moved), PurgeRequest((drawn.conversation,)), Places(index_directory(str(cache), moved)))
+    assert find_word(WORD, cache) == []
+    assert os.path.exists(os.path.join(index_directory(str(cache), other.path), "index.sqlite"))

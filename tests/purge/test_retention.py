@@ -11,7 +11,7 @@ from scopes.purge.retention import read_retention, run_retention
 from scopes.store.config import Setting, check_known, check_value
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
-from tests.support.store import FAST, open_store
+from tests.support.store import FAST, open_store, overtake
 
 OLD = "2020-01-01T00:00:00Z"
 WORD = "Xylophone-Quarantine-4711"
@@ -69,6 +69,24 @@ def test_a_run_purges_what_is_due_and_nothing_else(repository, places, tmp_path)
     assert find_word(WORD, repository.path) == []
     with pytest.raises(NotFound, match="no conversation is older"):
         run_retention(ruled, places)
+
+
+def test_a_conversation_that_goes_on_while_a_run_waits_for_the_lock_stays(repository, places, tmp_path):
+    first = old_conversation(repository, tmp_path)
+    old_conversation(repository, tmp_path, "other")
+    ruled = with_rules(repository, all="2 years")
+    overtake(ruled, lambda store: say(store, first, "today"))
+    assert run_retention(ruled, places).conversations == 1
+    assert conversation_ids(repository) == [first]
+
+
+def test_a_run_that_finds_nothing_due_under_the_lock_purges_nothing(repository, places, tmp_path):
+    only = old_conversation(repository, tmp_path)
+    ruled = with_rules(repository, all="2 years")
+    overtake(ruled, lambda store: say(store, only, "today"))
+    with pytest.raises(NotFound, match="no conversation is older"):
+        run_retention(ruled, places)
+    assert conversation_ids(repository) == [only]
 
 
 @pytest.mark.parametrize("age", ["tomorrow", "2020-01-01", "0 days", "-3 days", "2 minutes"])

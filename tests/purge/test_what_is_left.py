@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from scopes.conversation.delete import delete
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.errors import NotFound
+from scopes.errors import Inaccessible, NotFound
 from scopes.history.revisions import conversation_ids
 from scopes.purge.purge import continue_purge, plan_purge, purge
 from scopes.purge.redact import redact
@@ -97,3 +99,28 @@ def test_no_conversation_is_chosen_by_the_beginning_of_something_else(repository
     for name in (made.oids["b"][:12], "0" * 12, "deadbee"):
         with pytest.raises(NotFound):
             plan_purge(repository, PurgeRequest((name,)), places)
+
+
+def test_what_a_killed_purge_left_beside_a_reflog_stops_nobody(repository, places):
+    made = history(repository, "main: a")
+    message = say(repository, made.conversation, LINE)
+    left = os.path.join(repository.path, "logs", "refs", "heads", made.conversation, "main.lock")
+    with open(left, "w", encoding="utf-8") as file:
+        file.write(LINE)
+    done = purge(repository, PurgeRequest(conversation=made.conversation, messages=(message.id,)), places)
+    assert (done.left, find_word(WORD, repository.path)) == ((), [])
+
+
+def test_an_error_after_the_refs_have_moved_says_how_the_purge_is_finished(repository, places, monkeypatch):
+    made = history(repository, "main: a")
+    message = say(repository, made.conversation, LINE)
+
+    def fail(_repository):
+        raise Inaccessible("git repack failed: out of disk space", hint="check the disk's space")
+
+    monkeypatch.setattr("scopes.purge.purge.drop_unreachable", fail)
+    with pytest.raises(Inaccessible) as failed:
+        purge(repository, PurgeRequest(conversation=made.conversation, messages=(message.id,)), places)
+    assert failed.value.hint == "check the disk's space; then finish it: scopes purge --continue"
+    monkeypatch.undo()
+    assert (continue_purge(repository, places).left, find_word(WORD, repository.path)) == ((), [])
