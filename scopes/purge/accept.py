@@ -78,7 +78,11 @@ def accept_purges(
     offered, _ = _choose_all(repository, choice or OfferChoice())
     if not offered:
         raise NotFound("nothing was purged elsewhere", hint=_hint_declined(repository) or FETCH)
-    return remove(repository, offered, places, on_progress=on_progress)
+
+    def choose_again() -> Purged:
+        return _choose_all(repository, choice or OfferChoice())[0]
+
+    return remove(repository, offered, places, on_progress=on_progress, choose_again=choose_again)
 
 
 def choose_offered(
