@@ -88,6 +88,7 @@ def test_an_ordinary_run_makes_items_of_few_cases_and_of_no_sweep(tmp_path):
     assert collected(tmp_path, "FILE") == (few, False)
 
 
+@pytest.mark.slow
 def test_a_number_for_a_module_is_that_of_its_tests_that_create_files(tmp_path):
     tables = f"{TABLES}\npytestmark = pytest.mark.cases(9)\n"
     few = {
@@ -122,6 +123,7 @@ def test_an_ordinary_run_has_a_sample_of_the_slow_tests_and_others_have_all(tmp_
         (["FILE::test_that_writes[17]"], {}, {"test_that_writes": 1}),
     ],
 )
+@pytest.mark.slow
 def test_other_runs_have_every_case_that_they_ask_for(tmp_path, words, environment, expected):
     assert collected(tmp_path, *words, **environment)[0] == expected
 

@@ -64,6 +64,7 @@ def test_the_stacks_of_a_stuck_test_are_printed_even_if_no_python_code_can_run()
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.slow
 def test_a_worker_reports_every_end_of_a_test_but_that_nothing_went_wrong(tmp_path, workers):
     (tmp_path / "test_ends.py").write_text(ENDS)
     words = ["--rootdir", tmp_path, "-c", os.devnull, "-p", "tests.conftest", "-p", "no:cacheprovider", "-q", *workers]

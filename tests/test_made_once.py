@@ -29,6 +29,7 @@ def test_use(request, tmp_path_factory, number):
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.slow
 def test_it_is_made_once_whatever_the_number_of_workers(tmp_path, workers):
     (tmp_path / "test_uses.py").write_text(USES)
     words = ["--rootdir", tmp_path, "-c", os.devnull, "-p", "no:cacheprovider", "-q", *workers, tmp_path]

@@ -109,6 +109,7 @@ def test_other_text_is_returned_unchanged(text):
 @pytest.mark.parametrize("piece", ["-eyJ", "eyJa.", "://a:", "sk-", "-----BEGIN ", "password=", ":AA", "Bearer ", "a1"])
 @pytest.mark.cases(3)
 @pytest.mark.timeout(amount(60, 20))
+@pytest.mark.slow
 def test_a_megabyte_that_begins_like_secrets_is_scanned_in_time(piece):
     """An expression without bounds took 5.8 seconds for 200 kB, and 25 times as long for five times as much."""
     assert find_secrets(piece * (amount(1_000_000, 400_000) // len(piece))) == []

@@ -35,6 +35,7 @@ def test_new_and_the_first_append_name_the_setting_once(in_terminal):
     assert HINT not in in_terminal("new", "other", "--json")
 
 
+@pytest.mark.slow
 def test_who_begins_to_share_sees_it_too(in_terminal, tmp_path):
     make_bare(tmp_path / "talks.git")
     in_terminal("new", "talk")
@@ -51,6 +52,7 @@ def test_with_a_name_of_ones_own_there_is_no_hint(in_terminal):
     assert HINT not in in_terminal("new", "talk")
 
 
+@pytest.mark.slow
 def test_a_name_for_all_stores_is_that_of_another_store(in_terminal, tmp_path):
     in_terminal("init")
     in_terminal("config", "scopes.author", "Dana Dev", "--level", "user")

@@ -64,6 +64,7 @@ def test_a_skipped_answer_is_listed_with_its_neighbour(searched):
     assert [line.rsplit("\t", 1)[-1] for line in done.stdout.splitlines()] == [BROKEN, "broken four"]
 
 
+@pytest.mark.slow
 def test_megabytes_of_output_go_by_without_a_limit(searched):
     script = "head -c 3000000 /dev/zero; head -c 3000000 /dev/zero >&2; ! grep -q broken"
     assert find(searched, script)["first_bad"]["subject"] == BROKEN
@@ -171,6 +172,7 @@ def test_a_context_after_a_compaction_begins_with_its_summary(searched):
     assert found["first_bad"]["message_kind"] == "compaction"
 
 
+@pytest.mark.slow
 def test_the_budget_of_the_context_is_that_of_the_option(searched):
     """With few tokens only the newest messages are read: an older one is forgotten again."""
     searched.append("main", "with some more words " * 60)
@@ -190,6 +192,7 @@ def test_a_decision_in_the_state_is_found_with_its_value(searched):
     assert found["first_bad"]["author"] == "bob"
 
 
+@pytest.mark.slow
 def test_columns_of_the_result_can_be_chosen(searched):
     shown = run_shell(searched, "! grep -q broken", "--fields", "first_bad.subject").stdout
     assert shown == f"{BROKEN}\n"
@@ -211,6 +214,7 @@ def test_a_search_of_a_past_state_is_refused(searched):
     assert "--at-operation cannot be combined with" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_steps_are_announced_with_the_number_of_messages_left(searched):
     done = run_shell(searched, "! grep -q broken", "--no-verify")
     lines = [line for line in done.stderr.splitlines() if line.startswith("testing ")]

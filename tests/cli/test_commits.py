@@ -104,6 +104,7 @@ def test_a_trailer_names_the_prompt_of_the_running_turn(project, run, session):
     assert "And another one" in run("log", "--commit", made)
 
 
+@pytest.mark.slow
 def test_a_trailer_survives_squashing_and_is_a_claim_then(project, run, session):
     run("hooks", "install", "git", "--trailer")
     project.git("switch", "-q", "-c", "fix")
@@ -193,6 +194,7 @@ def test_a_commit_that_was_amended_is_listed_below_the_new_one_and_is_marked(pro
 
 
 @pytest.mark.parametrize("name", ["refs/notes/ai", "packed-refs"])
+@pytest.mark.slow
 def test_a_pipe_in_place_of_a_ref_is_named_and_nothing_waits_for_it(project, run, session, name):
     session.prompt("Add one function")
     session.commit("one function")
@@ -203,6 +205,7 @@ def test_a_pipe_in_place_of_a_ref_is_named_and_nothing_waits_for_it(project, run
 
 
 @pytest.mark.parametrize("name", ["logs/HEAD", "scopes-hooks/pending/pipe"])
+@pytest.mark.slow
 def test_a_pipe_that_is_not_needed_changes_nothing(project, run, session, name):
     session.prompt("Add one function")
     _, made = session.commit("one function")

@@ -166,6 +166,7 @@ def test_a_named_pipe_without_a_writer_is_refused_soon(folder, monkeypatch):
     assert refusal.value.exit_code == 8
 
 
+@pytest.mark.slow
 def test_process_substitution_works_also_with_a_slow_writer(folder):
     """The shell gives the path /dev/fd/N of a pipe."""
     line = command_line("--store", str(folder / "store.git"), "conv", "import", table=PRODUCT)

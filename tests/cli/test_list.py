@@ -57,6 +57,7 @@ def add_branches(conversation, amount):
 
 @pytest.mark.skipif(sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1, reason="nothing is forked here")
 @pytest.mark.parametrize("options", [(), ("--json",)])
+@pytest.mark.slow
 def test_very_many_conversations_are_read_by_several_processes_once(conversation, cache, monkeypatch, options):
     """Later the index has them."""
     add_branches(conversation, 1200)

@@ -201,6 +201,7 @@ def test_an_update_that_is_killed_loses_nothing(remembered, tmp_path):
     assert remembered.run("verify", "--json")["findings"] == []
 
 
+@pytest.mark.slow
 def test_two_updates_at_once_remember_each_message_once(remembered):
     line = command_line("--store", remembered.store, "memory", "update", table=PRODUCT)
     running = [subprocess.Popen(line, env=environment(), stdout=subprocess.DEVNULL) for _ in range(2)]

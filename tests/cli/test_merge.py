@@ -269,6 +269,7 @@ def test_several_stopped_merges_are_distinguished_by_branch(stopped):
     assert stopped.resolve(stopped.conflict, "--take", "source")["remaining"] == 0
 
 
+@pytest.mark.slow
 def test_two_concurrent_merges_into_one_target_both_succeed(conversation):
     """Neither loses the other's messages, whichever comes first."""
     conversation.append("main", "on main")

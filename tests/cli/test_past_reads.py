@@ -243,6 +243,7 @@ RANDOM_READS = (
     st.lists(st.sampled_from(RANDOM_CHANGES), min_size=2, max_size=6),
     st.lists(st.sampled_from(RANDOM_READS), min_size=2, max_size=3, unique=True),
 )
+@pytest.mark.slow
 def test_after_any_commands_every_earlier_state_can_be_read(tmp_path_factory, changes, reads):
     """Each state is named by its time, and by the operation if the command was one."""
     with pytest.MonkeyPatch.context() as patch:

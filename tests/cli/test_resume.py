@@ -140,6 +140,7 @@ def test_the_line_of_a_new_session_runs_in_a_shell(shop, tmp_path):
 
 
 @pytest.mark.parametrize("session", ["own", "new"])
+@pytest.mark.slow
 def test_a_template_has_the_command_as_the_line_for_a_shell(shop, session):
     shown = in_pipe(shop, "resume", shop.conversation, "--session", session).stdout
     assert shown.startswith("cd ")

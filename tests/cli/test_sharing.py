@@ -157,6 +157,7 @@ def test_a_remote_is_shown_renamed_and_moved(run, shared, bare):
     assert run("remote", "show").stdout.startswith("usb (the default)\n")
 
 
+@pytest.mark.slow
 def test_a_project_and_a_year_choose_conversations(run, bare, tmp_path):
     project = tmp_path / "shop"
     project.mkdir()

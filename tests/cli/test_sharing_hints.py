@@ -85,6 +85,7 @@ def test_a_branch_that_was_deleted_here_is_got_again(run, shared):
     assert "an idea" in run("log", "conv-001/try", store="b").stdout
 
 
+@pytest.mark.slow
 def test_the_conflict_of_a_pull_is_listed_and_continued(run, shared):
     words = ("append", "conv-001", "--kind", "decision", "--topic", "db")
     run(*words, "SQLite")
@@ -132,6 +133,7 @@ def test_a_conversation_that_somebody_has_deleted_there_is_named_once(run, two, 
 
 
 @pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.slow
 def test_a_conversation_that_was_deleted_there_is_deleted_here_or_sent_again(run, two, which):
     run("push", "--delete", "conv-002", "--yes")
     run(*commands(run("fetch", store="b").stderr)[which], store="b")
@@ -143,6 +145,7 @@ def test_a_conversation_that_was_deleted_there_is_deleted_here_or_sent_again(run
         assert row_of(run, "conv-002", "a")["ahead"] == 0
 
 
+@pytest.mark.slow
 def test_what_was_purged_there_is_no_deletion(run, two):
     run("purge", "conv-002", "--whole", "--yes")
     run("push", "--purged")
@@ -156,6 +159,7 @@ def branches(run, store="a"):
 
 
 @pytest.mark.parametrize("active", ["main", "mine"])
+@pytest.mark.slow
 def test_a_branch_that_two_have_renamed_gets_its_name_again(run, shared, active):
     run("branch", "conv-001", "try")
     run("push", "conv-001")
@@ -173,6 +177,7 @@ def test_a_branch_that_two_have_renamed_gets_its_name_again(run, shared, active)
     assert branches(run) == before
 
 
+@pytest.mark.slow
 def test_the_active_branch_is_named_whoever_named_it_before(run, shared):
     run("branch", "conv-001", "try")
     run("branch", "conv-001", "other")
@@ -187,6 +192,7 @@ def test_the_active_branch_is_named_whoever_named_it_before(run, shared):
     assert "newer" not in printed
 
 
+@pytest.mark.slow
 def test_a_push_that_sends_something_new_names_what_others_have_deleted(run, two):
     run("push", "--delete", "conv-002", "--yes")
     run("new", "--title", "More", store="b")
@@ -195,6 +201,7 @@ def test_a_push_that_sends_something_new_names_what_others_have_deleted(run, two
     assert "deleted on" not in run("fetch", store="b").stderr
 
 
+@pytest.mark.slow
 def test_a_store_with_manifests_names_what_others_have_deleted(run, two):
     run("clone", two, "c", "--manifests")
     run("fetch", "--all", store="c")
@@ -208,6 +215,7 @@ def test_a_store_with_manifests_names_what_others_have_deleted(run, two):
     assert "deleted on" not in run("fetch", store="c").stderr
 
 
+@pytest.mark.slow
 def test_what_is_known_of_a_remote_by_manifests_alone_is_counted(run, two):
     run("clone", two, "c", "--manifests")
     shown = json.loads(run("remote", "show", "--json", store="c").stdout)
@@ -278,6 +286,7 @@ def test_a_bundle_as_a_remote_is_called_read_only(run, shared):
     run("fetch", "--remote", "usb")
 
 
+@pytest.mark.slow
 def test_a_later_bundle_with_less_is_no_deletion(run, two):
     run("bundle", "create", "talks.bundle", "conv-001", "conv-002")
     run("remote", "add", "usb", "talks.bundle", store="b")

@@ -115,6 +115,7 @@ def test_a_signal_ends_it_with_success(agent, watch, number):
     assert running.end(number) == (0, "")
 
 
+@pytest.mark.slow
 def test_in_the_background_of_a_script_only_a_term_signal_ends_it(agent, watch):
     """A shell that is not interactive starts what ends with `&` with SIGINT ignored."""
     agent.turn(1)
@@ -226,6 +227,7 @@ def test_half_a_line_is_left_until_it_is_complete(agent, watch):
 
 
 @each_way
+@pytest.mark.slow
 def test_half_a_line_at_the_end_is_no_damage_to_a_watch_and_is_to_an_import(agent, watch, way):
     agent.turn(1)
     agent.log.user("prompt 2")
@@ -242,6 +244,7 @@ def test_half_a_line_at_the_end_is_no_damage_to_a_watch_and_is_to_an_import(agen
 
 
 @each_way
+@pytest.mark.slow
 def test_files_that_vanish_and_come_back_lose_nothing_of_the_store(agent, watch, way):
     """Agents delete old sessions, and some the ones in use."""
     running = watch("--json", *way)
@@ -274,6 +277,7 @@ def test_a_store_that_cannot_be_written_is_one_note_and_written_later(agent, wat
     assert agent.texts() == texts_of(1, 2)
 
 
+@pytest.mark.slow
 def test_hooks_and_a_watch_together_record_each_turn_once(agent, watch):
     assert scopes("hooks", "install", "claude-code", table=PRODUCT).returncode == 0
     watch("--json")
@@ -352,6 +356,7 @@ def without_watches(limit, number):
 
 
 @pytest.mark.parametrize(("limit", "number"), [("max_inotify_watches", 3), ("max_inotify_instances", 0)])
+@pytest.mark.slow
 def test_files_are_looked_at_if_the_system_has_no_watches_left(agent, watch, limit, number):
     """Thousands of folders may be more than fs.inotify.max_user_watches."""
     for name in range(10):
@@ -452,6 +457,7 @@ def test_a_unit_that_could_not_run_is_not_printed():
 
 
 @each_way
+@pytest.mark.slow
 def test_what_once_says_about_a_file_a_running_watch_says_once_too(agent, watch, way):
     running = watch("--json", *way)
     running.begin()
@@ -468,6 +474,7 @@ def test_what_once_says_about_a_file_a_running_watch_says_once_too(agent, watch,
 
 
 @each_way
+@pytest.mark.slow
 def test_a_new_file_of_an_unknown_format_is_named_once(agent, watch, way):
     running = watch("--json", *way)
     running.begin()

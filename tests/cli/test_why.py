@@ -216,6 +216,7 @@ def start(project):
     )
 
 
+@pytest.mark.slow
 def test_several_processes_that_make_the_index_at_once_give_one_answer(project):
     processes = [start(project) for _ in range(4)]
     answers = {process.communicate(timeout=100)[0] for process in processes}

@@ -140,6 +140,7 @@ def damage_all(sandbox: Sandbox, whole: dict, kind: str, count: int, seed: int) 
     return outcomes
 
 
+@pytest.mark.slow
 def test_every_file_of_a_store_has_a_kind(sandbox):
     """A new kind of file must not be forgotten."""
     paths = [os.path.join(top, name) for top, _, files in os.walk(sandbox.store) for name in files]

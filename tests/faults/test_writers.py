@@ -170,6 +170,7 @@ def read_while_packing(store: str, readers: int, length: int, seconds: float) ->
     return sum(map(int, outputs[:readers])), int(outputs[readers])
 
 
+@pytest.mark.slow
 def test_readers_never_fail_or_see_a_short_branch_during_packing(store):
     """P6."""
     walks, rounds = read_while_packing(store, 2, 40, amount(25, 4) / 10)

@@ -73,6 +73,7 @@ def test_before_the_end_of_a_turn_no_process_is_started(cursor):
     assert len(cursor.journal.read_bytes().splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_a_turn_without_an_end_comes_with_the_next_one(cursor):
     """Cursor was closed, or has crashed."""
     cursor.tell(prompt("first", generation="a"), response("one", generation="a"))
@@ -97,6 +98,7 @@ def test_whatever_cursor_says_its_hook_succeeds_in_silence(cursor, given):
     assert cursor.wait_for_event("failed")["target"] == "cursor"
 
 
+@pytest.mark.slow
 def test_a_journal_can_be_imported_again_without_anything_new(cursor):
     cursor.tell(*turn(1))
     cursor.wait_for_event("recorded")

@@ -111,6 +111,7 @@ def test_a_store_that_is_gone_is_not_made_anew(agent, tmp_path):
     agent.wait_for_texts(*texts_of(1, 2))
 
 
+@pytest.mark.slow
 def test_a_store_that_was_only_deleted_is_made_anew_by_a_command_of_the_user(agent, tmp_path):
     agent.turn(1)
     agent.stop()
@@ -140,6 +141,7 @@ def test_half_a_line_is_left_for_the_next_time(agent):
     agent.wait_for_texts(*texts_of(1, 2))
 
 
+@pytest.mark.slow
 def test_ten_ends_of_a_turn_at_once_are_few_imports_and_lose_nothing(agent):
     for number in range(1, 11):
         agent.turn(number)
@@ -398,6 +400,7 @@ def test_only_the_beginning_of_a_large_input_is_in_memory(monkeypatch):
     assert 1 << 20 < len(kept) < 3 << 20
 
 
+@pytest.mark.slow
 def test_gemini_names_its_file_and_its_turns_are_added(agent):
     path = agent.home / ".gemini/tmp/shop/chats/session-2026-11-26T01-36-3fda4e25.jsonl"
     path.parent.mkdir(parents=True)
@@ -514,6 +517,7 @@ def test_an_import_that_finds_nothing_new_ends_a_problem_too(agent):
 
 
 @pytest.mark.parametrize("content", [None, "no transcript"])
+@pytest.mark.slow
 def test_for_a_file_that_cannot_be_imported_doctor_advises_no_import(agent, tmp_path, content):
     path = tmp_path / "x.jsonl"
     if content is not None:

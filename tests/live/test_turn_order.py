@@ -62,6 +62,7 @@ def branch_texts(store):
     }
 
 
+@pytest.mark.slow
 def test_a_fork_that_is_quiet_earlier_is_imported_after_its_original(agent):
     """The process of the original waits until its file is quiet: that of the fork was faster, and had `main`."""
     for number in (1, 2):

@@ -101,7 +101,7 @@ def test_no_conversation_is_chosen_by_the_beginning_of_something_else(repository
             plan_purge(repository, PurgeRequest((name,)), places)
 
 
-def test_what_a_killed_purge_left_beside_a_reflog_stops_nobody(repository, places):
+def test_the_lock_file_of_a_killed_purge_at_a_reflog_stops_nobody(repository, places):
     made = history(repository, "main: a")
     message = say(repository, made.conversation, LINE)
     left = os.path.join(repository.path, "logs", "refs", "heads", made.conversation, "main.lock")

@@ -85,6 +85,7 @@ def test_the_recorded_prompt_is_the_users_own_and_says_what_was_put_in(desk):
     assert [desk.message_at(injected[end]).id for end in ("first", "last")] == [first, last]
 
 
+@pytest.mark.slow
 def test_history_is_put_in_again_if_the_first_prompt_failed_without_an_update(desk):
     """S3-9: the agent has not taken it."""
     desk.run("remember ALPHA-77")
@@ -127,6 +128,7 @@ def test_long_messages_are_cut_and_only_the_last_ones_are_put_in(desk):
     assert "... [truncated]" in desk.prompts()[4][0]
 
 
+@pytest.mark.slow
 def test_tokens_that_are_asked_for_are_filled_beyond_fifty_messages(desk):
     """S3-11: the agent learns how much it does not get, and what the task was."""
     desk.run(*(f"step {number}" for number in range(30)))
@@ -164,6 +166,7 @@ def test_only_the_first_new_session_continues_and_the_next_one_is_a_new_thread(d
 
 
 @pytest.mark.parametrize(("which", "where"), [("never", "conv-002/main"), ("always", "conv-001/main")])
+@pytest.mark.slow
 def test_continue_can_be_never_or_always(desk, which, where):
     """S3-20."""
     desk.run("first")
@@ -187,6 +190,7 @@ def test_the_newest_conversation_is_continued_unless_another_one_is_named(desk):
     assert desk.texts("conv-001/main")[2] == "fourth"
 
 
+@pytest.mark.slow
 def test_a_conversation_of_another_agent_can_be_named_and_its_history_is_put_in(desk):
     """S3-3: the session of another agent is never used."""
     desk.run("first", resume=True)
@@ -207,6 +211,7 @@ def test_another_agent_or_directory_never_matches(desk, tmp_path):
     assert desk.branches() == ["conv-001/main", "conv-002/main", "conv-003/main"]
 
 
+@pytest.mark.slow
 def test_a_directory_is_the_same_through_a_link_and_with_a_slash_at_its_end(desk, tmp_path):
     """S0-2: real paths are compared."""
     desk.run("first")
@@ -387,6 +392,7 @@ def test_without_a_fork_of_the_agent_a_new_session_goes_on_on_a_branch_of_its_ow
     assert [each["event"] for each in desk.events() if each["event"].startswith("fork-")] == [event]
 
 
+@pytest.mark.slow
 def test_a_fork_of_a_conversation_of_another_agent_leaves_its_branch_as_it_is(desk):
     desk.run("first", resume=True)
     desk.run("second", options=["--fork", "--conversation", "conv-001"], name="other", fork=True)
@@ -401,6 +407,7 @@ def test_a_fork_without_a_prompt_leaves_no_branch(desk):
     assert desk.branches() == ["conv-001/main"]
 
 
+@pytest.mark.slow
 def test_history_can_be_put_in_always_or_never(desk):
     """An agent may say that it has resumed and know nothing."""
     desk.run("first", resume=True)
@@ -467,6 +474,7 @@ def test_without_memory_the_first_prompt_has_the_history_alone(desk):
 
 
 @pytest.mark.parametrize("options", [["--inject", "never"], ["--continue", "never"]])
+@pytest.mark.slow
 def test_memory_and_history_can_both_be_turned_off(desk, options):
     remember(desk)
     desk.run("second", options=options)

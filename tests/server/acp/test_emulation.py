@@ -52,6 +52,7 @@ def test_sessions_are_listed_newest_first_and_by_directory(desk, tmp_path):
     assert here["updatedAt"].endswith("Z")
 
 
+@pytest.mark.slow
 def test_a_fork_has_the_name_of_its_branch_in_its_title(desk):
     """The list of an editor had the same title for all branches of a conversation."""
     desk.run("settings")
@@ -86,6 +87,7 @@ def test_a_recorded_session_is_replayed_and_goes_on_with_its_history(desk):
     assert desk.branches() == ["conv-001/main"]
 
 
+@pytest.mark.slow
 def test_a_session_that_was_continued_under_another_id_is_found_by_its_first_one(desk):
     """S0-8."""
     desk.run("first")

@@ -23,6 +23,7 @@ def names(directory):
     return [event.name for event in read_events(str(directory)).events]
 
 
+@pytest.mark.slow
 def test_stats_count_how_sessions_began_and_what_failed(desk, state):
     """S3-18: per agent, as the log has it."""
     desk.run("first", resume=True, load=True)

@@ -35,6 +35,7 @@ def test_the_command_of_a_call_is_known(desk, profile):
 
 
 @AGENTS
+@pytest.mark.slow
 def test_why_names_the_command_that_wrote_a_file(desk, profile):
     """No edit has the line: the file is the output of a program."""
     project = Project(desk.project)

@@ -40,6 +40,7 @@ def test_the_client_of_the_sdk_works_with_its_echo_agent_through_the_proxy(desk)
     assert texts[1:] == ["echo: what was it", "echo: and again"]
 
 
+@pytest.mark.slow
 def test_an_agent_of_the_sdk_takes_twenty_prompts_at_once_and_one_of_32_megabytes(desk):
     editor = Editor(proxy_command(agent=ECHO))
     desk.editors.append(editor)

@@ -86,6 +86,7 @@ def test_how_a_turn_ended_is_one_word_in_every_view(desk, ended):
     assert [each.get("ending") for each in json.loads(scopes("show", "conv-001", "--json"))["recent"]][-1] == word
 
 
+@pytest.mark.slow
 def test_a_prompt_that_got_no_answer_is_marked_when_the_conversation_has_gone_on(desk):
     """Another proxy has continued it."""
     editor = desk.editor()

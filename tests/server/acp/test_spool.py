@@ -70,6 +70,7 @@ def test_a_conversation_that_was_continued_goes_on_where_it_was(desk):
     assert desk.branches() == ["conv-001/main"]
 
 
+@pytest.mark.slow
 def test_what_was_written_before_the_kill_is_not_taken_again(desk, tmp_path):
     """P4: the proxy was killed after the store had it, and before the file was deleted."""
     with locked_store():
@@ -181,6 +182,7 @@ def test_a_line_that_was_cut_off_is_left_out(desk):
     assert [event["damaged"] for event in desk.events("spool-taken")] == [1]
 
 
+@pytest.mark.slow
 def test_what_waits_for_another_store_is_left_there(desk, monkeypatch, tmp_path):
     kill_with_a_locked_store(desk, "hello", "again")
     own = os.environ["SCOPES_STORE"]
@@ -192,6 +194,7 @@ def test_what_waits_for_another_store_is_left_there(desk, monkeypatch, tmp_path)
     assert desk.texts() == [*TURNS, "next", "echo: next"]
 
 
+@pytest.mark.slow
 def test_a_store_that_is_locked_at_the_next_start_too_gets_it_later(desk):
     kill_with_a_locked_store(desk, "hello", "again")
     kill_with_a_locked_store(desk, "third")
@@ -356,6 +359,7 @@ def test_a_session_that_is_resumed_at_a_locked_store_goes_on_after_what_was_left
     assert desk.texts() == ["first", "echo: first", *TURNS, "next", "echo: next"]
 
 
+@pytest.mark.slow
 def test_a_session_that_was_resumed_and_killed_twice_at_a_locked_store_is_on_one_branch(desk):
     desk.run("first", resume=True)
     kill_with_a_locked_store(desk, "hello", "again", resume=True)
@@ -365,6 +369,7 @@ def test_a_session_that_was_resumed_and_killed_twice_at_a_locked_store_is_on_one
     assert desk.texts() == ["first", "echo: first", *TURNS, "third", "echo: third", "next", "echo: next"]
 
 
+@pytest.mark.slow
 def test_another_session_does_not_go_on_after_what_was_left(desk):
     """The agent did not know those turns: it began again where the store was."""
     desk.run("first")
@@ -392,6 +397,7 @@ def test_what_was_left_comes_before_the_sessions_of_a_store_that_cannot_be_opene
     assert spool_files() == []
 
 
+@pytest.mark.slow
 def test_what_waits_for_a_store_that_is_gone_comes_before_the_session_that_goes_on_with_it(desk):
     kill_with_a_locked_store(desk, "hello", "again")
     shutil.rmtree(os.environ["SCOPES_STORE"])

@@ -7,6 +7,8 @@ import os
 from contextlib import suppress
 from types import SimpleNamespace
 
+import pytest
+
 from scopes.live.event_log import EventLog
 from scopes.server.acp.lines import LineWriter
 from scopes.server.acp.proxy import Proxy
@@ -109,6 +111,7 @@ def test_the_first_session_of_a_new_project_is_not_changed_at_all(desk):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_deep_prompts_reach_the_agent_and_what_follows_is_recorded(desk):
     """At some depths a line could be read, but not taken apart to put the history into it, or not be written."""
     desk.run("first")

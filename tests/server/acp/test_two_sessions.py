@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from scopes.conversation.append import append
 from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message
@@ -38,6 +40,7 @@ def test_two_live_sessions_of_one_agent_and_directory_become_two_branches(desk):
         assert own == [text for n in range(3) for text in (f"{name}{n}", f"echo: {name}{n}")]
 
 
+@pytest.mark.slow
 def test_the_session_that_came_first_stays_that_of_the_branch(desk):
     """S3-17: only what it continued is stale; the second session has a branch of its own."""
     record_without_locks(desk, "first")

@@ -114,6 +114,7 @@ def test_any_budget_holds(agent, case, budget):
     assert over_budget(agent, [(case, budget)]) == []
 
 
+@pytest.mark.slow
 def test_more_tokens_never_show_fewer_messages(agent):
     shown = [
         len(agent.get("conversation_read", conversation="conv-001", max_tokens=budget)["messages"])
@@ -184,6 +185,7 @@ def test_a_merge_that_was_made_is_always_answered(tmp_path, budget):
     assert len(whole["conflicts"]) == 100
 
 
+@pytest.mark.slow
 def test_a_message_to_very_many_agents_is_answered_after_it_was_sent(tmp_path):
     store = make_store(tmp_path / "store")
     history(store, "main: a")
