@@ -17,6 +17,7 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.live.event_log import HOOK_LOG, EventLog
 from tests.cli.running import PRODUCT, scopes
+from tests.support.examples import amount
 from tests.support.hook_agent import HookAgent, texts_of
 from tests.support.store import open_store
 
@@ -165,16 +166,16 @@ def test_two_hooks_at_the_same_time_make_one_conversation(agent):
 
 def test_kills_at_any_moment_lose_no_turn_that_a_later_hook_sees(agent):
     """The file of the agent is the record until a hook has imported it: the next one takes all."""
-    killed = 0
-    for number in range(1, 11):
+    killed, turns = 0, amount(10, 5)
+    for number in range(1, turns + 1):
         agent.turn(number)
         agent.stop()
-        time.sleep(0.07 * number)
+        time.sleep(0.7 * number / turns)
         killed += agent.kill_recorders()
-    assert killed >= 5
+    assert killed >= turns // 2
     agent.close()
     agent.stop()
-    agent.wait_for_texts(*texts_of(*range(1, 11)))
+    agent.wait_for_texts(*texts_of(*range(1, turns + 1)))
     assert scopes("verify", table=PRODUCT).returncode == 0
 
 
