@@ -6,6 +6,7 @@ as the prompt of a sub-agent beside its result.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -49,9 +50,11 @@ def list_purged_spans(
     for span, data in zip(others, pieces, strict=False):
         if not owners[span]:
             spans += _walk_quoting(span, data, quotes)
-        elif quotes.may_be_in(data) and is_json(data):
+        elif quotes.may_be_in(data):
             kept = b"\0".join(each for message in owners[span] for each in read_message(message))
-            texts += _walk_texts(span, data, quotes.without(kept), kept)
+            left = quotes.without(kept)
+            for record, line in _split_records(span, data):
+                texts += _walk_texts(record, line, left, kept) if is_json(line) else ()
     return PurgedSpans(sorted(spans), texts)
 
 
@@ -73,13 +76,18 @@ def _walk_texts(span: Span, data: bytes, quotes: Quotes, kept: bytes) -> Iterato
 
 def _walk_quoting(span: Span, data: bytes, quotes: Quotes) -> Iterator[Span]:
     """Yield a span that quotes, or those of its lines that do: what became no message may be several records."""
-    found, offset = [], span.offset
-    lines = [] if is_json(data) else data.splitlines(keepends=True)
-    for line in lines if len(lines) > 1 else ():
-        if quotes.are_in_record(line):
-            found.append(Span(offset, len(line)))
-        offset += len(line)
+    records = _split_records(span, data)
+    found = [record for record, line in records if quotes.are_in_record(line)] if len(records) > 1 else []
     if found:
         yield from found
     elif quotes.are_in_record(data):
         yield span
+
+
+def _split_records(span: Span, data: bytes) -> list[tuple[Span, bytes]]:
+    """Return the lines of a span with where they are; the whole span if it is one JSON document."""
+    if is_json(data):
+        return [(span, data)]
+    lines = data.splitlines(keepends=True)
+    ends = itertools.accumulate(map(len, lines))
+    return [(Span(span.offset + end - len(line), len(line)), line) for line, end in zip(lines, ends, strict=True)]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import NO_TEXT, MessageHeader, header_of, read_body, subject_of
-from scopes.ids import Oid
+from scopes.ids import MessageId, Oid
 from scopes.model.file_edits import touches_of_call
 from scopes.model.message import Message, Part
 from scopes.model.tool_calls import summarize_calls
@@ -50,18 +51,28 @@ def find_call_message(objects: Objects, results: MessageHeader) -> MessageHeader
     return None
 
 
-def find_call(objects: Objects, head: MessageHeader, message: Message, number: int) -> Part | None:
+class FoundCall(NamedTuple):
+    """A tool call, and where it is: the message, and the number of the part in it."""
+
+    message: MessageId
+    number: int
+    part: Part
+
+
+def find_call(objects: Objects, head: MessageHeader, message: Message, number: int) -> FoundCall | None:
     """Return the tool call that a part of a message is the result of: the nearest one above it with its id.
 
     It is looked for in the parts before it and in the next 64 messages above. None if none of them has it.
     """
     wanted = message.parts[number].fields.get("call_id")
-    parts: Iterable[Part] = message.parts[:number]
+    parts: Sequence[Part] = message.parts[:number]
     above = head
     for _ in range(MAX_RESULTS):
-        found = calls_by_id(parts).get(wanted) if isinstance(wanted, str) else None
-        if found is not None or not above.parents:
-            return found
+        for place in range(len(parts) - 1, -1, -1):
+            if parts[place].type == "tool_call" and parts[place].fields.get("call_id") == wanted:
+                return FoundCall(above.id, place, parts[place])
+        if not above.parents:
+            return None
         above = header_of(read_commit(objects, above.parents[0]))
         parts = ()
         with suppress(Corrupt, NotFound):  # a commit of another program

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator, Mapping
 from shlex import quote
 from typing import NamedTuple
 
@@ -13,17 +12,15 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import is_root, message_id_of
 from scopes.history.name_syntax import match_prefix
 from scopes.history.purged import Parts, Purged, purged_of
-from scopes.history.quotes import walk_texts
 from scopes.history.revisions import find_root_commit, resolve_conversation
 from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
-from scopes.history.tool_calls import find_call
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.codec import decode
-from scopes.model.message import Message, Part
 from scopes.model.tombstone import is_purged
 from scopes.purge.all_commits import walk_all_commits
 from scopes.purge.derived import Derived
+from scopes.purge.held_files import list_held
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_messages
 from scopes.search.search import search
@@ -92,7 +89,7 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
                 f"no message was imported from {request.source!a}", hint="its path is that from which it was imported"
             )
     elif request.file is not None:
-        messages = dict(_walk_holding(repository, request.conversation, request.file))
+        messages |= _list_held(repository, request.conversation, request.file)
         if not messages:
             raise NotFound(f"no message holds the file {request.file!a}", hint="see: scopes files CONV")
     whole = {name for name, parts in messages.items() if parts is None}
@@ -192,50 +189,9 @@ def _walk_hits(repository: Repository, request: PurgeRequest, index_directory: s
     yield from kept
 
 
-def _walk_holding(
-    repository: Repository, conversation: str | None, path: str
-) -> Iterator[tuple[MessageId, frozenset[int]]]:
-    """Yield the messages that hold what is in a file, with the numbers of these parts.
-
-    That are the file itself, calls of tools that name it, and their results. A result is that of the nearest call
-    above it with its id: agents use an id such as `call_0` again.
-    """
-    name = path.removeprefix("./").strip("/")
-    if not name:
+def _list_held(repository: Repository, conversation: str | None, path: str) -> Mapping[str, Parts]:
+    """Return the numbers of the parts that hold what is in a file, by messages."""
+    name = path.removeprefix("./").rstrip("/")
+    if not name.strip("/"):
         raise Invalid("the path of the file is empty", hint="for example: --file src/app.py")
-    pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])(?!\.\w)")
-    calls: set[str] = set()
-    for each in walk_stored_messages(repository, conversation):
-        message = decode(each.data)
-        if not is_purged(message):
-            answered = partial(find_call, repository, each.head, message)
-            numbers = frozenset(_walk_parts(message, pattern, calls, answered))
-            if numbers:
-                yield each.head.id, numbers
-
-
-def _walk_parts(
-    message: Message, pattern: re.Pattern[str], calls: set[str], answered: Callable[[int], Part | None]
-) -> Iterator[int]:
-    """Yield the numbers of the parts that hold the file; `calls` are ids of calls that name it, and grows."""
-    for number, part in enumerate(message.parts):
-        call = part.fields.get("call_id")
-        if part.type in {"file", "image", "file_ref"}:
-            path = part.fields.get("path")
-            is_held = isinstance(path, str) and pattern.search(path) is not None
-        elif part.type == "tool_call":
-            is_held = _names_file(part, pattern)
-            if is_held and isinstance(call, str):
-                calls.add(call)
-        else:
-            is_held = part.type == "tool_result" and isinstance(call, str) and call in calls
-            if is_held:
-                own = answered(number)
-                is_held = own is None or own.fields.get("purged") is True or _names_file(own, pattern)
-        if is_held and part.fields.get("purged") is not True:
-            yield number
-
-
-def _names_file(call: Part, pattern: re.Pattern[str]) -> bool:
-    texts = (*walk_texts(call.fields.get("input")), *walk_texts(call.fields.get("input_text")))
-    return any(pattern.search(text) for text in texts)
+    return list_held(repository, None if conversation is None else resolve_conversation(repository, conversation), name)

@@ -8,6 +8,7 @@ import pytest
 
 from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.merge import merge
+from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
 from scopes.conversation.rename import rename_branch
 from scopes.conversation.switch import switch
@@ -244,3 +245,39 @@ def test_the_indexes_of_a_store_that_was_moved_and_of_deleted_ones_are_emptied_a
     purge(open_store(moved), PurgeRequest((drawn.conversation,)), Places(index_directory(str(cache), moved)))
     assert find_word(WORD, cache) == []
     assert os.path.exists(os.path.join(index_directory(str(cache), other.path), "index.sqlite"))
+
+
+FILE = "/work/shop/conf/.env"
+
+
+@pytest.mark.every_case("each is another way to name a file")
+@pytest.mark.parametrize(
+    ("wanted", "given", "is_held"),
+    [
+        (FILE, {"file_path": FILE}, True),
+        (FILE, {"command": "cat conf/.env"}, True),
+        (FILE, {"command": "cat ./conf/.env | head"}, True),
+        (FILE, {"command": "cat .env", "workdir": "/work/shop/conf"}, True),
+        (FILE, {"command": "cat .env", "workdir": "conf"}, True),
+        (FILE, {"command": "cat /srv/conf/.env"}, False),
+        (FILE, {"command": "cat .env"}, False),
+        (FILE, {"command": "cat .env", "workdir": "/work/shop/other"}, False),
+        ("conf/.env", {"file_path": FILE}, True),
+        ("conf/.env", {"command": "cat .env", "workdir": "/work/shop/conf"}, True),
+        ("conf/.env", {"command": "cat .env", "workdir": "/work/shop"}, False),
+    ],
+)
+def test_a_file_is_also_named_in_the_directory_of_the_conversation_or_the_call(
+    repository, places, wanted, given, is_held
+):
+    name = new(repository, directory="/work/shop").id
+    call = {"type": "tool_call", "call_id": "c1", "name": "Bash", "input": given}
+    say(repository, name, "", author={"name": "claude", "kind": "agent"}, parts=[call])
+    result = {"type": "tool_result", "call_id": "c1", "output": WORD}
+    say(repository, name, "", author={"name": "tool", "kind": "tool"}, parts=[result])
+    if is_held:
+        assert purge(repository, PurgeRequest(file=wanted), places).messages == 2
+        assert everywhere(repository, places) == []
+    else:
+        with pytest.raises(NotFound, match="no message holds the file"):
+            plan_purge(repository, PurgeRequest(file=wanted), places)

@@ -102,3 +102,29 @@ def test_the_session_goes_on_and_its_texts_stay_away(repository, places, tmp_pat
     assert find_word(WORD, repository.path) == []
     assert stored(repository)[2]["toolUseResult"]["more"] == f"x {SHARED}"
     assert verify(repository).exit_code == 0
+
+
+def test_the_texts_of_each_record_go_if_the_results_of_parallel_calls_are_one_message(repository, places, tmp_path):
+    calls = [
+        {"type": "tool_use", "id": f"toolu_{number}", "name": "Task", "input": {"prompt": prompt}}
+        for number, prompt in ((3, PROMPT), (4, "look at the windows"))
+    ]
+    shared = [answer(number, call) for number, call in zip((2, 3), calls, strict=True)]
+    for each in shared:
+        each["message"]["id"], each["requestId"] = "m2", "r2"
+    records = [
+        record(1, "user", message={"role": "user", "content": "hello"}),
+        *shared,
+        result(4, "found nothing", status="completed", prompt=PROMPT),
+        result(5, "they are closed", status="completed", prompt="look at the windows"),
+    ]
+    path = tmp_path / "parallel.jsonl"
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in records))
+    take(repository, path)
+    path.unlink()
+    heads = [each.head for each in log(repository, "conv-001", oldest_first=True).items]
+    assert len(heads) == 3  # the prompt, both calls, both results
+    done = purge(repository, PurgeRequest(conversation="conv-001", messages=(heads[1].id,)), places)
+    assert (done.left, find_word(WORD, repository.path)) == ((), [])
+    assert [each.get("purged") for each in stored(repository)] == [None, True, None, None]
+    assert stored(repository)[2]["toolUseResult"]["status"] == "completed"

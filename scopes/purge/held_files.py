@@ -1,0 +1,162 @@
+"""What messages hold of a file: the file itself, calls of tools that name it, what these did to it, and their results.
+
+A call names a file by its path, or by what is left of it below the directory of the conversation or of the call. Other
+ways, such as `cd conf && cat *`, are not found.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Final
+
+from scopes.errors import Corrupt, NotFound
+from scopes.history.messages import MessageHeader, read_root_of, read_stored_body
+from scopes.history.purged import Parts
+from scopes.history.quotes import walk_texts
+from scopes.history.revisions import conversation_ids, find_directory, find_root_commit
+from scopes.history.tool_calls import FoundCall, find_call
+from scopes.ids import ConversationId, MessageId, Oid
+from scopes.model.agent_tools import DIRECTORIES
+from scopes.model.codec import decode
+from scopes.model.file_edits import touches_of_call
+from scopes.model.message import Message, Part
+from scopes.model.path_encoding import file_leaf
+from scopes.model.tombstone import is_purged
+from scopes.purge.stored_messages import walk_stored_headers
+from scopes.store.repository import Repository, read_commit
+
+_FILES: Final = frozenset({"file", "image", "file_ref"})
+_TOOLS: Final = frozenset({"tool_call", "tool_result"})
+_WRITING: Final = frozenset({"create", "edit"})
+
+
+def list_held(repository: Repository, conversation: ConversationId | None, name: str) -> Mapping[str, Parts]:
+    """Return the numbers of the parts that hold a file, by messages, of one conversation or of all.
+
+    name: the path of the file, or the end of it
+    """
+    directories = _Directories(repository)
+    holders: dict[str | None, _Holder] = {}
+    found: dict[MessageId, set[int]] = {}
+    for root, head in walk_stored_headers(repository, conversation):
+        message = decode(read_stored_body(repository, head))
+        if is_purged(message):
+            continue
+        base = directories.find(root)
+        holder = holders.setdefault(base, _Holder(repository, name, base))
+        for each, number in holder.walk_held(head, message):
+            found.setdefault(each, set()).add(number)
+    return {each: frozenset(numbers) for each, numbers in found.items()}
+
+
+class _Directories:
+    """The directories in which conversations began, by their roots."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._named = {find_root_commit(repository, name): name for name in conversation_ids(repository)}
+        self._found: dict[Oid, str | None] = {}
+
+    def find(self, root: Oid | None) -> str | None:
+        """Return the directory of a conversation; None if it is not known."""
+        if root is None:
+            return None
+        if root not in self._found:
+            self._found[root] = self._read(root)
+        return self._found[root]
+
+    def _read(self, root: Oid) -> str | None:
+        try:
+            cwd = read_root_of(self._repository, read_commit(self._repository, root), root).cwd
+        except (Corrupt, NotFound):
+            cwd = None
+        return cwd or (find_directory(self._repository, self._named[root]) if root in self._named else None)
+
+
+class _Holder:
+    """Finds what messages of a conversation that began in a directory hold of a file."""
+
+    def __init__(self, repository: Repository, name: str, base: str | None) -> None:
+        self._repository, self._name, self._base = repository, name, base
+        self._pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])(?!\.\w)")
+        self._last = posixpath.basename(name)
+        self._calls: set[str] = set()
+        self._below = cache(self._find_below)
+
+    def walk_held(self, head: MessageHeader, message: Message) -> Iterator[tuple[MessageId, int]]:
+        """Yield the parts that hold the file, in this message or above it; parents have to come first."""
+        is_held = False
+        for number, part in enumerate(message.parts):
+            for found in self._walk_parts(head, message, number, part):
+                is_held = True
+                yield found
+        if not is_held and _TOOLS.isdisjoint(part.type for part in message.parts):
+            yield from ((head.id, number) for number in self._walk_written(message))
+
+    def _walk_parts(
+        self, head: MessageHeader, message: Message, number: int, part: Part
+    ) -> Iterator[tuple[MessageId, int]]:
+        if part.fields.get("purged") is True:
+            return
+        if part.type in _FILES:
+            path = part.fields.get("path")
+            if isinstance(path, str) and (self._pattern.search(path) or self._is_file(path)):
+                yield head.id, number
+        elif part.type == "tool_call" and self._names_file(part):
+            self._calls.add(str(part.fields.get("call_id")))
+            yield head.id, number
+        elif part.type == "tool_result" and self._may_hold(part):
+            call = find_call(self._repository, head, message, number)
+            if call is None:
+                if part.fields.get("call_id") in self._calls:
+                    yield head.id, number
+            elif self._holds(call, part):
+                yield head.id, number
+                if call.part.fields.get("purged") is not True:
+                    yield call.message, call.number
+
+    def _may_hold(self, result: Part) -> bool:
+        """Return True if a result may be of the file: to look for its call takes longer."""
+        texts = walk_texts(result.fields.get("structured"))
+        return result.fields.get("call_id") in self._calls or any(self._last in text for text in texts)
+
+    def _holds(self, call: FoundCall, result: Part) -> bool:
+        if call.part.fields.get("purged") is True:
+            return True  # the file, or another one: it is no longer known
+        touched = (touch.path for touch in touches_of_call(call.part, result))
+        return self._names_file(call.part) or any(map(self._is_file, touched))
+
+    def _walk_written(self, message: Message) -> Iterator[int]:
+        """Yield all parts of an answer whose text is what was written into the file."""
+        if any(touch.op in _WRITING and self._is_file(touch.path) for touch in message.files):
+            yield from range(len(message.parts))
+
+    def _is_file(self, path: str) -> bool:
+        return f"/{path}".endswith(f"/{self._name}") or (
+            self._name.startswith("/") and file_leaf(path, self._base) == file_leaf(self._name, self._base)
+        )
+
+    def _names_file(self, call: Part) -> bool:
+        given = call.fields.get("input")
+        patterns = [self._pattern, *self._below(self._base)]
+        arguments = given if isinstance(given, dict) else {}
+        for directory in map(arguments.get, DIRECTORIES):
+            if isinstance(directory, str):
+                patterns += self._below(posixpath.join(self._base or "", directory))
+        texts = (*walk_texts(given), *walk_texts(call.fields.get("input_text")))
+        return any(pattern.search(text) for text in texts for pattern in patterns)
+
+    def _find_below(self, directory: str | None) -> tuple[re.Pattern[str], ...]:
+        """Return a pattern of the path as it is named in a directory; none if the file is not below it."""
+        if not directory:
+            return ()
+        names, above = self._name.split("/"), posixpath.normpath(directory)
+        for count in range(len(names) - 1, 0, -1):
+            top = "/".join(names[:count])
+            if top and (above == top or (not self._name.startswith("/") and above.endswith(f"/{top}"))):
+                rest = re.escape("/".join(names[count:]))
+                return (re.compile(rf"(?<![\w./-])(?:\./)*{rest}(?![\w-])(?!\.\w)"),)
+        return ()
