@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -67,20 +67,20 @@ def _is_bundle(path: str) -> bool:
     return False
 
 
-def delete_caches(directories: Iterable[str]) -> list[str]:
-    """Delete everything in directories of derived data but lock files; return an error text for each that stays.
+def delete_caches(directories: Iterable[str]) -> dict[str, str]:
+    """Delete everything in directories of derived data but lock files; return why, by path, for each file that stays.
 
     A directory of derived data is far below the root and has no home directory in it, wherever links lead: one that is
     not so is left as it is.
     """
-    errors: list[str] = []
+    errors: dict[str, str] = {}
     for directory in directories:
         if not _may_be_cache(directory):
-            errors.append(f"{directory} is not a cache of scopes: nothing in it was deleted")
+            errors[directory] = f"{directory} is not a cache of scopes: nothing in it was deleted"
             continue
         for here, names, files in os.walk(directory, topdown=False):
             for name in [each for each in files if not each.endswith("-lock")]:
-                _delete(os.path.join(here, name), os.unlink, errors)
+                _delete(os.path.join(here, name), errors)
             for name in names:
                 with suppress(OSError):
                     os.rmdir(os.path.join(here, name))
@@ -94,13 +94,13 @@ def _may_be_cache(directory: str) -> bool:
     return os.path.isabs(directory) and is_deep and os.path.commonpath([real, home]) != real
 
 
-def _delete(path: str, how: Callable[[str], None], errors: list[str]) -> None:
+def _delete(path: str, errors: dict[str, str]) -> None:
     try:
-        how(path)
+        os.unlink(path)
     except FileNotFoundError:
         return
     except OSError as error:
-        errors.append(str(error))
+        errors[path] = str(error)
 
 
 def clear_logs(directory: str, quotes: Quotes, *, every_log: bool) -> list[str]:

@@ -269,10 +269,11 @@ def remove(
         removed = {*done.histories.commits, *done.histories.blobs}
         proof = prove(repository, removed, done.histories.quotes, places.derived)
         copies = _without_paths(repository, done, proof.copies)
-        proof = proof._replace(copies=copies, left=with_earlier(repository, purged, proof.left))
+        left = dict.fromkeys((*proof.left, *(path for path in errors if not os.path.isdir(path))))
+        proof = proof._replace(copies=copies, left=with_earlier(repository, purged, [*left]))
         end(repository)
     others = (*others, *explain_left(repository, proof.left))
-    found = _Found(operation, proof, tuple(errors), (*sources, *logs), others)
+    found = _Found(operation, proof, tuple(errors.values()), (*sources, *logs), others)
     return _result(repository, done, found)
 
 

@@ -204,7 +204,7 @@ def test_caches_are_emptied_but_for_locks_which_others_may_hold(tmp_path):
     for name in ("a.sqlite", "deep/b.json", "index-lock"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
-    assert delete_caches([str(tmp_path), str(tmp_path / "missing")]) == []
+    assert delete_caches([str(tmp_path), str(tmp_path / "missing")]) == {}
     assert [path.name for path in tmp_path.iterdir()] == ["index-lock"]
 
 
@@ -217,7 +217,7 @@ def test_what_cannot_be_a_cache_keeps_its_files(tmp_path, monkeypatch):
     monkeypatch.chdir(home)
     named = [str(home), str(tmp_path), str(tmp_path / "contexts"), "notes", ""]
     errors = delete_caches(named)
-    assert errors == [f"{each} is not a cache of scopes: nothing in it was deleted" for each in named]
+    assert errors == {each: f"{each} is not a cache of scopes: nothing in it was deleted" for each in named}
     assert (home / "notes" / "a.md").read_text() == "mine"
 
 

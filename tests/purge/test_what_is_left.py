@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
@@ -14,6 +15,7 @@ from scopes.history.revisions import conversation_ids
 from scopes.purge.purge import continue_purge, plan_purge, purge
 from scopes.purge.redact import redact
 from scopes.purge.selection import PurgeRequest
+from scopes.search.search import search
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
 from tests.support.planted import KINDS
@@ -124,3 +126,23 @@ def test_an_error_after_the_refs_have_moved_says_how_the_purge_is_finished(repos
     assert failed.value.hint == "check the disk's space; then finish it: scopes purge --continue"
     monkeypatch.undo()
     assert (continue_purge(repository, places).left, find_word(WORD, repository.path)) == ((), [])
+
+
+def test_an_index_that_cannot_be_deleted_is_left_until_it_is_gone(repository, places, monkeypatch):
+    made = history(repository, "main: a")
+    message = say(repository, made.conversation, LINE)
+    search(repository, WORD, index_directory=places.index_directory)
+    index, unlink = os.path.join(places.index_directory, "index.sqlite"), os.unlink
+
+    def refuse(path, **options):
+        if str(path) == index:
+            raise PermissionError(errno.EPERM, "Operation not permitted", index)
+        unlink(path, **options)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    done = purge(repository, PurgeRequest(conversation=made.conversation, messages=(message.id,)), places)
+    assert (done.exit_code, done.left) == (7, (index,))
+    assert continue_purge(repository, places).left == (index,)
+    monkeypatch.undo()
+    assert continue_purge(repository, places).left == ()
+    assert find_word(WORD, repository.path, places.index_directory) == []
