@@ -9,7 +9,9 @@ _FIRST: Final = re.compile(r"\.?[A-Za-z][a-z_-]*\d{0,2}")  # no key begins with 
 _NAME: Final = re.compile(r"[\w.-]{1,63}")
 _START: Final = re.compile(r"/|~/|(?:\.\.?/)+")
 _SEPARATORS: Final = 2
-_DIRECTORIES: Final = frozenset({"cwd", "workdir", "working_directory", "workingDirectory"})  # arguments of tools
+_DIRECTORIES: Final = frozenset(  # arguments of tools
+    {"cwd", "workdir", "working_directory", "workingDirectory", "dir_path", "directory", "target_directory", "path"}
+)
 _RANDOM: Final = 16  # characters of a name with letters of both cases and digits
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Final
 
@@ -17,19 +18,24 @@ from scopes.history.messages import MessageHeader, read_root_of, read_stored_bod
 from scopes.history.purged import Parts
 from scopes.history.quotes import walk_texts
 from scopes.history.revisions import conversation_ids, find_directory, find_root_commit
+from scopes.history.source_paths import with_last_path
+from scopes.history.sources import SOURCES, read_source_record, read_spans, walk_chunks
 from scopes.history.tool_calls import FoundCall, find_call
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.agent_tools import DIRECTORIES
 from scopes.model.codec import decode
+from scopes.model.encoding import load
 from scopes.model.file_edits import touches_of_call
 from scopes.model.message import Message, Part
 from scopes.model.path_encoding import file_leaf
 from scopes.model.tombstone import is_purged
+from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_headers
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository, read_commit, read_commit_stub
 
 _FILES: Final = frozenset({"file", "image", "file_ref"})
 _TOOLS: Final = frozenset({"tool_call", "tool_result"})
+_END: Final = r"(?![\w~/-])(?!\.\w)"  # no longer name, backup, or file below a directory of that name
 _WRITING: Final = frozenset({"create", "edit"})
 
 
@@ -50,6 +56,31 @@ def list_held(repository: Repository, conversation: ConversationId | None, name:
         for each, number in holder.walk_held(head, message):
             found.setdefault(each, set()).add(number)
     return {each: frozenset(numbers) for each, numbers in found.items()}
+
+
+def list_other_records(repository: Repository, name: str) -> Mapping[str, int]:
+    """Return how many records that are no messages name a file, by the paths of the transcripts that have them.
+
+    Agents keep files that a user attached in such records. A record names it in a text that is its path.
+    """
+    found: dict[str, int] = {}
+    path = re.compile(rf"(?:.*/)?{re.escape(name)}", re.DOTALL)
+    last = posixpath.basename(name).encode()
+    for value in repository.list_refs(SOURCES).values():
+        source = Oid(value)
+        records = walk_records(repository, read_commit_stub(repository, source).tree)
+        spans = sorted({each.span for each in records if each.message is None and each.span.length})
+        for data in read_spans(walk_chunks(repository, source), [(each.offset, each.length) for each in spans]):
+            if last in data and any(map(path.fullmatch, _walk_leaves(data))):
+                where = with_last_path(repository, read_source_record(repository, source)).path or source
+                found[where] = found.get(where, 0) + 1
+    return found
+
+
+def _walk_leaves(data: bytes) -> Iterator[str]:
+    for line in data.splitlines():
+        with suppress(Corrupt):
+            yield from walk_texts(load(line))
 
 
 class _Directories:
@@ -81,7 +112,7 @@ class _Holder:
 
     def __init__(self, repository: Repository, name: str, base: str | None) -> None:
         self._repository, self._name, self._base = repository, name, base
-        self._pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-])(?!\.\w)")
+        self._pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}{_END}")
         self._last = posixpath.basename(name)
         self._calls: set[str] = set()
         self._below = cache(self._find_below)
@@ -100,6 +131,7 @@ class _Holder:
         self, head: MessageHeader, message: Message, number: int, part: Part
     ) -> Iterator[tuple[MessageId, int]]:
         if part.fields.get("purged") is True:
+            self._calls.add(str(part.fields.get("call_id")))  # a live session may bring its result later
             return
         if part.type in _FILES:
             path = part.fields.get("path")
@@ -125,7 +157,7 @@ class _Holder:
 
     def _holds(self, call: FoundCall, result: Part) -> bool:
         if call.part.fields.get("purged") is True:
-            return True  # the file, or another one: it is no longer known
+            return True  # of this file, or of another one: nobody knows any more
         touched = (touch.path for touch in touches_of_call(call.part, result))
         return self._names_file(call.part) or any(map(self._is_file, touched))
 
@@ -158,5 +190,5 @@ class _Holder:
             top = "/".join(names[:count])
             if top and (above == top or (not self._name.startswith("/") and above.endswith(f"/{top}"))):
                 rest = re.escape("/".join(names[count:]))
-                return (re.compile(rf"(?<![\w./-])(?:\./)*{rest}(?![\w-])(?!\.\w)"),)
+                return (re.compile(rf"(?<![\w./-])(?:\./)*{rest}{_END}"),)
         return ()

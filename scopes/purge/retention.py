@@ -6,12 +6,12 @@ scopes.retention.<project>.age    for those of a project, by the name of its dir
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Final, NamedTuple
 
-from scopes.clock import format_seconds, now_nanoseconds, parse_date
+from scopes.clock import format_seconds, known_seconds, now_nanoseconds, parse_date
 from scopes.errors import Invalid, NotFound
 from scopes.history.conversations import list_tips_by_time
 from scopes.history.revisions import conversation_ids, find_directory
@@ -19,7 +19,7 @@ from scopes.history.titles import read_heading
 from scopes.ids import ConversationId
 from scopes.purge.purge import Places, Progress, PurgeDone, plan_purge, purge_chosen
 from scopes.purge.selection import PurgeRequest
-from scopes.result import Note, Result
+from scopes.result import Note, Result, plural
 from scopes.store.config import RETENTION_SETTING
 from scopes.store.projects import find_project, name_of
 from scopes.store.repository import Repository, read_commit
@@ -65,7 +65,7 @@ def read_retention(repository: Repository) -> RetentionStatus:
     """
     rules = dict(_walk_rules(repository))
     cutoffs = {project: _cutoff(project, age) for project, age in rules.items()}
-    counts, due = dict.fromkeys(rules, 0), []
+    counts, due, without_time = dict.fromkeys(rules, 0), [], list[ConversationId]()
     for conversation in conversation_ids(repository) if rules else ():
         project = _project_of(repository, conversation)
         rule = project if project is not None and project in rules else ALL
@@ -73,7 +73,9 @@ def read_retention(repository: Repository) -> RetentionStatus:
             continue
         counts[rule] += 1
         newest = max(read_commit(repository, tip).time for tip in list_tips_by_time(repository, conversation))
-        if newest < cutoffs[rule]:
+        if known_seconds(newest) is None:
+            without_time.append(conversation)
+        elif newest < cutoffs[rule]:
             heading = read_heading(repository, conversation)
             title = None if heading is None else heading.text
             due.append(DueConversation(conversation, project, format_seconds(newest), rules[rule], title))
@@ -82,8 +84,22 @@ def read_retention(repository: Repository) -> RetentionStatus:
     rows = tuple(
         RetentionRule(project, age, counts[project], applied.count(project)) for project, age in sorted(rules.items())
     )
-    notes = () if rules else (Note("no rule is set: nothing ever expires", SET_ONE),)
+    notes = _note_without_time(without_time) if rules else (Note("no rule is set: nothing ever expires", SET_ONE),)
     return RetentionStatus(rules=rows, due=tuple(due), notes=notes)
+
+
+def _note_without_time(found: Sequence[ConversationId]) -> tuple[Note, ...]:
+    """Return a note about conversations whose age nobody knows: their messages were imported without times."""
+    if not found:
+        return ()
+    count = len(found)
+    verbs = "has no times and never expires" if count == 1 else "have no times and never expire"
+    return (
+        Note(
+            f"{count} {plural(count, 'conversation')} {verbs}",
+            f"purge one by its name: scopes purge {quote(found[0])} --whole",
+        ),
+    )
 
 
 def plan_retention(repository: Repository, status: RetentionStatus, places: Places) -> RetentionStatus:

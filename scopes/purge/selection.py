@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from shlex import quote
+from types import MappingProxyType
 from typing import NamedTuple
 
 from scopes.errors import Invalid, NotFound
@@ -20,7 +21,7 @@ from scopes.model.codec import decode
 from scopes.model.tombstone import is_purged
 from scopes.purge.all_commits import walk_all_commits
 from scopes.purge.derived import Derived
-from scopes.purge.held_files import list_held
+from scopes.purge.held_files import list_held, list_other_records
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_messages
 from scopes.search.search import search
@@ -57,11 +58,13 @@ class Chosen(NamedTuple):
     """What a request is about: messages with the parts of them, and conversations with their roots.
 
     left: messages that stay, though a copy of them says that they were made from these
+    other_records: how many records that are no messages name the file, by the paths of their transcripts; they stay
     """
 
     messages: dict[str, Parts]
     conversations: dict[Oid, ConversationId]
     left: tuple[MessageId, ...] = ()
+    other_records: Mapping[str, int] = MappingProxyType({})
 
     @property
     def purged(self) -> Purged:
@@ -78,6 +81,7 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
     if request.conversations:
         return Chosen({}, dict(_find_conversation(repository, name) for name in request.conversations))
     messages: dict[str, Parts] = {}
+    other_records: Mapping[str, int] = {}
     if request.messages:
         messages = dict.fromkeys(_walk_named(repository, request))
     elif request.query is not None:
@@ -89,15 +93,25 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
                 f"no message was imported from {request.source!a}", hint="its path is that from which it was imported"
             )
     elif request.file is not None:
-        messages |= _list_held(repository, request.conversation, request.file)
+        name = _check_file(request.file)
+        where = None if request.conversation is None else resolve_conversation(repository, request.conversation)
+        messages |= list_held(repository, where, name)
+        other_records = list_other_records(repository, name)
         if not messages:
-            raise NotFound(f"no message holds the file {request.file!a}", hint="see: scopes files CONV")
+            path = next(iter(other_records), None)
+            cure = "see: scopes files CONV" if path is None else f"another record does: {purge_transcript(path)}"
+            raise NotFound(f"no message holds the file {request.file!a}", hint=cure)
     whole = {name for name, parts in messages.items() if parts is None}
     derived = Derived(repository)
     in_part = {name: parts for name, parts in messages.items() if parts is not None}
     messages |= dict.fromkeys(derived.list_versions(whole.__contains__, in_part))
     gone = {name for name, parts in messages.items() if parts is None}
-    return Chosen(messages, {}, tuple(derived.list_left(gone.__contains__)))
+    return Chosen(messages, {}, tuple(derived.list_left(gone.__contains__)), other_records)
+
+
+def purge_transcript(path: str) -> str:
+    """Return the command that removes all records of a transcript."""
+    return f"scopes purge --source {quote(path)}"
 
 
 def _find_conversation(repository: Repository, name: str) -> tuple[Oid, ConversationId]:
@@ -189,9 +203,13 @@ def _walk_hits(repository: Repository, request: PurgeRequest, index_directory: s
     yield from kept
 
 
-def _list_held(repository: Repository, conversation: str | None, path: str) -> Mapping[str, Parts]:
-    """Return the numbers of the parts that hold what is in a file, by messages."""
+def _check_file(path: str) -> str:
+    """Return a path of a file, or the end of one, as it is looked for.
+
+    Raises:
+        Invalid: it is empty, or a directory such as `..`.
+    """
     name = path.removeprefix("./").rstrip("/")
-    if not name.strip("/"):
-        raise Invalid("the path of the file is empty", hint="for example: --file src/app.py")
-    return list_held(repository, None if conversation is None else resolve_conversation(repository, conversation), name)
+    if not name.strip("./"):
+        raise Invalid(f"{path!a} is no file", hint="name it by its path or the end of it: --file src/app.py")
+    return name

@@ -247,6 +247,18 @@ def test_the_indexes_of_a_store_that_was_moved_and_of_deleted_ones_are_emptied_a
     assert os.path.exists(os.path.join(index_directory(str(cache), other.path), "index.sqlite"))
 
 
+def test_the_result_of_a_call_that_was_purged_before_it_came_goes_with_the_file(repository, places):
+    """A live session is imported in the middle of a turn."""
+    name = history(repository, "main: a").conversation
+    call = {"type": "tool_call", "call_id": "c1", "name": "Read", "input": {"file_path": "/work/app/.env"}}
+    say(repository, name, "", author={"name": "claude", "kind": "agent"}, parts=[call])
+    assert purge(repository, PurgeRequest(file=".env"), places).messages == 1
+    result = {"type": "tool_result", "call_id": "c1", "output": WORD}
+    say(repository, name, "", author={"name": "tool", "kind": "tool"}, parts=[result])
+    assert purge(repository, PurgeRequest(file=".env"), places).messages == 1
+    assert everywhere(repository, places) == []
+
+
 FILE = "/work/shop/conf/.env"
 
 
@@ -265,6 +277,8 @@ FILE = "/work/shop/conf/.env"
         ("conf/.env", {"file_path": FILE}, True),
         ("conf/.env", {"command": "cat .env", "workdir": "/work/shop/conf"}, True),
         ("conf/.env", {"command": "cat .env", "workdir": "/work/shop"}, False),
+        (".env", {"command": ".env/bin/python run.py"}, False),
+        (".env", {"command": "cat .env~"}, False),
     ],
 )
 def test_a_file_is_also_named_in_the_directory_of_the_conversation_or_the_call(

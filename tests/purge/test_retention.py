@@ -80,6 +80,16 @@ def test_a_conversation_that_goes_on_while_a_run_waits_for_the_lock_stays(reposi
     assert conversation_ids(repository) == [first]
 
 
+def test_a_conversation_without_times_never_expires(repository, places, tmp_path):
+    """Lists of messages of some programs have no times."""
+    name = new(repository, directory=str(tmp_path)).id
+    say(repository, name, "hello", time="1970-01-01T00:00:00Z")
+    ruled = with_rules(repository, all="30 years")
+    found = read_retention(ruled)
+    assert found.due == ()
+    assert [note.text for note in found.notes] == ["1 conversation has no times and never expires"]
+
+
 def test_a_run_that_finds_nothing_due_under_the_lock_purges_nothing(repository, places, tmp_path):
     only = old_conversation(repository, tmp_path)
     ruled = with_rules(repository, all="2 years")

@@ -8,12 +8,13 @@ import pytest
 
 from scopes.conversation.log import log
 from scopes.conversation.verify import verify
+from scopes.errors import NotFound
 from scopes.history.sources import SOURCES, walk_chunks
 from scopes.ids import Oid
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
-from scopes.purge.purge import purge
+from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from tests.support.every_byte import find_word
 from tests.support.history import texts
@@ -128,3 +129,30 @@ def test_the_texts_of_each_record_go_if_the_results_of_parallel_calls_are_one_me
     assert (done.left, find_word(WORD, repository.path)) == ((), [])
     assert [each.get("purged") for each in stored(repository)] == [None, True, None, None]
     assert stored(repository)[2]["toolUseResult"]["status"] == "completed"
+
+
+def test_records_that_are_no_messages_and_name_a_file_are_named(repository, places, tmp_path):
+    """A user's attachment is in a record of its own, and stays."""
+    attached = record(
+        6, "attachment", attachment={"type": "file", "filename": "/srv/shop/secret/.env", "content": "A=1"}
+    )
+    path = write(tmp_path / "a b.jsonl", attached)
+    take(repository, path)
+    plan = plan_purge(repository, PurgeRequest(file="secret/.env"), places)
+    done = purge(repository, PurgeRequest(file="secret/.env"), places)
+    text = f"1 record of {path} that is no message may have it, too"
+    hint = f"remove all of that transcript: scopes purge --source '{path}'"
+    assert [[note.hint for note in each.notes if note.text == text] for each in (plan, done)] == [[hint], [hint]]
+
+
+def test_if_only_other_records_name_a_file_the_error_says_what_removes_them(repository, places, tmp_path):
+    attached = record(
+        2, "attachment", attachment={"type": "file", "filename": "/srv/shop/secret/.env", "content": "A=1"}
+    )
+    records = [record(1, "user", message={"role": "user", "content": "hello"}), attached]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in records))
+    take(repository, path)
+    with pytest.raises(NotFound) as failed:
+        plan_purge(repository, PurgeRequest(file="secret/.env"), places)
+    assert failed.value.hint == f"another record does: scopes purge --source {path}"

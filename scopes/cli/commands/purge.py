@@ -110,7 +110,7 @@ def purge(
             raise Invalid("which offers, and what about them?", hint="use --offers, --accept or --decline alone")
         what = "offers" if offers else "accept" if accept else "decline"
         return _decide(invocation, what, OfferChoice(source, conversation), dry_run=dry_run)
-    _check_one_thing(request, go_on=go_on, whole=whole)
+    _check_one_thing(request, go_on=go_on, whole=whole, dry_run=dry_run)
     if not go_on:
         plan = plan_purge(invocation.repository(), request, places_of(invocation))
         if dry_run:
@@ -140,10 +140,12 @@ def _check_wanted_whole(invocation: Invocation, conversations: Sequence[str]) ->
         raise Invalid(f"no message of {name} is named", hint=hint)
 
 
-def _check_one_thing(request: PurgeRequest, *, go_on: bool, whole: bool) -> None:
+def _check_one_thing(request: PurgeRequest, *, go_on: bool, whole: bool, dry_run: bool) -> None:
     if go_on + (request != PurgeRequest()) != 1:
         hint = "name a conversation, or use --file, --search, --source, --accept or --continue"
         raise Invalid("name one thing to purge", hint=hint)
+    if go_on and dry_run:
+        raise Invalid("--continue has no --dry-run", hint="what it finishes was decided before; leave one of them out")
     if whole and not request.conversations:
         raise Invalid("--whole is about all of one conversation", hint="leave it out, or name only the conversation")
 
