@@ -177,6 +177,7 @@ def test_an_amendment_of_a_purged_amendment_that_is_here_is_followed(repository,
 
 @pytest.mark.parametrize("where", ["new", "known"])
 @pytest.mark.every_case("what is amended is in what came, or in the store")
+@pytest.mark.slow
 def test_an_amendment_is_followed_into_another_conversation(repository, purged, theirs, where):
     """It was picked without what it amends, which is in a conversation that is here, or comes beside it."""
     first = amend_as_before(theirs, purged.ids["secret"], f"first {WORD}")
@@ -351,6 +352,7 @@ def test_a_pull_joins_no_branch_with_an_undecided_amendment(third, theirs, purge
     assert again in {each.message for each in plan_accept(third).messages}
 
 
+@pytest.mark.slow
 def test_the_store_that_never_fetched_the_purge_and_forces_it_is_refused_until_it_accepts(
     repository, drawn, bare, places, tmp_path
 ):

@@ -73,6 +73,7 @@ def test_who_has_purged_it_is_not_sent_to_a_push_that_has_nothing_to_replace(rep
 
 
 @pytest.mark.parametrize("is_new", [True, False], ids=["with news", "nothing new"])
+@pytest.mark.slow
 def test_who_has_purged_it_may_leave_it_out_there_by_force(repository, kept, bare, tmp_path, is_new):
     if is_new:
         say(repository, f"{NAME}/main", "ours")

@@ -96,6 +96,7 @@ def test_it_is_refused_in_a_conversation_that_does_not_have_the_message(
 
 
 @MAKE
+@pytest.mark.slow
 def test_a_conversation_from_elsewhere_is_held_back_with_it(repository, places, spoken, theirs, make):
     cherry_pick(theirs, "conv-002", [make(theirs)])
     purge_and_push(repository, spoken, places)

@@ -67,6 +67,7 @@ def remotes_of(result):
     return [(each.remote, each.conversations) for each in result.remotes]
 
 
+@pytest.mark.slow
 def test_who_accepts_after_a_fetch_is_not_sent_to_a_remote_that_has_nothing(deleted, theirs, their_places):
     fetch_from(theirs)
     assert remotes_of(plan_accept(theirs)) == []

@@ -92,6 +92,7 @@ def test_a_purged_conversation_is_not_joined_before_it_is_decided(repository, dr
 
 
 @pytest.mark.parametrize("rebasing", [False, True])
+@pytest.mark.slow
 def test_a_pull_after_an_accept_has_nothing_to_join(repository, drawn, theirs, places, rebasing):
     purge_word(repository, drawn, places)
     push_to(repository)
@@ -194,6 +195,7 @@ def test_the_first_note_of_a_fetch_is_the_offer_and_nothing_else_names_that_conv
     assert "--accept" in note.hint
 
 
+@pytest.mark.slow
 def test_an_offer_leaves_the_note_about_another_conversation_that_differs(repository, drawn, theirs, places):
     history(repository, "main: x")
     push_to(repository)
@@ -284,6 +286,7 @@ def test_a_title_that_quoted_it_does_not_come_back_with_the_messages_of_somebody
 
 
 @pytest.mark.parametrize("rebasing", [False, True])
+@pytest.mark.slow
 def test_a_pull_after_an_accept_takes_what_a_fetch_had_brought_before(repository, drawn, theirs, places, rebasing):
     """The accepted purge leaves a branch that is only behind that of the remote."""
     purge_word(repository, drawn, places)

@@ -137,6 +137,7 @@ def test_of_a_message_that_grows_only_the_parts_stay_out_that_were_purged(ours, 
     assert sorted(map(str, read_purged(ours).messages.values())) == ["frozenset({1})"] * 2
 
 
+@pytest.mark.slow
 def test_workers_and_one_process_find_the_same_longer_forms(places, tmp_path, monkeypatch):
     monkeypatch.setattr(import_groups, "BYTES_PER_WORKER", 1)
     found = []

@@ -85,6 +85,7 @@ def test_an_amendment_goes_if_it_has_a_line_of_the_part(repository, answer, plac
     assert_sound(repository)
 
 
+@pytest.mark.slow
 def test_an_amendment_made_elsewhere_is_offered_with_the_part(repository, answer, theirs, places, tmp_path):
     made = amend_message(theirs, answer, f"the file has {WORD} in it")
     purge(repository, PurgeRequest(file=".env"), places)
@@ -97,6 +98,7 @@ def test_an_amendment_made_elsewhere_is_offered_with_the_part(repository, answer
     assert [note.text for note in fetch_from(repository).notes] == []
 
 
+@pytest.mark.slow
 def test_an_amendment_that_comes_after_the_purge_is_named(repository, answer, offered, places, tmp_path):
     accept_purges(offered, places._replace(index_directory=str(tmp_path / "index")))
     made = amend_message(offered, answer, f"the file has {WORD} in it")
@@ -107,6 +109,7 @@ def test_an_amendment_that_comes_after_the_purge_is_named(repository, answer, of
 
 
 @pytest.mark.every_case("a purge of parts leaves the subject of some messages as it was")
+@pytest.mark.slow
 def test_a_log_shows_what_was_declined_whole(offered, answer):
     decline_purges(offered)
     assert [(each.state, each.conflicts) for each in pull_from(offered).branches] == [("merged", 0)]

@@ -69,6 +69,7 @@ def test_conversations_are_pushed_and_fetched_as_branches(store, host, tmp_path)
     assert push_to(store).unchanged == 1
 
 
+@pytest.mark.slow
 def test_one_conversation_is_fetched_by_the_id_of_its_root(store, host, tmp_path):
     history(store, "main: other")
     add_as_branches(store, host)

@@ -180,6 +180,7 @@ def state(repository):
     return {root: (list_branch_tips(repository, name), read_metadata(repository, name).title) for root, name in found}
 
 
+@pytest.mark.slow
 def test_three_stores_that_only_exchange_bundles_have_the_same(tmp_path):
     stores = {name: open_store(make_store(tmp_path / name), actor=name) for name in NAMES}
     history(stores["ann"], "main: a b")
@@ -373,6 +374,7 @@ SPOILED = {
 
 
 @pytest.mark.parametrize("spoil", SPOILED.values(), ids=SPOILED)
+@pytest.mark.slow
 def test_a_bad_conversation_is_named_and_the_others_are_taken(store, other, tmp_path, spoil):
     path, root = forge(store, tmp_path, spoil)
     seen = verify_bundle(other, str(path), connection())

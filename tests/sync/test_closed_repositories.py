@@ -93,6 +93,7 @@ def test_a_conversation_stays_in_its_repository_after_that_is_closed(store, bare
     assert [git(numbered(bare, number), "for-each-ref") for number in (2, 3)] == before
 
 
+@pytest.mark.slow
 def test_a_fetch_follows_to_repositories_that_it_did_not_know_and_one_undo_takes_it_back(store, bare, tmp_path):
     push_to(store)
     dave = machine(tmp_path / "dave", bare, "dave")
@@ -103,6 +104,7 @@ def test_a_fetch_follows_to_repositories_that_it_did_not_know_and_one_undo_takes
     assert list_roots(open_store(dave.path)) == {}
 
 
+@pytest.mark.slow
 def test_a_clone_has_the_conversations_of_all_repositories(store, bare, tmp_path):
     push_to(store)
     assert len(clone_to(tmp_path / "copy", bare).fetched.conversations) == 5
@@ -302,6 +304,7 @@ def test_a_remote_that_has_the_name_of_the_next_repository_is_in_the_way(store, 
     assert push_to(store).exit_code == 0
 
 
+@pytest.mark.slow
 def test_an_undo_of_a_pull_takes_back_what_came_from_all_repositories(store, bare, tmp_path):
     push_to(store)
     dave = machine(tmp_path / "dave", bare, "dave")
@@ -316,6 +319,7 @@ def test_without_limits_nothing_is_closed(store, bare):
     assert count_conversations(bare) == 5
 
 
+@pytest.mark.slow
 def test_over_ssh_somebody_has_to_create_the_next_repository(repository, bare, ssh):
     for number in range(3):
         history(repository, f"main: m{number}")

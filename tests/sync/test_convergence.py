@@ -336,6 +336,7 @@ def test_everybody_has_everything_in_the_end_of_many_plans(steps):
 
 
 @pytest.mark.parametrize("order", [NAMES, NAMES[::-1], (*NAMES[1:], NAMES[0])], ids="-".join)
+@pytest.mark.slow
 def test_the_order_of_pushes_does_not_matter_for_branches_of_ones_own(tmp_path, order):
     world = World(str(tmp_path))
     world.step("ann", "new")

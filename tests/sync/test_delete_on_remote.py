@@ -156,6 +156,7 @@ def test_with_force_somebody_else_has_it_there_again(pushed, theirs, bare):
     assert texts(pushed, "conv-001/main") == ["a", "b", "news"]
 
 
+@pytest.mark.slow
 def test_after_somebody_else_has_sent_it_again_new_messages_go_there_as_of_any_other(pushed, theirs, bare):
     delete_there(pushed, "conv-001")
     fetch_from(pushed)

@@ -156,6 +156,7 @@ def test_a_remote_that_is_added_again_is_known_with_its_original_files(ours, bar
     assert len(push_known(ours).conversations) == 1
 
 
+@pytest.mark.slow
 def test_what_was_never_fetched_is_noted_and_not_taken_as_known(two_on_origin, bare, tmp_path):
     theirs = machine(tmp_path / "theirs.git", bare)
     fetch_from(theirs)

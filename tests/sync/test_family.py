@@ -261,6 +261,7 @@ def test_a_mistake_about_one_repository_deletes_nothing_from_the_others(store, r
 # remote rename, set-url, show, remove
 
 
+@pytest.mark.slow
 def test_a_rename_renames_all_repositories_and_what_is_known_about_them(store, repositories):
     for path in repositories:
         offer_list(store, path, everything_of(messages=["m-1"]))
@@ -309,6 +310,7 @@ def test_later_repositories_are_asked_at_a_new_address(store, repositories, tmp_
     assert push_to(store).unchanged == 5
 
 
+@pytest.mark.slow
 def test_what_is_not_at_a_new_address_is_forgotten_with_its_repositories(store, bare, tmp_path):
     delete_there(store, "conv-001")
     empty = make_bare(tmp_path / "empty.git")
@@ -373,6 +375,7 @@ def test_a_project_is_fetched_from_the_repository_that_has_it(shop):
     assert list(read_addresses(shop.path)) == NAMES
 
 
+@pytest.mark.slow
 def test_a_project_that_no_repository_has_is_an_error_once_all_were_asked(shop, tmp_path):
     remote, chosen = resolve_remote(shop, None), Selection(project=choose_name("site"))
     with pytest.raises(NotFound, match="origin has no conversation of the project site") as caught:

@@ -106,6 +106,7 @@ def test_files_go_to_the_repository_that_has_the_conversation(alice, repositorie
     assert_sound(alice)
 
 
+@pytest.mark.slow
 def test_a_second_push_sends_nothing_to_any_repository(alice, repositories):
     send(alice)
     before = [git(path, "for-each-ref") for path in repositories]
@@ -113,6 +114,7 @@ def test_a_second_push_sends_nothing_to_any_repository(alice, repositories):
     assert [git(path, "for-each-ref") for path in repositories] == before
 
 
+@pytest.mark.slow
 def test_files_can_follow_a_conversation_into_a_closed_repository(alice, repositories, tmp_path):
     push_to(alice, include_open=True)
     assert roots_there(repositories) == [[], []]
@@ -172,6 +174,7 @@ def test_a_file_stays_until_a_later_repository_has_its_other_conversation(reposi
 # fetch
 
 
+@pytest.mark.slow
 def test_a_fetch_gets_the_files_of_all_repositories_and_one_undo_takes_them_back(alice, bob):
     send(alice)
     fetched = fetch_from(bob)
@@ -185,6 +188,7 @@ def test_a_fetch_gets_the_files_of_all_repositories_and_one_undo_takes_them_back
     assert bob.list_refs(FETCHED_SOURCES, REMOTE_SOURCES, REMOTES) == {}
 
 
+@pytest.mark.slow
 def test_a_fetch_of_one_conversation_gets_only_its_files_from_a_later_repository(alice, bob):
     send(alice)
     _, second = roots_of(alice)
@@ -193,6 +197,7 @@ def test_a_fetch_of_one_conversation_gets_only_its_files_from_a_later_repository
     assert tracked(bob) == [("origin-2", second)]
 
 
+@pytest.mark.slow
 def test_a_second_fetch_from_all_repositories_changes_nothing(alice, bob):
     send(alice)
     fetch_from(bob)
@@ -201,6 +206,7 @@ def test_a_second_fetch_from_all_repositories_changes_nothing(alice, bob):
     assert state_of(bob) == before
 
 
+@pytest.mark.slow
 def test_files_that_come_later_to_a_closed_repository_are_fetched(alice, bob):
     push_to(alice, include_open=True)
     fetch_from(bob)
@@ -219,6 +225,7 @@ def test_a_clone_has_the_files_of_all_repositories(alice, bare, tmp_path):
 
 
 @pytest.mark.parametrize("number", [0, 1], ids=["closed", "open"])
+@pytest.mark.slow
 def test_bad_files_in_one_repository_keep_nothing_else_back(alice, bob, repositories, number):
     send(alice)
     path = repositories[number]
@@ -233,6 +240,7 @@ def test_bad_files_in_one_repository_keep_nothing_else_back(alice, bob, reposito
 # the remote
 
 
+@pytest.mark.slow
 def test_deleting_a_conversation_deletes_its_files_in_its_repository_only(alice, bob, repositories):
     send(alice)
     fetch_from(bob)
@@ -250,6 +258,7 @@ def test_files_are_deleted_from_a_repository_that_is_not_known_here(alice, bob, 
     assert roots_there(repositories) == [[first], []]
 
 
+@pytest.mark.slow
 def test_files_of_a_conversation_that_no_repository_has_any_more_are_deleted(alice, repositories):
     send(alice)
     first, _ = roots_of(alice)
@@ -259,6 +268,7 @@ def test_files_of_a_conversation_that_no_repository_has_any_more_are_deleted(ali
     assert roots_there(repositories) == [[first], []]
 
 
+@pytest.mark.slow
 def test_what_was_deleted_is_sent_again_by_its_name_with_its_files(alice, repositories):
     send(alice)
     delete_there(alice, "conv-001")
@@ -267,6 +277,7 @@ def test_what_was_deleted_is_sent_again_by_its_name_with_its_files(alice, reposi
     assert list(map(len, roots_there(repositories))) == [0, 2]
 
 
+@pytest.mark.slow
 def test_a_renamed_remote_knows_the_files_of_all_repositories(alice):
     send(alice)
     first, second = roots_of(alice)
@@ -275,6 +286,7 @@ def test_a_renamed_remote_knows_the_files_of_all_repositories(alice):
     assert send(alice).sources == ()
 
 
+@pytest.mark.slow
 def test_a_removed_remote_is_forgotten_with_the_files_of_all_repositories(alice, bob):
     send(alice)
     fetch_from(bob)
@@ -283,6 +295,7 @@ def test_a_removed_remote_is_forgotten_with_the_files_of_all_repositories(alice,
     assert len(exported(bob, "conv-001")) == len(exported(bob, "conv-002")) == 1
 
 
+@pytest.mark.slow
 def test_files_that_are_not_at_another_address_are_forgotten_and_sent_again(alice, repositories, tmp_path):
     send(alice)
     first, second = roots_of(alice)
@@ -296,6 +309,7 @@ def test_files_that_are_not_at_another_address_are_forgotten_and_sent_again(alic
     assert roots_there(copies) == [[first], [second]]
 
 
+@pytest.mark.slow
 def test_another_address_that_nobody_asks_keeps_what_is_known_of_files(alice, repositories, tmp_path):
     send(alice)
     before = tracked(alice)
@@ -308,6 +322,7 @@ def test_another_address_that_nobody_asks_keeps_what_is_known_of_files(alice, re
 
 
 @pytest.mark.parametrize("options", [{}, {"purged": True}], ids=["push", "purged"])
+@pytest.mark.slow
 def test_a_push_replaces_what_was_purged_in_a_later_repository(alice, repositories, tmp_path, options):
     record = {"id": "w", "parent": "z", "by": "bot", "say": WORD, "time": CREATED}
     import_session(alice, tmp_path / "session2.jsonl", "x y z", session="s2", more=(record,))
@@ -322,6 +337,7 @@ def test_a_push_replaces_what_was_purged_in_a_later_repository(alice, repositori
     assert list_copies(alice.path) == ()
 
 
+@pytest.mark.slow
 def test_files_of_a_conversation_that_was_purged_are_deleted_in_a_later_repository(alice, repositories, tmp_path):
     send(alice)
     first, _ = roots_of(alice)

@@ -63,6 +63,7 @@ def test_words_are_not_read_by_the_shell(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_output_without_end_is_stopped():
     with pytest.raises(Inaccessible, match="MiB of names"):
         run("import sys\nwhile True: sys.stdout.buffer.write(bytes(1 << 20))")

@@ -54,6 +54,7 @@ def test_a_state_with_more_paths_than_anybody_can_visit_is_refused(forger, victi
     refuse(victim, Corrupt, "same directories at too many paths")
 
 
+@pytest.mark.slow
 def test_the_other_conversations_come_all_the_same(ours, bare, tmp_path):
     push_to(ours)
     forger = Forger(bare)

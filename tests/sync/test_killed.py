@@ -123,6 +123,7 @@ def test_a_fetch_that_is_killed_while_git_runs_leaves_the_store_usable(theirs, t
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=str)
+@pytest.mark.slow
 def test_a_fetch_that_is_ended_by_a_signal_leaves_nothing(theirs, tmp_path, number):
     pid = tmp_path / "pid"
     (tmp_path / "git").write_text(

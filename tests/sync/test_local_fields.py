@@ -111,6 +111,7 @@ def test_an_unfinished_merge_does_not_leave(stopped, theirs, bare):
     assert '"waiting"' not in everything_of(bare)
 
 
+@pytest.mark.slow
 def test_an_unfinished_merge_goes_on_after_a_fetch(stopped, theirs):
     push_to(stopped)
     fetch_from(theirs)
@@ -166,6 +167,7 @@ def test_names_in_an_unfinished_merge_are_followed():
     assert followed == {WAITING: {**WAITS, "source": "repair", "before": "repair"}, ACP: SESSION}
 
 
+@pytest.mark.slow
 def test_two_branches_whose_names_were_exchanged_elsewhere_are_exchanged_here(ours, theirs):
     branch(ours, "conv-001", name="idea")
     say(ours, "conv-001/idea", "an idea")

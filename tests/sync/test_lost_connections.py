@@ -70,7 +70,7 @@ def count_requests(server, tmp_path, act):
 def test_a_command_completes_what_a_lost_connection_has_cut(server, tmp_path, act):
     requests = count_requests(server, tmp_path, act)
     assert requests > 1
-    for number in sample([(number, way) for number in range(1, requests + 1) for way in WAYS], 3):
+    for number in sample([(number, way) for number in range(1, requests + 1) for way in WAYS], 2):
         store = restore(tmp_path, f"lost-{number}")
         before, acknowledged = refs(store), texts(store, f"{NAME}/fix")
         server.requests.clear()

@@ -165,6 +165,7 @@ def test_a_deletion_is_left_alone_once_it_was_accepted(sent, bare):
     assert states(push_to(sent)) == {}
 
 
+@pytest.mark.slow
 def test_all_of_it_is_asked_for_also_if_a_new_message_meets_an_empty_remote(sent, bare):
     say(sent, NAME, "news")
     make_anew(bare)

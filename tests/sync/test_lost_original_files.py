@@ -81,6 +81,7 @@ def test_a_backup_from_before_the_files_gets_them(alice, bare, tmp_path):
     assert len(files_there(bare)) == 1
 
 
+@pytest.mark.slow
 def test_a_backup_with_fewer_files_gets_the_others(alice, bare, tmp_path):
     send(alice)
     backup = keep_backup(bare, tmp_path)
@@ -100,6 +101,7 @@ def test_a_push_without_the_option_sends_none_again(alice, bare):
 
 
 @pytest.mark.parametrize("is_wanted", [False, True], ids=["push", "with sources"])
+@pytest.mark.slow
 def test_a_purge_is_done_with_files_that_the_remote_has_lost(alice, bare, tmp_path, is_wanted):
     send(alice)
     purge_word(alice, tmp_path)
@@ -111,6 +113,7 @@ def test_a_purge_is_done_with_files_that_the_remote_has_lost(alice, bare, tmp_pa
 
 
 @pytest.mark.parametrize("is_wanted", [False, True], ids=["push", "with sources"])
+@pytest.mark.slow
 def test_what_was_purged_from_them_and_came_back_is_replaced(alice, bare, tmp_path, is_wanted):
     send(alice)
     backup = keep_backup(bare, tmp_path)
@@ -123,6 +126,7 @@ def test_what_was_purged_from_them_and_came_back_is_replaced(alice, bare, tmp_pa
 
 
 @pytest.mark.parametrize("is_wanted", [False, True], ids=["push", "with sources"])
+@pytest.mark.slow
 def test_what_came_back_from_several_pushes_before_the_purge_is_replaced(alice, bare, tmp_path, is_wanted):
     send(alice)
     backup = keep_backup(bare, tmp_path)

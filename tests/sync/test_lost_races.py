@@ -36,6 +36,7 @@ def test_a_push_that_meets_the_lock_of_another_one_tries_again(ours, lock, monke
     assert (row.status, row.messages, row.reason) == ("updated", 1, None)
 
 
+@pytest.mark.slow
 def test_who_loses_each_time_reads_the_command_and_why(ours, lock):
     pushed = push_to(ours, NAME)
     (row,) = pushed.conversations
@@ -55,6 +56,7 @@ def sources_lock(ours, bare, tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_original_files_that_meet_the_lock_of_another_push_are_sent_again(ours, sources_lock, monkeypatch):
     receive = source_push.receive
     monkeypatch.setattr(source_push, "receive", lambda *words: (os.unlink(sources_lock), receive(*words))[1])
@@ -62,6 +64,7 @@ def test_original_files_that_meet_the_lock_of_another_push_are_sent_again(ours, 
     assert (row.status, row.reason) == ("updated", None)
 
 
+@pytest.mark.slow
 def test_who_cannot_send_original_files_reads_the_command_and_why(ours, sources_lock):
     pushed = push_to(ours, with_sources=True, include_open=True)
     (row,) = pushed.sources
@@ -71,6 +74,7 @@ def test_who_cannot_send_original_files_reads_the_command_and_why(ours, sources_
     assert "cannot lock ref" in row.reason
 
 
+@pytest.mark.slow
 def test_the_command_names_a_remote_that_is_not_the_default(ours, sources_lock, bare, tmp_path):
     rename_remote(ours, "origin", "hub")
     add(ours, make_bare(tmp_path / "other.git"))

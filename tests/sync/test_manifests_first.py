@@ -347,6 +347,7 @@ def test_manifests_and_one_conversation_come_over_http(pushed, tmp_path, index):
         assert texts(store, f"{fetch_found(store, found, connection())}/main") == ["x", "y", "z"]
 
 
+@pytest.mark.slow
 def test_manifests_come_over_ssh(pushed, ssh, tmp_path, index):
     address = ssh.address(make_bare(tmp_path / "ssh.git"))
     add(pushed, address, "host")

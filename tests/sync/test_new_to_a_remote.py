@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 
+import pytest
+
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.sync.bundles import create_bundle, import_bundle
@@ -69,6 +71,7 @@ def test_a_store_that_never_fetched_does_not_send_what_was_purged(repository, ba
         assert find_word(WORD, bare) == []
 
 
+@pytest.mark.slow
 def test_it_is_learned_from_every_repository_of_a_remote(repository, bare, tmp_path):
     add(repository, bare)
     history(repository, f"main: {WORD}")

@@ -68,6 +68,7 @@ def test_a_push_that_is_named_is_not_undone_and_a_way_back_is_named(ours):
     assert "push CONV --force" in error.value.hint
 
 
+@pytest.mark.slow
 def test_an_undone_fetch_keeps_what_was_pushed_since(ours, theirs):
     say(theirs, "conv-001/fix", "e")
     push_to(theirs)

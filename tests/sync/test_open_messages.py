@@ -191,6 +191,7 @@ ACTIONS = st.lists(
 
 @given(ACTIONS)
 @settings(max_examples=examples(60), deadline=None)
+@pytest.mark.slow
 def test_machines_that_import_cuts_of_one_session_in_any_order_end_equal(actions):
     """P18: whoever imports, pushes and fetches first, all have the longest import, and nothing was to be merged."""
     directory = Path(tempfile.mkdtemp())

@@ -92,6 +92,7 @@ def test_a_known_conversation_that_became_bad_stays_as_it_is(forger, victim, our
     assert {ref for ref, oid in refs(victim).items() if before.get(ref) != oid and bad.conversation in ref} == set()
 
 
+@pytest.mark.slow
 def test_one_undo_takes_back_what_was_taken(forger, victim):
     from scopes.conversation.undo import undo
 
@@ -115,6 +116,7 @@ def test_a_bad_one_alone_is_an_error(forger, victim):
         fetch_from(victim, forger.root)
 
 
+@pytest.mark.slow
 def test_a_bad_one_that_was_left_out_is_taken_once_it_is_good(forger, victim):
     BAD["scopes"](forger)
     fetch_from(victim)
@@ -160,6 +162,7 @@ def test_a_lost_connection_is_no_bad_conversation(forger, victim, monkeypatch):
     assert len(calls) == 1
 
 
+@pytest.mark.slow
 def test_the_search_for_bad_ones_ends(forger, victim, monkeypatch):
     monkeypatch.setattr(incoming, "MAX_FETCHES", 2)
     BAD["git"](forger)
@@ -167,6 +170,7 @@ def test_the_search_for_bad_ones_ends(forger, victim, monkeypatch):
     assert statuses(fetched) in (["new"] * 2 + ["unacceptable"] * 3, ["new"] * 3 + ["unacceptable"] * 2)
 
 
+@pytest.mark.slow
 def test_a_remote_that_sends_something_else_each_time_is_given_up(forger, victim, ours, monkeypatch):
     made = []
 
@@ -181,6 +185,7 @@ def test_a_remote_that_sends_something_else_each_time_is_given_up(forger, victim
     assert not [name for name in files_of(victim.path) if name.startswith(QUARANTINE_PREFIX)]
 
 
+@pytest.mark.slow
 def test_the_others_are_taken_over_http_too(forger, victim, bare):
     BAD["git"](forger)
     with serve_http(bare.rpartition("/")[0]) as server:

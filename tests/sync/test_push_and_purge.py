@@ -149,6 +149,7 @@ def test_a_killed_push_is_known_to_a_later_purge(repository, bare, tmp_path, mon
 
 
 @pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.slow
 def test_original_files_that_were_being_sent_are_replaced(repository, bare, tmp_path, monkeypatch, is_first):
     add(repository, bare)
     session = tmp_path / "session.jsonl"

@@ -92,6 +92,7 @@ def misled(ours, bare, tmp_path):
 
 
 @pytest.mark.parametrize("rebasing", [False, True])
+@pytest.mark.slow
 def test_a_pull_takes_what_the_remote_has_not_a_branch_of_that_name(misled, rebasing):
     done = pull(misled, resolve_remote(misled, None), Selection(), connection(), rebasing=rebasing)
     assert [each.source for each in done.branches] == ["origin/main"]

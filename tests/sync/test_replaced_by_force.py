@@ -75,6 +75,7 @@ def test_a_forced_push_replaces_a_foreign_commit_and_says_what_it_was(ours, bare
 
 
 @FOREIGN
+@pytest.mark.slow
 def test_a_deletion_removes_a_foreign_commit_and_says_what_it_was(ours, bare, moved):
     (row,) = delete_on_remote(ours, resolve_remote(ours, None), [NAME], connection()).names
     assert row.status == "deleted"
@@ -115,6 +116,7 @@ def is_clean(bare):
     return find_word(WORD, bare) == []
 
 
+@pytest.mark.slow
 def test_a_forced_push_of_what_was_purged_replaces_what_was_pushed_above_it(above, bare, tmp_path):
     ours, theirs = above
     refused = push_to(ours, purged=True)
@@ -137,6 +139,7 @@ def test_a_forced_push_of_what_was_purged_replaces_what_was_pushed_above_it(abov
     assert is_clean(bare)
 
 
+@pytest.mark.slow
 def test_a_forced_push_of_its_name_does_the_same_for_one_conversation(above, bare):
     ours, _ = above
     assert statuses(push_to(ours, NAME, force=True)) == {NAME: "updated"}
@@ -146,6 +149,7 @@ def test_a_forced_push_of_its_name_does_the_same_for_one_conversation(above, bar
     assert is_clean(bare)
 
 
+@pytest.mark.slow
 def test_a_deletion_needs_no_fetch_that_cannot_succeed(above, bare):
     ours, _ = above
     (row,) = delete_on_remote(ours, resolve_remote(ours, None), [NAME], connection()).names

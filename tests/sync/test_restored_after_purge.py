@@ -82,6 +82,7 @@ def test_a_push_replaces_what_a_backup_brought_back(repository, drawn, backup, b
     assert_clean(bare, tmp_path)
 
 
+@pytest.mark.slow
 def test_it_is_replaced_with_newer_messages_too(repository, drawn, backup, bare, tmp_path):
     purge_word(repository, drawn, tmp_path)
     push_to(repository)
@@ -92,6 +93,7 @@ def test_it_is_replaced_with_newer_messages_too(repository, drawn, backup, bare,
     assert_clean(bare, tmp_path)
 
 
+@pytest.mark.slow
 def test_it_is_replaced_also_if_the_remote_takes_something_else(repository, drawn, backup, bare, tmp_path):
     purge_word(repository, drawn, tmp_path)
     push_to(repository)
@@ -101,6 +103,7 @@ def test_it_is_replaced_also_if_the_remote_takes_something_else(repository, draw
     assert_clean(bare, tmp_path)
 
 
+@pytest.mark.slow
 def test_it_is_replaced_if_the_backup_is_older_than_what_was_purged(repository, drawn, backup, bare, tmp_path):
     say(repository, NAME, "later")
     push_to(repository)
@@ -120,6 +123,7 @@ def test_a_fetch_says_what_replaces_it(repository, drawn, backup, bare, tmp_path
     assert row.reason.endswith("replace it there: scopes push --purged")
 
 
+@pytest.mark.slow
 def test_a_purged_conversation_that_came_back_is_deleted_again(repository, drawn, backup, bare, tmp_path):
     purge(repository, PurgeRequest((NAME,)), Places(str(tmp_path / "index")))
     push_to(repository, purged=True)
@@ -143,6 +147,7 @@ def test_a_plain_push_names_a_purged_conversation_that_came_back(repository, dra
 
 
 @pytest.mark.parametrize("probe", [True, False], ids=["asked", "not asked"])
+@pytest.mark.slow
 def test_it_is_replaced_by_a_store_that_has_added_the_remote_again(repository, drawn, backup, bare, tmp_path, probe):
     purge_word(repository, drawn, tmp_path)
     push_to(repository)
@@ -165,6 +170,7 @@ def test_what_somebody_has_written_above_it_is_not_replaced(repository, drawn, b
 
 
 @pytest.mark.parametrize("is_sent", [True, False], ids=["sent", "not sent"])
+@pytest.mark.slow
 def test_the_list_goes_with_the_conversations_to_a_remote_that_was_emptied(repository, drawn, bare, tmp_path, is_sent):
     fetch_from(theirs := machine(tmp_path / "theirs.git", bare), drawn.root)
     purge_word(repository, drawn, tmp_path)
@@ -180,6 +186,7 @@ def test_the_list_goes_with_the_conversations_to_a_remote_that_was_emptied(repos
     assert_clean(bare, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_list_goes_again_although_nothing_else_does(repository, drawn, bare, tmp_path):
     purge_word(repository, drawn, tmp_path)
     push_to(repository)

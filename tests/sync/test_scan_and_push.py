@@ -134,6 +134,7 @@ def test_the_directory_in_a_root_is_listed_as_it_is_refused(store, look):
     assert (row.conversation, row.message, row.field) == ("conv-002", None, "the root")
 
 
+@pytest.mark.slow
 def test_kinds_in_all_places_are_listed_as_they_are_refused(store, look):
     """A branch, a tag and a name cannot have some characters, so a few kinds cannot be there."""
     planted = 0

@@ -87,6 +87,7 @@ def test_if_a_process_is_killed_all_is_done_here(repository):
     assert work_in_parts(repository, die, NUMBERS, objects=2) == [(NUMBERS, here)]
 
 
+@pytest.mark.slow
 def test_a_clone_that_processes_check_has_everything(ours, remote, tmp_path):
     cloned = clone_to(tmp_path / "other", remote)
     other = open_store(tmp_path / "other")
@@ -97,6 +98,7 @@ def test_a_clone_that_processes_check_has_everything(ours, remote, tmp_path):
     assert_sound(other)
 
 
+@pytest.mark.slow
 def test_an_object_that_no_process_has_found_in_a_conversation_is_refused(remote, tmp_path, monkeypatch):
     """What each process has found is what counts: without it every object would be too much."""
     monkeypatch.setattr(FormatCheck, "visit", lambda *_: None)
