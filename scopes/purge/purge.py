@@ -17,6 +17,7 @@ from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.errors import NotFound, Refused, ScopesError
+from scopes.history.messages import MessageHeader
 from scopes.history.purged import NOTHING, Purged, read_purged, write_purged
 from scopes.history.quotes import Quotes
 from scopes.history.source_paths import with_last_path
@@ -35,9 +36,9 @@ from scopes.purge.proof import CopiedIn, Proof, find_copies, prove, without_purg
 from scopes.purge.purged_sessions import with_sessions
 from scopes.purge.rewrite_reflogs import ReflogRewriter
 from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
-from scopes.purge.selection import Chosen, PurgeRequest, choose, purge_transcript
+from scopes.purge.selection import Chosen, PurgeRequest, choose, pin, purge_transcript
 from scopes.purge.still_there import explain_left, has_left, with_earlier
-from scopes.purge.stored_messages import walk_named_messages
+from scopes.purge.stored_messages import walk_named_messages, walk_stored_headers
 from scopes.purge.unfinished import CONTINUE, begin, end, find_unfinished, refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store import refs
@@ -50,6 +51,7 @@ from scopes.store.transactions import exclusive_write, shared_write, write_opera
 
 _FEW: Final = 5
 _SHORT: Final = 8  # characters of an id
+_ROOT: Final = 12
 Progress = Callable[[int], None]
 
 
@@ -182,7 +184,8 @@ def purge(
         Refused: an earlier purge was interrupted, or the store borrows objects.
         Inaccessible, Corrupt, Busy: it stopped; if anything has changed, `continue_purge` does the rest.
     """
-    return purge_chosen(repository, lambda: request, places, on_progress=on_progress)
+    pinned = pin(repository, request)
+    return purge_chosen(repository, lambda: pinned, places, on_progress=on_progress)
 
 
 def purge_chosen(
@@ -350,17 +353,22 @@ def _source_files(repository: Repository, done: RewrittenStore) -> list[str]:
 
 
 def _describe(repository: Repository, chosen: Chosen) -> tuple[PurgedMessage, ...]:
+    """Return a row for each message; the conversation of one that was deleted has no name but that of its root."""
     found: dict[MessageId, PurgedMessage] = {}
-    if chosen.messages:
-        for conversation, each in walk_named_messages(repository):
-            head = each.head
-            if head.id in chosen.messages:
-                parts = chosen.messages[head.id]
-                count = None if parts is None else len(parts)
-                found.setdefault(
-                    head.id, PurgedMessage(conversation, head.id, with_summary(repository, head).subject, count)
-                )
+    for conversation, head in _walk_described(repository) if chosen.messages else ():
+        if head.id in chosen.messages and head.id not in found:
+            parts = chosen.messages[head.id]
+            count = None if parts is None else len(parts)
+            found[head.id] = PurgedMessage(conversation, head.id, with_summary(repository, head).subject, count)
     return tuple(found.values())
+
+
+def _walk_described(repository: Repository) -> Iterator[tuple[ConversationId, MessageHeader]]:
+    for name, each in walk_named_messages(repository):
+        yield name, each.head
+    for root, head in walk_stored_headers(repository, branches=False):
+        if root is not None:
+            yield ConversationId(root[:_ROOT]), head
 
 
 def _note_others(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:

@@ -44,6 +44,7 @@ class PurgeRequest(NamedTuple):
     file: a path, or the end of one
     query: of a search, whose hits go
     source: the path of a transcript, or the end of one; all messages that were imported from it go
+    only: nothing else than these messages and what was made from them, whatever else is found; None: all that is found
     """
 
     conversations: tuple[str, ...] = ()
@@ -52,6 +53,7 @@ class PurgeRequest(NamedTuple):
     file: str | None = None
     query: str | None = None
     source: str | None = None
+    only: frozenset[MessageId] | None = None
 
 
 class Chosen(NamedTuple):
@@ -70,6 +72,15 @@ class Chosen(NamedTuple):
     def purged(self) -> Purged:
         """The entries of the list."""
         return purged_of(self.messages, self.conversations)
+
+
+def pin(repository: Repository, request: PurgeRequest) -> PurgeRequest:
+    """Return a request that names messages by their ids: `main` may be another one when it is looked at again.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: a name cannot be resolved.
+    """
+    return request._replace(messages=tuple(_walk_named(repository, request))) if request.messages else request
 
 
 def choose(repository: Repository, request: PurgeRequest, *, index_directory: str) -> Chosen:
@@ -101,6 +112,8 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
             path = next(iter(other_records), None)
             cure = "see: scopes files CONV" if path is None else f"another record does: {purge_transcript(path)}"
             raise NotFound(f"no message holds the file {request.file!a}", hint=cure)
+    if request.only is not None:
+        messages = {name: parts for name, parts in messages.items() if name in request.only}
     whole = {name for name, parts in messages.items() if parts is None}
     derived = Derived(repository)
     in_part = {name: parts for name, parts in messages.items() if parts is not None}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.cli.commands import purge as purge_commands
+from scopes.purge.purge import PurgedMessage, PurgePlanned
 from tests.support.every_byte import find_word
 from tests.support.planted import KINDS
 from tests.support.remotes import make_bare
@@ -32,6 +34,39 @@ def test_a_script_needs_yes_and_then_nothing_is_left(planted, tmp_path):
     done = planted.run(*words, "--yes", "--json")
     assert (done["messages"], done["left"]) == (1, [])
     assert find_word(WORD, tmp_path) == []
+
+
+@pytest.mark.parametrize("words", [["main"], ["--search", WORD]])
+def test_what_arrives_while_the_question_waits_is_not_purged(planted, monkeypatch, tmp_path, words):
+    """`main` and a search mean something else then."""
+    planned = purge_commands.plan_purge
+    planted.run("append", planted.name, "--as", "carol", f"the newest has {WORD}, too", "--json")
+
+    def plan_and_append(*arguments):
+        plan = planned(*arguments)
+        planted.run("append", planted.name, "--as", "carol", f"of now, with {WORD}", "--json")
+        return plan
+
+    monkeypatch.setattr(purge_commands, "plan_purge", plan_and_append)
+    done = planted.run("purge", planted.name, *words, "--yes", "--json")
+    assert done["messages"] == len(words)
+    assert find_word(f"of now, with {WORD}", tmp_path)
+    assert find_word(f"the newest has {WORD}", tmp_path) == []
+
+
+def test_a_message_of_a_deleted_conversation_has_a_row_too(planted):
+    planted.run("delete", planted.name, "--yes", "--json")
+    plan = planted.run("purge", "--search", WORD, "--dry-run", "--json")
+    assert [row["message"] for row in plan["messages"]] == [planted.message]
+
+
+def test_the_question_names_the_only_message(planted):
+    plan = PurgePlanned(
+        messages=(PurgedMessage("conv-001", "3f2a91c07b1d", "the password"),), conversations=(), commits=1, operations=0,
+        remotes=(),
+    )  # fmt: skip
+    question = purge_commands.question_of(plan)
+    assert question == "remove 1 message (3f2a91c0 of conv-001: the password) for good? This cannot be undone."
 
 
 @pytest.mark.parametrize("nothing", [(), ("",)], ids=["$(nothing)", "a quoted one"])

@@ -15,11 +15,12 @@ from scopes.purge.decline import decline_purges
 from scopes.purge.purge import Places, PurgeDone, PurgePlanned, continue_purge, note_alike, plan_purge
 from scopes.purge.purge import purge as run_purge
 from scopes.purge.purge_offers import list_purge_offers
-from scopes.purge.selection import PurgeRequest
+from scopes.purge.selection import PurgeRequest, pin
 from scopes.render.progress import progress
 from scopes.result import plural
 
 _SHOWN: Final = 5
+_SHORT: Final = 8  # characters of an id
 
 
 Conversation: TypeAlias = Annotated[
@@ -112,6 +113,7 @@ def purge(
         return _decide(invocation, what, OfferChoice(source, conversation), dry_run=dry_run)
     _check_one_thing(request, go_on=go_on, whole=whole, dry_run=dry_run)
     if not go_on:
+        request = pin(invocation.repository(), request)
         plan = plan_purge(invocation.repository(), request, places_of(invocation))
         if dry_run:
             return _show_plan(invocation, plan)
@@ -119,6 +121,8 @@ def purge(
             _check_wanted_whole(invocation, plan.conversations)
         _say_what_else(invocation, plan)
         invocation.confirm(question_of(plan))
+        if not request.conversations:
+            request = request._replace(only=frozenset(each.message for each in plan.messages))
     return _purge(invocation, None if go_on else request)
 
 
@@ -198,9 +202,12 @@ def places_of(invocation: Invocation) -> Places:
 def question_of(plan: PurgePlanned, unpublished: int = 0) -> str:
     """Return the question that a user answers before something goes for good; some messages may be nowhere else."""
     counts = ((len(plan.messages), "message"), (len(plan.conversations), "conversation"))
+    only = plan.messages[0] if len(plan.messages) == 1 and not plan.conversations else None
     named = " and ".join(f"{count} {plural(count, noun)}" for count, noun in counts if count) or "what is listed"
     if plan.conversations:
         named += f" ({', '.join(plan.conversations[:_SHOWN])}{', ...' if len(plan.conversations) > _SHOWN else ''})"
+    if only is not None:
+        named += f" ({only.message[:_SHORT]} of {only.conversation}: {only.subject})"
     own = f", with {unpublished} {plural(unpublished, 'message')} that no remote has," if unpublished else ""
     return f"remove {named}{own} for good? This cannot be undone."
 
