@@ -5,7 +5,7 @@ Who is named by `@capability`, `all` or the kind of the message is worked out wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from scopes.agents.agent import EVERYBODY, Agent
@@ -26,7 +26,7 @@ from scopes.model.message import Message
 from scopes.result import Result
 from scopes.store.refs import AGENTS
 from scopes.store.repository import read_commit
-from scopes.store.transactions import exclusive_write
+from scopes.store.transactions import exclusive_write, require_unpurged
 from scopes.store.trees import BlobChange
 
 REVIEWERS = "@review"
@@ -47,7 +47,13 @@ class Routed(Result):
 
 
 def send(
-    branch: BranchHandle, message: Message, to: Sequence[str] = (), *, queue: bool = False, create: bool = False
+    branch: BranchHandle,
+    message: Message,
+    to: Sequence[str] = (),
+    *,
+    queue: bool = False,
+    create: bool = False,
+    made_of: Collection[Oid] = (),
 ) -> Routed:
     """Append a message to a branch and put it into the inboxes of agents; either both happen or nothing.
 
@@ -56,6 +62,7 @@ def send(
         analyses to the registered participants of the conversation (S4-35).
     queue: send also if nobody is available.
     create: begin the branch at the tip of the active one if it is not there; `undo` takes back both in one step.
+    made_of: commits whose text the message has; Busy is raised if something of it was purged meanwhile.
 
     Raises:
         NotFound: a name or a capability is unknown; or the branch was deleted.
@@ -72,6 +79,7 @@ def send(
             if branch.name not in list_branch_tips(repository, conversation):
                 raise  # else another process was faster
     with exclusive_write(repository), same_command(repository, *made):
+        require_unpurged(repository, conversation, made_of)
         registry = Registry(repository)
         receivers, available = _find_receivers(registry, branch, message, to, queue=queue)
         addressed = address(message, receivers, to)

@@ -31,6 +31,7 @@ from scopes.result import Note
 from scopes.sanitize import SUBJECT_LENGTH
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import clear_notes, gate_of, policy_key, redacting
+from scopes.store.prunes import Prunes
 from scopes.store.repository import Repository, read_commit
 from scopes.tokens.choose import Tokenizer, TokenizerChoice
 from scopes.tokens.count_cache import CountCache, with_cache
@@ -49,7 +50,7 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
         SecretsFound: there are possible secrets, and they are refused.
         NotFound, Ambiguous: there is no such conversation, branch or message, or no message for the work item.
     """
-    request = check_request(request)
+    request, prunes = check_request(request), Prunes(repository.path)
     revisions = resolve_revisions(repository, request.where, request.work_item, request.at)
     cache = ContextCache(cache_directory, 0 if repository.is_past else request.cache_seconds)
     gate = gate_of(repository, request.secrets)
@@ -61,7 +62,8 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
             counts.save()
         # the title of an empty conversation can change without a new message
         if unfenced.context.metadata["messages"] and not repository.is_past:
-            cache.add(key, unfenced, stat_files(os.path.join(request.project, path) for path in paths))
+            files = stat_files(os.path.join(request.project, path) for path in paths)
+            cache.add(key, unfenced, files, prunes)
     result = clear_context(_with_fence(unfenced, request.mark), gate)
     result = _with_limits(repository, revisions[-1], result, request)
     notes = [Note(warning) for warning in result.warnings]

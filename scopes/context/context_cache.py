@@ -23,6 +23,7 @@ from scopes.context.project_files import SkippedFile
 from scopes.context.request import CACHE_SECONDS
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained, UnfencedContext
 from scopes.result import Note
+from scopes.store.prunes import Prunes
 from scopes.tokens.cache_files import write_file
 
 _VERSION = 9
@@ -69,8 +70,12 @@ class ContextCache:
             self.damaged = True
             return None
 
-    def add(self, key: str, unfenced: UnfencedContext, signatures: Signatures) -> None:
-        """Write a context, and delete old entries if there are too many."""
+    def add(self, key: str, unfenced: UnfencedContext, signatures: Signatures, prunes: Prunes) -> None:
+        """Write a context, and delete old entries if there are too many.
+
+        It is deleted again if objects were deleted since it was begun: a purge, which deletes them before the cache,
+        may have removed something of it.
+        """
         stored = {field.name: getattr(unfenced.context, field.name) for field in fields(unfenced.context)}
         document = {"key": key, "signatures": signatures, "context": stored}
         document |= {"header": unfenced.header, "body": unfenced.body}
@@ -78,6 +83,8 @@ class ContextCache:
         if self._seconds:
             with suppress(OSError):
                 write_file(self._path(key), sha256(data).digest() + data)
+                if prunes.have_run():
+                    os.unlink(self._path(key))
                 self._prune()
 
     def _path(self, key: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from shlex import quote
@@ -20,7 +20,7 @@ from scopes.model.message import Message
 from scopes.result import Note, Result
 from scopes.store.objects import BLOB
 from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.transactions import exclusive_write
+from scopes.store.transactions import exclusive_write, require_unpurged
 from scopes.store.trees import BlobChange
 
 if TYPE_CHECKING:
@@ -69,14 +69,22 @@ def append(
     return append_to(active or StoreHandle(repository).conversation(conversation).branch(branch), message)
 
 
-def append_to(branch: BranchHandle, message: Message, *, first: MessageId | None = None) -> MessageAppended:
+def append_to(
+    branch: BranchHandle, message: Message, *, first: MessageId | None = None, made_of: Collection[Oid] = ()
+) -> MessageAppended:
     """Append a message to a branch that was already resolved; raises as `append` does.
 
     `first` is the first message of the same command: `undo` takes back all messages of a command together.
+    `made_of` are commits whose text the message has: Busy is raised if something of it was purged meanwhile.
     """
     repository, conversation_id = branch.repository, branch.conversation.id
     lines = [encode(message)]
-    [write] = message_writers(repository, conversation_id, [message], lines=lines)
+    [write_message] = message_writers(repository, conversation_id, [message], lines=lines)
+
+    def write(tip: Oid) -> Oid:
+        require_unpurged(repository, conversation_id, made_of)
+        return write_message(tip)
+
     last = next(iter(_newest), None)
     oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
     keep_digests(repository, conversation_id, [oid])

@@ -29,6 +29,7 @@ from scopes.index.conversation_table import (
     brief_row,
     open_conversation_table,
 )
+from scopes.index.database import without_purged
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.raw_refs import RefFiles
@@ -89,11 +90,18 @@ def list_conversations(
         processes: how many may read very many conversations; only one where this process has threads.
     """
     options = _Options(complete, wanted, on_progress, written, processes)
+    if directory is None or repository.is_past:  # the index is of the current state
+        prefixes = COMPLETE if options.needs_complete_rows else BRIEF
+        files, values = repository.read_refs(*prefixes)
+        return _as_result(_make_rows(repository, values, None, options, _note_damaged_refs(files, prefixes)), options)
+    with without_purged(directory, repository.path):
+        return _list_with_table(repository, directory, options)
+
+
+def _list_with_table(repository: Repository, directory: str, options: _Options) -> ConversationList:
     prefixes = COMPLETE if options.needs_complete_rows else BRIEF
     files, values = repository.read_refs(*prefixes)
     damaged = _note_damaged_refs(files, prefixes)
-    if directory is None or repository.is_past:  # the index is of the current state
-        return _as_result(_make_rows(repository, values, None, options, damaged), options)
     with open_conversation_table(directory, repository.path) as table:
         summaries = _make_rows(repository, values, table.rows, options, damaged)
         # the whole table may be reused only if no operation is pending, and every conversation was readable

@@ -36,7 +36,7 @@ from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.revisions import find_directory
 from scopes.history.transaction import Transaction
 from scopes.hosts.agents import AGENTS, config_directory
-from scopes.ids import BranchName, ConversationId, MessageId, OperationId
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.importers.formats.base import Format
 from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.formats.registry import FORMATS
@@ -46,7 +46,7 @@ from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacted_notes
 from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository
-from scopes.store.transactions import exclusive_write
+from scopes.store.transactions import exclusive_write, require_unpurged
 from scopes.tokens.choose import TokenizerChoice
 
 State: TypeAlias = Literal["written", "unchanged", "continued"]
@@ -122,10 +122,12 @@ class PrintedSession(RawDocument):
 class Plan:
     """A session that is ready to be written.
 
+    tip: the newest commit when it was read.
     owners: the messages of its records, by offset.
     """
 
     branch: BranchHandle
+    tip: Oid
     writer: Writer
     history: SessionHistory
     path: str
@@ -150,6 +152,7 @@ def plan_checkout(repository: Repository, request: CheckoutRequest, choice: Toke
     """
     writer = read_writer(request.agent)
     branch = StoreHandle(repository).branch(request.where)
+    tip = branch.tip
     recorded = find_directory(repository, branch.conversation.id)
     found = check_directory(request.directory or recorded, given=request.directory is not None)
     limit = writer.window * _WINDOW_PERCENT // 100 if request.max_tokens is None else request.max_tokens
@@ -165,7 +168,7 @@ def plan_checkout(repository: Repository, request: CheckoutRequest, choice: Toke
     agent = AGENTS[writer.name] if standard is None else standard.agent
     path = writer.path_of(history.session, config_directory(agent, user.environ, user.home))
     notes = (*choice.notes, *_notes_of(history), *redacted_notes(gate.redacted))
-    return Plan(branch, writer, history, path, content, owners, notes)
+    return Plan(branch, tip, writer, history, path, content, owners, notes)
 
 
 def print_session(plan: Plan) -> PrintedSession:
@@ -180,13 +183,16 @@ def checkout(plan: Plan, user: User, *, dry_run: bool = False) -> CheckedOut:
         Refused: the agent has a file there that scopes did not write, or its import fails.
         NotFound: the program with that import is not in PATH.
         Inaccessible: the file cannot be written.
+        Busy: something of the conversation was purged since this was planned.
     """
     branch, session, data = plan.branch, plan.session, plan.content.data
     chosen = _format_of(plan.writer.name)
     segments = read_segments(chosen, WrittenSource(plan.path, len(data), data), plan.owners)
     written = WrittenSession(chosen.name, session.id, plan.path, data, session.created)
+    require_unpurged(branch.repository, branch.conversation.id, [plan.tip])
     delivered = None if plan.writer.keeps_files else _deliver(plan, user, dry_run=dry_run)
     with exclusive_write(branch.repository):
+        require_unpurged(branch.repository, branch.conversation.id, [plan.tip])
         registered = find_registered(branch, chosen.name, session.id)
         state, there = _compare(plan, registered) if delivered is None else (delivered, None)
         known, left_behind = _choose_known(plan, registered, state)

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from scopes.regular_file import UnusableFile, check_regular
+from scopes.store.prunes import Prunes
 
 APPLICATION: Final = 0x73636F70  # "scop", identifies our SQLite files
 SUFFIXES: Final = ("", "-wal", "-shm", "-journal", "-sums")
@@ -118,6 +119,21 @@ def open_rows(directory: str, layout: Layout, store: str, timeout: float) -> Ite
     except ROW_ERRORS as error:
         remove_unusable(directory, layout, error)
         raise
+
+
+@contextmanager
+def without_purged(directory: str, store: str) -> Iterator[None]:
+    """Run a block that reads a store and writes into its index; delete the index if objects were deleted meanwhile.
+
+    A purge deletes objects first and then the index. So what is written before that goes with it, and what is written
+    afterwards is deleted here. An open file stays readable.
+    """
+    prunes = Prunes(store)
+    try:
+        yield
+    finally:
+        if prunes.have_run():
+            delete_files(directory)
 
 
 def checksum_of(key: bytes, data: bytes) -> int:

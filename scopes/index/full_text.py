@@ -28,6 +28,7 @@ from scopes.index.database import (
     read_property,
     remove,
     translate_damage,
+    without_purged,
 )
 from scopes.index.schema import LAYOUT
 from scopes.index.sync import StaleEntryUnreadable, digest_of, sync_index
@@ -124,9 +125,10 @@ class Index:
 @contextmanager
 def open_index(directory: str, repository: Repository, describe: Describe, *, rebuild: bool = False) -> Iterator[Index]:
     """Open the index in a directory and update it; with `rebuild`, delete a damaged one first."""
-    refs = repository.list_refs(HEADS)
     notes: list[Note] = []
-    connection, state, read = _open(directory, repository, refs, describe, notes, rebuild=rebuild)
+    with without_purged(directory, repository.path):
+        refs = repository.list_refs(HEADS)
+        connection, state, read = _open(directory, repository, refs, describe, notes, rebuild=rebuild)
     with contextlib.closing(connection):
         try:
             properties: dict[str, Any] = dict(connection.execute("SELECT key, value FROM property"))

@@ -102,6 +102,7 @@ def create_proposal(
         Invalid: a field or the entity is not valid.
         Refused: a field has another value than `before` states.
         NotFound, NoAvailableAgents: as `send` does.
+        Busy: something of the branch was purged meanwhile; the values of before may be of it.
     """
     entity_type, slash, entity_id = entity.partition("/")
     if not (slash and entity_type.strip() and entity_id.strip()):
@@ -125,9 +126,9 @@ def create_proposal(
     queued_for: tuple[AgentName, ...] = ()
     notes = _note_unknown_approvers(branch, (details or {}).get("required_approvals") or ())
     if delivery is None:
-        oid = append_to(branch, message).oid
+        oid = append_to(branch, message, made_of=[tip]).oid
     else:
-        routed = send(branch, message, delivery.to, queue=delivery.queue)
+        routed = send(branch, message, delivery.to, queue=delivery.queue, made_of=[tip])
         oid, delivered_to, queued_for = routed.oid, routed.delivered_to, routed.queued_for
         sent = SentMessage(message.id, [routed.operation])
         notes = (*notes, *deliver_to_programs(repository, delivered_to, sent))

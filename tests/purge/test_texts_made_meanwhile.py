@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
 
 from scopes.agents.register import register
+from scopes.context import context as context_module
 from scopes.conversation import amend
-from scopes.errors import Busy, NotFound
+from scopes.conversation import list as list_module
+from scopes.errors import Busy, NotFound, ScopesError
 from scopes.facts.decide import promote
 from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, run_programs
+from scopes.history.handles import StoreHandle
+from scopes.index import full_text
 from scopes.memory import decision_candidates
 from scopes.memory import summarize as summarize_module
 from scopes.memory.entry_builder import EntryBuilder
@@ -20,15 +25,21 @@ from scopes.memory.store import Memory
 from scopes.memory.summarize import summarize
 from scopes.memory.update import update
 from scopes.model.message import Author
+from scopes.proposals import create
 from scopes.purge.purge import purge
 from scopes.purge.selection import PurgeRequest
+from scopes.search.search import search
+from scopes.tokens.choose import choose_tokenizer
+from scopes.tokens.rank_files import RankFilePaths
+from tests.context.building import built
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
-from tests.support.store import open_store, overtake
+from tests.support.store import git, open_store, overtake
 
 USER = Author("dave", "human")
 WORDS = SimpleNamespace(count=lambda text: len(text.split()), prepare=lambda texts: None, method="estimate")
 WORD = "Xylophone-Quarantine-4711"
+INDEXED = "Xylophone"  # as the index has it
 
 
 @pytest.fixture(params=["message", "conversation"])
@@ -122,3 +133,38 @@ def test_what_an_agent_concludes(repository, places, monkeypatch):
     with pytest.raises(Busy, match="purged meanwhile"):
         run_programs(repository, conversation, {"ann": "an agent"}, RunLimits())
     assert find_word(WORD, repository.path) == []
+
+
+def test_a_proposal_with_the_value_of_before(repository, places, monkeypatch, request_of):
+    purge_after(monkeypatch, create, "read_value", repository, request_of, places)
+    with pytest.raises((Busy, NotFound), match=r"purged meanwhile|there is no|was deleted"):
+        create.create_proposal(
+            StoreHandle(repository).branch("conv-001"), "task/42", [create.NewChange("code", "set", WORD)], author=USER
+        )
+    assert find_word(WORD, repository.path) == []
+
+
+def test_a_search_index(repository, places, monkeypatch, request_of):
+    """The purge has deleted the index when the search writes it; an open pack can be read after it was deleted."""
+    git(repository, "repack", "-adq")
+    repository.close()
+    assert [message.text for message in StoreHandle(repository).branch("conv-001").messages()]
+    purge_after(monkeypatch, full_text, "prepare", repository, request_of, places)
+    with suppress(ScopesError):
+        search(repository, "SQLite", index_directory=places.index_directory)
+    assert find_word(INDEXED, repository.path, places.index_directory) == []
+    assert [hit.head.id for hit in search(repository, "SQLite", index_directory=places.index_directory).hits]
+
+
+def test_the_rows_of_a_list(repository, places, monkeypatch, request_of):
+    purge_after(monkeypatch, list_module, "_make_rows", repository, request_of, places)
+    with suppress(ScopesError):
+        list_module.list_conversations(repository, directory=places.index_directory)
+    assert find_word(WORD, repository.path, places.index_directory) == []
+
+
+def test_a_kept_context(repository, places, monkeypatch, request_of, tmp_path):
+    purge_after(monkeypatch, context_module, "stat_files", repository, request_of, places)
+    with suppress(ScopesError):
+        built(repository, choose_tokenizer(RankFilePaths(str(tmp_path))), tmp_path)
+    assert find_word(WORD, repository.path, tmp_path / "cache") == []
