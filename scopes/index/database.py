@@ -13,11 +13,14 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
+from scopes.loading import load
 from scopes.regular_file import UnusableFile, check_regular
-from scopes.store.prunes import Prunes
+
+if TYPE_CHECKING:
+    from scopes.store.prunes import Prunes
 
 APPLICATION: Final = 0x73636F70  # "scop", identifies our SQLite files
 SUFFIXES: Final = ("", "-wal", "-shm", "-journal", "-sums")
@@ -128,7 +131,7 @@ def without_purged(directory: str, store: str) -> Iterator[None]:
     A purge deletes objects first and then the index. So what is written before that goes with it, and what is written
     afterwards is deleted here. An open file stays readable.
     """
-    prunes = Prunes(store)
+    prunes: Prunes = load("scopes.store.prunes:Prunes")(store)  # imports pygit2, which most readers of an index do not
     try:
         yield
     finally:
