@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from scopes.history.names_in_records import (
     DOCUMENT_NAMES,
@@ -168,12 +168,31 @@ class Quotes:
         document = _parse(data)
         if document is None:
             return self.prose.are_in_file(data)
-        return any(
-            ((name in STATEMENTS or not is_path(text)) and self._is_whole(name, text, _LONGER))
-            or self.prose.have_line_in(text)
-            for name, text in _walk_leaves(document, DOCUMENT_NAMES)
-            if text not in _DECIDED and _REF.fullmatch(text) is None
-        )
+        return any(self._is_copy(name, text) for name, text in _walk_leaves(document, DOCUMENT_NAMES))
+
+    def without_copies(self, document: object, instead: str, name: str = "") -> Any:
+        """Return a document with another text in place of each for which `are_in_document` is True.
+
+        name: of the field that the document is the value of
+        """
+        match document:
+            case str(text):
+                leaves = _walk_leaves({name: text})
+                return instead if any(self._is_copy(*leaf) for leaf in leaves) else text
+            case dict():
+                return {
+                    key: value if key in DOCUMENT_NAMES else self.without_copies(value, instead, key)
+                    for key, value in document.items()
+                }
+            case list():
+                return [self.without_copies(each, instead, name) for each in document]
+        return document
+
+    def _is_copy(self, name: str, text: str) -> bool:
+        if text in _DECIDED or _REF.fullmatch(text) is not None:
+            return False
+        is_whole = (name in STATEMENTS or not is_path(text)) and self._is_whole(name, text, _LONGER)
+        return is_whole or self.prose.have_line_in(text)
 
     def are_mentioned_in(self, data: bytes) -> bool:
         """Return True for a document with a distinct line as a name or a path, or a short text that is not only words.
