@@ -66,8 +66,7 @@ class Quotes:
 
     def add(self, value: object) -> None:
         """Add all texts in a value."""
-        for name in _COMPUTED:
-            self.__dict__.pop(name, None)
+        self._forget_computed()
         for text in walk_texts(value):
             whole = _flat(text)
             if len(whole) >= SHORTEST:
@@ -77,9 +76,23 @@ class Quotes:
                 if len(stripped) >= SHORTEST:
                     self._lines[stripped[:_LONGEST]] = None
 
+    def _forget_computed(self) -> None:
+        for name in _COMPUTED:
+            self.__dict__.pop(name, None)
+
     def add_others(self, found: Quotes, kept: Quotes) -> None:
         """Add the texts that were found and are not among those that are kept."""
         self.add([text for text in (*found._texts, *found._lines) if not kept._has(text)])
+
+    def walk_matching(self, pattern: re.Pattern[str]) -> Iterator[str]:
+        """Yield the texts and lines that a pattern matches as a whole."""
+        return filter(pattern.fullmatch, (*self._texts, *self._lines))
+
+    def drop(self, found: Container[str]) -> None:
+        """Leave some texts and lines out: they are names of other things."""
+        self._forget_computed()
+        self._texts = {text: None for text in self._texts if text not in found}
+        self._lines = {line: None for line in self._lines if line not in found}
 
     def _has(self, text: str) -> bool:
         return text in self._texts or text in self._lines
