@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from scopes.history.names_in_records import (
     DOCUMENT_NAMES,
@@ -66,8 +66,7 @@ class Quotes:
 
     def add(self, value: object) -> None:
         """Add all texts in a value."""
-        for name in _COMPUTED:
-            self.__dict__.pop(name, None)
+        self._forget_computed()
         for text in walk_texts(value):
             whole = _flat(text)
             if len(whole) >= SHORTEST:
@@ -77,9 +76,23 @@ class Quotes:
                 if len(stripped) >= SHORTEST:
                     self._lines[stripped[:_LONGEST]] = None
 
+    def _forget_computed(self) -> None:
+        for name in _COMPUTED:
+            self.__dict__.pop(name, None)
+
     def add_others(self, found: Quotes, kept: Quotes) -> None:
         """Add the texts that were found and are not among those that are kept."""
         self.add([text for text in (*found._texts, *found._lines) if not kept._has(text)])
+
+    def walk_matching(self, pattern: re.Pattern[str]) -> Iterator[str]:
+        """Yield the texts and lines that a pattern matches as a whole."""
+        return filter(pattern.fullmatch, (*self._texts, *self._lines))
+
+    def drop(self, found: Container[str]) -> None:
+        """Leave some texts and lines out: they are names of other things."""
+        self._forget_computed()
+        self._texts = {text: None for text in self._texts if text not in found}
+        self._lines = {line: None for line in self._lines if line not in found}
 
     def _has(self, text: str) -> bool:
         return text in self._texts or text in self._lines
@@ -168,12 +181,31 @@ class Quotes:
         document = _parse(data)
         if document is None:
             return self.prose.are_in_file(data)
-        return any(
-            ((name in STATEMENTS or not is_path(text)) and self._is_whole(name, text, _LONGER))
-            or self.prose.have_line_in(text)
-            for name, text in _walk_leaves(document, DOCUMENT_NAMES)
-            if text not in _DECIDED and _REF.fullmatch(text) is None
-        )
+        return any(self._is_copy(name, text) for name, text in _walk_leaves(document, DOCUMENT_NAMES))
+
+    def without_copies(self, document: object, instead: str, name: str = "") -> Any:
+        """Return a document with another text in place of each for which `are_in_document` is True.
+
+        name: of the field that the document is the value of
+        """
+        match document:
+            case str(text):
+                leaves = _walk_leaves({name: text})
+                return instead if any(self._is_copy(*leaf) for leaf in leaves) else text
+            case dict():
+                return {
+                    key: value if key in DOCUMENT_NAMES else self.without_copies(value, instead, key)
+                    for key, value in document.items()
+                }
+            case list():
+                return [self.without_copies(each, instead, name) for each in document]
+        return document
+
+    def _is_copy(self, name: str, text: str) -> bool:
+        if text in _DECIDED or _REF.fullmatch(text) is not None:
+            return False
+        is_whole = (name in STATEMENTS or not is_path(text)) and self._is_whole(name, text, _LONGER)
+        return is_whole or self.prose.have_line_in(text)
 
     def are_mentioned_in(self, data: bytes) -> bool:
         """Return True for a document with a distinct line as a name or a path, or a short text that is not only words.

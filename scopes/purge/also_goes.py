@@ -21,13 +21,14 @@ from scopes.purge.purged_metadata import TAGS
 from scopes.purge.rewrite_records import quotes_in_title
 from scopes.purge.rewrite_store import RewrittenStore
 from scopes.result import Note, plural
+from scopes.secrets.allowed import name_of
 from scopes.store import refs
 from scopes.store.repository import Repository, read_commit_stub
 from scopes.store.trees import read_blob, walk_blobs
 
 _FEW: Final = 5
 _NO_RECORDS: Final = (refs.HEADS, refs.REMOTES, refs.TRASH, SOURCES)
-_ENTRY, _ADDED, _FACT, _REQUEST, _TAG, _FILE = range(6)
+_ENTRY, _ADDED, _FACT, _REQUEST, _AGENT, _ALLOWED, _TAG, _FILE = range(8)
 _WHY: Final = "made from it, or with its text"
 _TEXTS: Final = {
     _ENTRY: (
@@ -45,6 +46,16 @@ _TEXTS: Final = {
         "merge request loses a text that quotes it",
         "merge requests lose a text that quotes it",
         "see what is left: scopes merge-requests show CONV NUMBER",
+    ),
+    _AGENT: (
+        "registered agent loses a text that quotes it",
+        "registered agents lose a text that quotes it",
+        "describe it again: scopes agents update AGENT --description TEXT",
+    ),
+    _ALLOWED: (
+        "allowed secret loses its reason, which quotes it",
+        "allowed secrets lose their reasons, which quote it",
+        "give another one: scopes secrets allow SECRET --reason TEXT",
     ),
     _TAG: ("tag goes", "tags go", "it names a commit of what is purged; another one: scopes tag CONV NAME MESSAGE"),
     _FILE: ("other file goes", "other files go", _WHY),
@@ -113,6 +124,8 @@ def _describe(repository: Repository, ref: str, path: str, blob: Oid) -> tuple[i
             return _ENTRY if "uuid" in rest else _ADDED, identity[:8]
         case {"key": str(key), "id": str(identity)} if ref in {refs.FACTS, refs.PROPOSED_FACTS}:
             return _FACT, f"{key}/{identity}"
+        case {"name": str(name)} | {"rule": str(name)} if ref in {refs.AGENTS, refs.SECRETS}:
+            return (_AGENT, name) if ref == refs.AGENTS else (_ALLOWED, name_of(path))
         case {"number": int(number)} if conversation is not None:
             return _REQUEST, f"{number} of {conversation}"
     return _FILE, f"{ref}:{path}"

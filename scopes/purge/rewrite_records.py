@@ -5,6 +5,7 @@ What names a rewritten commit gets the new id of it. Files about purged messages
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection
 from typing import Any, Final
@@ -14,6 +15,7 @@ from scopes.history.edit_commit import edit_commit
 from scopes.history.names_in_records import STATEMENTS
 from scopes.history.quotes import Quotes, walk_named_texts, walk_texts
 from scopes.history.registers import advance_clock, advance_clocks
+from scopes.history.shared_refs import AGENT_FILES, ALLOWED_FILES, INBOX_FILES
 from scopes.history.source_paths import file_of
 from scopes.history.source_sets import SET_FILE, is_set
 from scopes.history.sources import DESCRIPTION_FILE, read_source_record, source_key
@@ -40,6 +42,7 @@ _LISTS: Final = (
     "meta/branches/", "meta/tags/", "meta/clocks/",
 )  # fmt: skip
 _REQUESTS: Final = ("merge-requests/", "meta/merge-requests/")  # which stay, without the texts that quote
+_DESCRIBED: Final = (AGENT_FILES, INBOX_FILES, ALLOWED_FILES)  # which stay, too, without copies in what they say
 _DISMISSED: Final = ("dismissed-decisions/", "meta/dismissed-decisions/")  # named by the message; with a reason
 _NAMES: Final = frozenset(
     {
@@ -193,12 +196,8 @@ class RecordRewriter:
             new = self.substitute(self._without_title(data))
         elif path.startswith(ENTRIES):
             new = self.substitute(without_gone(data, self.commits))
-        elif path.startswith(_REQUESTS):
-            cleared = self._without_quotes(data)
-            new = self.substitute(cleared)
-            if cleared != data:
-                self.changed.add(blob)
-                self._requests.add(self._objects.write(BLOB, new))
+        elif path.startswith((*_REQUESTS, *_DESCRIBED)):
+            new = self._rewrite_document(path, blob, data)
         elif path not in _STAYS and not path.startswith(_LISTS) and self._is_about(path, data):
             if not _names_one(data, self._histories.uuids):
                 self.changed.add(blob)
@@ -207,6 +206,17 @@ class RecordRewriter:
             new = self.substitute(data)
             self._note_mention(path, blob, data)
         return blob if new == data else self._objects.write(BLOB, new)
+
+    def _rewrite_document(self, path: str, blob: Oid, data: bytes) -> bytes:
+        """Return a document that stays, without texts that quote what was purged."""
+        is_request = path.startswith(_REQUESTS)
+        cleared = self._without_quotes(data) if is_request else self._without_copies(data)
+        new = self.substitute(cleared)
+        if cleared != data:
+            self.changed.add(blob)
+            if is_request:
+                self._requests.add(self._objects.write(BLOB, new))
+        return new
 
     def _note_mention(self, path: str, blob: Oid, data: bytes) -> None:
         if path not in _STAYS and not path.startswith(_LISTS) and self._quotes.are_mentioned_in(data):
@@ -244,6 +254,17 @@ class RecordRewriter:
             if name not in _NAMES and any(are_in(text) for text in walk_texts(value)):
                 document[name], quoted = PURGED_TEXT, True
         return encoding.dump(document) if quoted else data
+
+    def _without_copies(self, data: bytes) -> bytes:
+        """Return the document of an agent, or the like, in which each text that is a copy says that it was purged."""
+        if not self._quotes.are_in_document(data):
+            return data
+        try:
+            document = encoding.load(data)
+        except Corrupt:
+            return encoding.dump({})
+        cleared = self._quotes.without_copies(document, PURGED_TEXT)
+        return json.dumps(cleared, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
     def _is_about(self, path: str, data: bytes) -> bool:
         """Return True for a file about a purged message or conversation, or with its text."""

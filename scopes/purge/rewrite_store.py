@@ -10,6 +10,7 @@ from scopes.history.source_paths import SUBJECT as PATHS
 from scopes.ids import ConversationId, Oid
 from scopes.model.operation import RefChange
 from scopes.purge.all_commits import is_history, list_operations, walk_all_commits, walk_known
+from scopes.purge.ids_that_stay import drop_ids_that_stay
 from scopes.purge.purged_metadata import list_metadata
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_operations import OperationRewriter
@@ -61,15 +62,16 @@ def rewrite_store(
     newest = values.get(refs.OPERATIONS)
     log = list_operations(objects, None if newest is None else Oid(newest))
     others: list[tuple[Commit, bytes]] = []
-    everything: list[Oid] = []
+    everything: list[Commit] = []
     for number, (commit, data) in enumerate(walk_all_commits(objects, tips)):
         on_progress(number)
-        everything.append(commit.oid)
+        everything.append(commit)
         if commit.oid in log or not is_history(commit):
             others.append((commit, data))
         else:
             histories.rewrite(commit, data)
     histories.finish()
+    drop_ids_that_stay(objects, histories, everything, log)
     entries = [each for each, _ in others if each.oid in log]
     written = [each for each, _ in others if each.oid not in log]
     if histories.roots:
@@ -82,7 +84,7 @@ def rewrite_store(
         for commit, data in sorted(others, key=lambda other: _rank(other[0], log)):
             (operations if commit.oid in log else records).rewrite(commit, data)
     commits = histories.commits
-    kept = frozenset(new for oid in everything if (new := commits.get(oid, oid)) is not None)
+    kept = frozenset(new for each in everything if (new := commits.get(each.oid, each.oid)) is not None)
     changes = _list_changes(values, commits)
     removed = {refs.conversation_of(each.ref) for each in changes if each.new is None}
     left = {refs.conversation_of(ref) for ref in values} - {
