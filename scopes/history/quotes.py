@@ -225,6 +225,16 @@ class Quotes:
         left._texts = {text: None for text in self._texts if not is_path(text)}
         return left
 
+    @cached_property
+    def whole_only(self) -> Sequence[str]:
+        """The texts without a distinct line: they are only recognized as a whole."""
+        return [text for text in self._texts if len(text) >= _LONGER and not self._has_line(text, DISTINCT)]
+
+    @property
+    def only_text(self) -> str | None:
+        """The text, if it is one; whatever is shorter than a word is left out."""
+        return next(iter(self._texts)) if len(self._texts) == 1 else None
+
     def are_in_record(self, data: bytes) -> bool:
         """Return True if a record of a transcript has a text of it, a line, or the beginning of one that was cut."""
         if not self._texts:

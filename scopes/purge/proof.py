@@ -16,6 +16,7 @@ from scopes.history.needles import Needles
 from scopes.history.purged import Parts
 from scopes.history.quotes import Quotes, forms_of, is_json, without_directory
 from scopes.ids import ConversationId, MessageId, Oid
+from scopes.model.codec import decode
 from scopes.model.tombstone import purge_message
 from scopes.purge.names_that_stay import is_file_of_names
 from scopes.purge.stored_messages import StoredMessage, walk_named_messages
@@ -78,13 +79,14 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     left = [f"object {oid}" for oid in sorted(set(present) & set(removed))]
     left += [f"object {oid}, which nothing reaches" for oid in unreached]
     lines = _Lines(quotes.distinct())
+    whole = _WholeTexts(quotes, len(lines))
     files = list(_walk_files([repository.path, *directories]))  # before the messages are read, which fills caches
     searched = [
         path for path in files if not path.endswith(_OBJECT_FILES) and not is_file_of_names(repository.path, path)
     ]
     left += [path for path in searched if lines and lines.are_in(_inflated(path))]
     hits = [oid for oid in present if lines and lines.are_in(repository.read(oid)[1])]
-    sharing = list(dict.fromkeys(_find_messages(repository, lines, {}))) if hits else []
+    sharing = list(dict.fromkeys(_find_messages(repository, lines, whole, {}))) if hits or whole else []
     shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
     unshared = (oid for oid in hits if lines.find(without_names(without_directory(repository.read(oid)[1]))) - shared)
     copies = [oid for oid in unshared if _is_copy(*repository.read(oid), quotes)]
@@ -116,6 +118,27 @@ class _Lines:
         return frozenset(number for form in self._needles.walk(data) for number in self._numbers[form])
 
 
+class _WholeTexts:
+    """Texts whose lines are too short to be looked for in others: a message may be nothing but one of them.
+
+    They are numbered after the lines.
+    """
+
+    def __init__(self, quotes: Quotes, lines: int) -> None:
+        self._numbers = {text: lines + number for number, text in enumerate(quotes.whole_only)}
+
+    def __bool__(self) -> bool:
+        return bool(self._numbers)
+
+    def find(self, data: bytes) -> frozenset[int]:
+        """Return the number of the text that a stored message is nothing but."""
+        own = Quotes()
+        with suppress(Corrupt):
+            own.add_message(decode(data), None) if self._numbers else None
+        number = self._numbers.get(own.only_text or "")
+        return frozenset() if number is None else frozenset({number})
+
+
 def _all_forms(line: str) -> Iterator[bytes]:
     """Yield a line as it is, in lower case as an index has it, escaped for JSON, and in base64 at three offsets."""
     for text in dict.fromkeys((line, line.casefold())):
@@ -137,11 +160,13 @@ def _find_directories(repository: Repository, present: Iterable[Oid]) -> frozens
     return frozenset(parse_tree(data)[DIRECTORY].oid for data in trees if DIRECTORY in parse_tree(data))
 
 
-def _find_messages(repository: Repository, lines: _Lines, purged: Mapping[str, Parts]) -> Iterator[_Sharing]:
-    """Yield the messages that have lines; of those that are purged, or will be, what is left of them counts."""
-    for conversation, each in walk_named_messages(repository) if lines else ():
+def _find_messages(
+    repository: Repository, lines: _Lines, whole: _WholeTexts, purged: Mapping[str, Parts]
+) -> Iterator[_Sharing]:
+    """Yield the messages that have lines, or are a whole text; of a purged one, what is left of it counts."""
+    for conversation, each in walk_named_messages(repository) if lines or whole else ():
         data = without_purged(each, purged)
-        shared = lines.find(without_branch(data)) if data else frozenset[int]()
+        shared = lines.find(without_branch(data)) | whole.find(data) if data else frozenset[int]()
         if shared:
             yield _Sharing(CopiedIn(conversation, each.head.id), shared)
 
@@ -161,7 +186,7 @@ def find_copies(
 ) -> tuple[tuple[CopiedIn, ...], tuple[CopiedIn, ...]]:
     """Return the copies that `prove` would find, before messages and conversations have gone; see `Proof`."""
     lines = _Lines(quotes.distinct())
-    found = dict.fromkeys(_find_messages(repository, lines, purged))
+    found = dict.fromkeys(_find_messages(repository, lines, _WholeTexts(quotes, len(lines)), purged))
     return _divide([each for each in found if each.copy.conversation not in conversations], len(lines))
 
 
