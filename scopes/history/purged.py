@@ -2,7 +2,8 @@
 
     refs/scopes/purged                  messages/<2 hex>/<hash of the id>=     a message, or the numbers of its parts
                                         conversations/<2 hex>/<hash>=          by the id of the root commit, and by
-                                                                               what its sessions are known by
+                                                                               what its sessions are known by;
+                                                                               a record that became no message, too
     refs/scopes/local/purge-offers/<remote>/<machine>   the list of another machine: nothing is removed by it
     refs/scopes/local/purged-elsewhere                  what such lists had, and have no more
     refs/scopes/local/purge-declined                    what of it the user wants to keep
@@ -61,6 +62,10 @@ class Purged:
         """Return True if the conversation with a root commit was purged, or that of a session with this name."""
         return bool(self.conversations) and hash_of(root) in self.conversations
 
+    def has_record(self, record: bytes) -> bool:
+        """Return True if a record of a transcript was purged that became no message."""
+        return bool(self.conversations) and hash_of(name_of_record(record)) in self.conversations
+
     def join(self, other: Purged) -> Purged:
         """Return everything that is in one of two lists."""
         messages = dict(self.messages)
@@ -89,6 +94,11 @@ def name_of_live_session(native_id: str) -> str:
 def name_of_answer(proof: bytes) -> str:
     """Return what a session is listed by that begins like a purged conversation, see `history/answer_proofs`."""
     return f"answer {proof.hex()}"
+
+
+def name_of_record(record: bytes) -> str:
+    """Return what a record of a transcript is listed by that became no message, from its bytes."""
+    return f"record {sha256(record.strip()).hexdigest()}"
 
 
 def is_whole(purged: Purged) -> Callable[[str], bool]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from scopes.history.blank_records import PurgedSpans, Span
+from scopes.history.purged import Purged
 from scopes.history.quotes import Quotes, forms_of, is_json
 from scopes.history.sources import read_spans
 
@@ -28,12 +29,12 @@ class RecordSpan(NamedTuple):
 
 def list_purged_spans(
     records: Iterable[RecordSpan],
-    has_message: Callable[[str], bool],
+    purged: Purged,
     quotes: Quotes,
     read: Callable[[], Iterable[bytes]],
     read_message: Callable[[str], Iterable[bytes]],
 ) -> PurgedSpans:
-    """Return the spans of purged messages, of records without a message that quote one, and of texts in other records.
+    """Return the spans of purged messages and records, of records without a message that quote one, and of other texts.
 
     A text goes that quotes a purged message where the message of the record, which stays, does not.
 
@@ -43,13 +44,15 @@ def list_purged_spans(
     owners: dict[Span, list[str]] = {}
     for span, message in records:
         owners.setdefault(span, []).extend(() if message is None else [message])
-    spans = [span for span, found in owners.items() if any(map(has_message, found))]
+    spans = [span for span, found in owners.items() if any(map(purged.has_message, found))]
     others = sorted({*owners}.difference(spans, (span for span in owners if not span.length)))
     texts: list[Span] = []
-    pieces = read_spans(read(), [(span.offset, span.length) for span in others]) if quotes else ()
+    is_read = quotes or purged.conversations
+    pieces = read_spans(read(), [(span.offset, span.length) for span in others]) if is_read else ()
     for span, data in zip(others, pieces, strict=False):
         if not owners[span]:
-            spans += _walk_quoting(span, data, quotes)
+            listed = [record for record, line in _split_records(span, data) if purged.has_record(line)]
+            spans += listed or _walk_quoting(span, data, quotes)
         elif quotes.may_be_in(data):
             kept = b"\0".join(each for message in owners[span] for each in read_message(message))
             left = quotes.without(kept)

@@ -219,7 +219,7 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
         sessions=tuple(roots.items())[1:],
         joined=status.match.joined,
         handover=_handover_of(run, status),
-        purged=any(_is_purged(run, segment) for segment in segments),
+        purged=any(_is_purged(run, segment) for segment in segments) or _was_purged(status),
     )
     run.versions[status.key] = record.version
     commit = _write_record(run, status, record, segments, commits)
@@ -229,6 +229,11 @@ def _import_sessions(run: ImportRun, status: SourceStatus) -> list[Segment]:
         if parent.imported is not None:
             parent.imported.segments = []  # the record has them
     return segments
+
+
+def _was_purged(status: SourceStatus) -> bool:
+    """Return True if records of an earlier version of a source were overwritten."""
+    return status.stored is not None and status.stored.record.purged
 
 
 def _is_purged(run: ImportRun, segment: Segment) -> bool:
@@ -397,7 +402,9 @@ def _write_record(
         return stored.commit
     previous = None if stored is None else stored.commit
     time = seconds_of(status.queued.session.created or UNDATED)
-    blank = _list_purged_spans(run, status.queued.source, segments, commits) if record.purged else NO_SPANS
+    may_have = record.purged or run.purged.conversations
+    blank = _list_purged_spans(run, status.queued.source, segments, commits) if may_have else NO_SPANS
+    record = replace(record, purged=record.purged or bool(blank))
     left_out = {Span(*each.span) for each in segments if each.state == LEFT_OUT}
     blank = blank._replace(records=sorted(left_out.union(blank.records)))
     with status.queued.source.open() as stream:
@@ -417,7 +424,7 @@ def _list_purged_spans(
     with source.open() as stream:
         return list_purged_spans(
             records,
-            run.purged.has_message,
+            run.purged,
             run.quotes,
             lambda: iter(lambda: stream.read(CHUNK_BYTES), b""),
             read_message,

@@ -15,11 +15,10 @@ from typing import Final
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import MessageHeader, read_root_of, read_stored_body
-from scopes.history.purged import Parts
+from scopes.history.purged import Parts, name_of_record
 from scopes.history.quotes import walk_texts
 from scopes.history.revisions import conversation_ids, find_directory, find_root_commit
-from scopes.history.source_paths import with_last_path
-from scopes.history.sources import SOURCES, read_source_record, read_spans, walk_chunks
+from scopes.history.sources import SOURCES, SourceRecord, read_source_record, read_spans, walk_chunks
 from scopes.history.tool_calls import FoundCall, find_call
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.agent_tools import DIRECTORIES
@@ -58,29 +57,29 @@ def list_held(repository: Repository, conversation: ConversationId | None, name:
     return {each: frozenset(numbers) for each, numbers in found.items()}
 
 
-def list_other_records(repository: Repository, name: str) -> Mapping[str, int]:
-    """Return how many records that are no messages name a file, by the paths of the transcripts that have them.
+def walk_other_records(repository: Repository, conversation: ConversationId | None, name: str) -> Iterator[str]:
+    """Yield what the records are listed by that are no messages and name a file, of one conversation or of all.
 
     Agents keep files that a user attached in such records. A record names it in a text that is its path.
     """
-    found: dict[str, int] = {}
+    root = None if conversation is None else find_root_commit(repository, conversation)
     path = re.compile(rf"(?:.*/)?{re.escape(name)}", re.DOTALL)
     last = posixpath.basename(name).encode()
     for value in repository.list_refs(SOURCES).values():
         source = Oid(value)
+        if root is not None and root not in _list_roots(read_source_record(repository, source)):
+            continue
         records = walk_records(repository, read_commit_stub(repository, source).tree)
         spans = sorted({each.span for each in records if each.message is None and each.span.length})
         for data in read_spans(walk_chunks(repository, source), [(each.offset, each.length) for each in spans]):
-            if last in data and any(map(path.fullmatch, _walk_leaves(data))):
-                where = with_last_path(repository, read_source_record(repository, source)).path or source
-                found[where] = found.get(where, 0) + 1
-    return found
+            for record in data.splitlines() if last in data else ():
+                with suppress(Corrupt):
+                    if any(map(path.fullmatch, walk_texts(load(record)))):
+                        yield name_of_record(record)
 
 
-def _walk_leaves(data: bytes) -> Iterator[str]:
-    for line in data.splitlines():
-        with suppress(Corrupt):
-            yield from walk_texts(load(line))
+def _list_roots(source: SourceRecord) -> set[Oid]:
+    return {source.root, *(root for _, root in source.sessions)}
 
 
 class _Directories:

@@ -36,7 +36,7 @@ from scopes.purge.proof import CopiedIn, Proof, find_copies, prove, without_purg
 from scopes.purge.purged_sessions import with_sessions
 from scopes.purge.rewrite_reflogs import ReflogRewriter
 from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
-from scopes.purge.selection import Chosen, PurgeRequest, choose, pin, purge_transcript
+from scopes.purge.selection import Chosen, PurgeRequest, choose, pin
 from scopes.purge.still_there import explain_left, has_left, with_earlier
 from scopes.purge.stored_messages import walk_named_messages, walk_stored_headers
 from scopes.purge.unfinished import CONTINUE, begin, end, find_unfinished, refuse_unfinished
@@ -389,18 +389,14 @@ def _file_notes(files: Sequence[str]) -> tuple[Note, ...]:
 
 
 def _note_left(repository: Repository, chosen: Chosen) -> tuple[Note, ...]:
-    """Return notes about what stays: messages that a copy says were made from what goes, records that name the file."""
-    notes = []
-    for path, count in chosen.other_records.items():
-        what = f"{count} {plural(count, 'record')} of {path} that {'is' if count == 1 else 'are'} no message"
-        notes.append(Note(f"{what} may have it, too", f"remove all of that transcript: {purge_transcript(path)}"))
-    if chosen.left:
-        count, first = len(chosen.left), chosen.left[0]
-        text = f"{count} other {plural(count, 'message')} {'names' if count == 1 else 'name'} it as a source"
-        where = next((name for name, each in walk_named_messages(repository) if each.head.id == first), None)
-        see = f"see: scopes cat {quote(where or 'CONV')} {first[:_SHORT]}; purge it too if it has"
-        notes.append(Note(f"{text}, and may have nothing of it", see))
-    return tuple(notes)
+    """Return a note about messages that stay, though a copy of them says that they were made from what goes."""
+    if not chosen.left:
+        return ()
+    count, first = len(chosen.left), chosen.left[0]
+    text = f"{count} other {plural(count, 'message')} {'names' if count == 1 else 'name'} it as a source"
+    where = next((name for name, each in walk_named_messages(repository) if each.head.id == first), None)
+    see = f"see: scopes cat {quote(where or 'CONV')} {first[:_SHORT]}; purge it too if it has"
+    return (Note(f"{text}, and may have nothing of it", see),)
 
 
 def _note_copies(found: Sequence[CopiedIn], what: str, then: str) -> tuple[Note, ...]:

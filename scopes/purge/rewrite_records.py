@@ -13,6 +13,7 @@ from typing import Any, Final
 from scopes.errors import Corrupt
 from scopes.history.edit_commit import edit_commit
 from scopes.history.names_in_records import STATEMENTS
+from scopes.history.purged import Purged
 from scopes.history.quotes import Quotes, walk_named_texts, walk_texts
 from scopes.history.registers import advance_clock, advance_clocks
 from scopes.history.shared_refs import AGENT_FILES, ALLOWED_FILES, INBOX_FILES
@@ -83,10 +84,10 @@ class RecordRewriter:
     `commits` gets the new commit of every commit that changes; None: it goes.
     """
 
-    def __init__(self, objects: Objects, histories: HistoryRewriter, has_message: Callable[[str], bool]) -> None:
+    def __init__(self, objects: Objects, histories: HistoryRewriter, purged: Purged) -> None:
         self._objects = objects
         self._histories = histories
-        self._has_message = has_message
+        self._purged = purged
         self._trees: dict[tuple[str, Oid, bool], Oid | None] = {}
         self._gone_paths: set[str] = set()  # of sources, in the list of where their files were
         self._requests: set[Oid] = set()  # merge requests that have lost a text
@@ -116,7 +117,7 @@ class RecordRewriter:
             tree = purge_source(
                 self._objects,
                 commit.tree,
-                self._has_message,
+                self._purged,
                 self._histories.quotes,
                 substitute=self.substitute,
                 read_message=self._histories.read_kept,

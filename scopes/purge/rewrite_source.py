@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from scopes.errors import Corrupt
-from scopes.history.blank_records import NO_SPANS, Span, blank_records
+from scopes.history.blank_records import Span, blank_records
+from scopes.history.purged import Purged
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
 from scopes.history.quotes import Quotes
 from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, PURGED_FIELD, SEGMENTS
@@ -37,7 +38,7 @@ def _walk_roots(data: bytes) -> Iterator[str]:
 def purge_source(
     objects: Objects,
     tree: Oid,
-    has_message: Callable[[str], bool],
+    purged: Purged,
     quotes: Quotes,
     *,
     substitute: Callable[[bytes], bytes],
@@ -54,8 +55,9 @@ def purge_source(
         return (read_blob(objects, oid) for _, oid in chunks)
 
     records = list(walk_records(objects, tree))
-    is_purged = any(each.message is not None and has_message(each.message) for each in records)
-    spans = list_purged_spans(records, has_message, quotes, read, read_message) if is_purged else NO_SPANS
+    has_one = any(each.message is not None and purged.has_message(each.message) for each in records)
+    sought = quotes if has_one else Quotes()
+    spans = list_purged_spans(records, purged, sought, read, read_message)
     changes: dict[str, BlobChange] = {}
     if spans:
         own = {each.span for each in records if each.message is not None}

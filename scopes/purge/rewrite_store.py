@@ -57,7 +57,7 @@ def rewrite_store(
     values = repository.list_refs()
     tips = [Oid(value) for value in values.values() if not value.startswith(refs.SYMBOLIC)]
     histories = HistoryRewriter(objects, purged)
-    records = RecordRewriter(objects, histories, purged.has_message)
+    records = RecordRewriter(objects, histories, purged)
     operations = OperationRewriter(objects, histories, records)
     newest = values.get(refs.OPERATIONS)
     log = list_operations(objects, None if newest is None else Oid(newest))
@@ -78,7 +78,7 @@ def rewrite_store(
         operations.note_names(entries, written, values)
     own = _list_own(values, histories.commits)
     records.subject_without = operations.names.subject_without
-    if histories.commits:
+    if histories.commits or purged.conversations:  # among these are records of transcripts that became no message
         records.metadata = list_metadata(values, histories.commits, [each for each, _ in others])
         records.own = _list_records(values, own, histories.commits, written)
         for commit, data in sorted(others, key=lambda other: _rank(other[0], log)):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from shlex import quote
-from types import MappingProxyType
 from typing import NamedTuple
 
 from scopes.errors import Invalid, NotFound
@@ -21,7 +20,7 @@ from scopes.model.codec import decode
 from scopes.model.tombstone import is_purged
 from scopes.purge.all_commits import walk_all_commits
 from scopes.purge.derived import Derived
-from scopes.purge.held_files import list_held, list_other_records
+from scopes.purge.held_files import list_held, walk_other_records
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_messages
 from scopes.search.search import search
@@ -60,18 +59,18 @@ class Chosen(NamedTuple):
     """What a request is about: messages with the parts of them, and conversations with their roots.
 
     left: messages that stay, though a copy of them says that they were made from these
-    other_records: how many records that are no messages name the file, by the paths of their transcripts; they stay
+    records: what the records of transcripts are listed by that are no messages and hold the file
     """
 
     messages: dict[str, Parts]
     conversations: dict[Oid, ConversationId]
     left: tuple[MessageId, ...] = ()
-    other_records: Mapping[str, int] = MappingProxyType({})
+    records: tuple[str, ...] = ()
 
     @property
     def purged(self) -> Purged:
         """The entries of the list."""
-        return purged_of(self.messages, self.conversations)
+        return purged_of(self.messages, [*self.conversations, *self.records])
 
 
 def pin(repository: Repository, request: PurgeRequest) -> PurgeRequest:
@@ -92,7 +91,7 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
     if request.conversations:
         return Chosen({}, dict(_find_conversation(repository, name) for name in request.conversations))
     messages: dict[str, Parts] = {}
-    other_records: Mapping[str, int] = {}
+    records: tuple[str, ...] = ()
     if request.messages:
         messages = dict.fromkeys(_walk_named(repository, request))
     elif request.query is not None:
@@ -107,11 +106,9 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
         name = _check_file(request.file)
         where = None if request.conversation is None else resolve_conversation(repository, request.conversation)
         messages |= list_held(repository, where, name)
-        other_records = list_other_records(repository, name)
-        if not messages:
-            path = next(iter(other_records), None)
-            cure = "see: scopes files CONV" if path is None else f"another record does: {purge_transcript(path)}"
-            raise NotFound(f"no message holds the file {request.file!a}", hint=cure)
+        records = tuple(walk_other_records(repository, where, name))
+        if not messages and not records:
+            raise NotFound(f"no message holds the file {request.file!a}", hint="see: scopes files CONV")
     if request.only is not None:
         messages = {name: parts for name, parts in messages.items() if name in request.only}
     whole = {name for name, parts in messages.items() if parts is None}
@@ -119,12 +116,7 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
     in_part = {name: parts for name, parts in messages.items() if parts is not None}
     messages |= dict.fromkeys(derived.list_versions(whole.__contains__, in_part))
     gone = {name for name, parts in messages.items() if parts is None}
-    return Chosen(messages, {}, tuple(derived.list_left(gone.__contains__)), other_records)
-
-
-def purge_transcript(path: str) -> str:
-    """Return the command that removes all records of a transcript."""
-    return f"scopes purge --source {quote(path)}"
+    return Chosen(messages, {}, tuple(derived.list_left(gone.__contains__)), records)
 
 
 def _find_conversation(repository: Repository, name: str) -> tuple[Oid, ConversationId]:

@@ -8,11 +8,13 @@ import pytest
 
 from scopes.history.blank_records import PurgedSpans, Span, blank_records
 from scopes.history.paths_in_texts import is_path
+from scopes.history.purged import NOTHING, purged_of
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
 from scopes.history.quotes import DISTINCT, MAX_SEARCHED, Quotes, forms_of, has_words
 from scopes.model.message import Author, Message, Part
 
 LINE = "the password of the database is hunter2"
+GONE = purged_of({"gone": None}, ())
 
 
 def no_message(_message):
@@ -102,9 +104,9 @@ def test_records_of_purged_messages_and_those_that_quote_them_are_found():
     spans = [Span(0, 8), Span(8, len(data) - 16), Span(len(data) - 8, 8)]
     records = [RecordSpan(spans[0], "gone"), RecordSpan(spans[1], None), RecordSpan(spans[2], None)]
     chunks = [data[:20], data[20:]]
-    found = list_purged_spans(records, {"gone"}.__contains__, quotes_of(LINE), lambda: chunks, no_message)
+    found = list_purged_spans(records, GONE, quotes_of(LINE), lambda: chunks, no_message)
     assert found == PurgedSpans(spans[:2], [])
-    nothing = list_purged_spans(records, {"other"}.__contains__, Quotes(), lambda: [data], no_message)
+    nothing = list_purged_spans(records, purged_of({"other": None}, ()), Quotes(), lambda: [data], no_message)
     assert nothing == PurgedSpans([], [])
 
 
@@ -144,7 +146,7 @@ def test_of_a_record_of_a_message_that_stays_only_texts_go_that_the_message_does
     records = [RecordSpan(Span(4, len(data)), "kept"), RecordSpan(Span(0, 4), "gone")]
     quotes = quotes_of(f"first of all lines\n{LINE}", "hunter2!")
     read = ([b"gone", data], lambda _message: [b'{"text":"first of all lines"}'])
-    found = list_purged_spans(records, {"gone"}.__contains__, quotes, lambda: read[0], read[1])
+    found = list_purged_spans(records, GONE, quotes, lambda: read[0], read[1])
     after = b"".join(blank_records(read[0], *found))[4:]
     blanked = {name.strip(): value for name, value in json.loads(after).items()}
     assert (len(after), {name: blanked.pop(name) for name in kept}) == (len(data), kept)
@@ -154,7 +156,7 @@ def test_of_a_record_of_a_message_that_stays_only_texts_go_that_the_message_does
 def test_the_lines_of_a_span_that_quote_go_alone():
     data = b'{"x": "y"}\n{"last": "hunter2"}\n{"x": "z"}\n'
     records = [RecordSpan(Span(0, len(data)), None)]
-    spans = list_purged_spans(records, bool, quotes_of("hunter2"), lambda: [data], no_message)
+    spans = list_purged_spans(records, NOTHING, quotes_of("hunter2"), lambda: [data], no_message)
     assert [data[span.offset : span.offset + span.length] for span in spans.records] == [b'{"last": "hunter2"}\n']
 
 

@@ -131,28 +131,44 @@ def test_the_texts_of_each_record_go_if_the_results_of_parallel_calls_are_one_me
     assert stored(repository)[2]["toolUseResult"]["status"] == "completed"
 
 
-def test_records_that_are_no_messages_and_name_a_file_are_named(repository, places, tmp_path):
-    """A user's attachment is in a record of its own, and stays."""
-    attached = record(
-        6, "attachment", attachment={"type": "file", "filename": "/srv/shop/secret/.env", "content": "A=1"}
-    )
-    path = write(tmp_path / "a b.jsonl", attached)
-    take(repository, path)
-    plan = plan_purge(repository, PurgeRequest(file="secret/.env"), places)
-    done = purge(repository, PurgeRequest(file="secret/.env"), places)
-    text = f"1 record of {path} that is no message may have it, too"
-    hint = f"remove all of that transcript: scopes purge --source '{path}'"
-    assert [[note.hint for note in each.notes if note.text == text] for each in (plan, done)] == [[hint], [hint]]
+def attached(number, path):
+    return record(number, "attachment", attachment={"type": "file", "filename": path, "content": f"DOOR_CODE={WORD}"})
 
 
-def test_if_only_other_records_name_a_file_the_error_says_what_removes_them(repository, places, tmp_path):
-    attached = record(
-        2, "attachment", attachment={"type": "file", "filename": "/srv/shop/secret/.env", "content": "A=1"}
-    )
-    records = [record(1, "user", message={"role": "user", "content": "hello"}), attached]
+@pytest.mark.parametrize("where", [None, "conv-001"])
+def test_attached_files_go_with_the_file_and_do_not_come_back(repository, places, tmp_path, where):
+    """An agent keeps what a user attached in a record that is no message; no call names the file."""
+    hello, ours = record(1, "user", message={"role": "user", "content": "hello"}), attached(2, "/srv/shop/conf/.env")
+    records = [hello, ours, attached(3, "/srv/shop/conf/.env.sample"), attached(4, "/srv/other.env")]
+    for each, other in zip(records[2:], ("an example", "another one"), strict=True):
+        each["attachment"]["content"] = other
     path = tmp_path / "a.jsonl"
     path.write_text("".join(f"{json.dumps(each)}\n" for each in records))
     take(repository, path)
-    with pytest.raises(NotFound) as failed:
-        plan_purge(repository, PurgeRequest(file="secret/.env"), places)
-    assert failed.value.hint == f"another record does: scopes purge --source {path}"
+    request = PurgeRequest(conversation=where, file="conf/.env")
+    assert any(note.text.startswith("1 other record") for note in plan_purge(repository, request, places).notes)
+    done = purge(repository, request, places)
+    assert (done.left, find_word(WORD, repository.path)) == ((), [])
+    assert [each.get("purged") for each in stored(repository)] == [None, True, None, None]
+    with path.open("a") as file:
+        file.write(f"{json.dumps(answer(5, {'type': 'text', 'text': 'good morning'}))}\n")
+    take(repository, path)
+    assert texts(repository, "conv-001")[-1].strip() == "good morning"
+    assert find_word(WORD, repository.path) == []
+    assert [each.get("purged") for each in stored(repository)] == [None, True, None, None, None]
+    with pytest.raises(NotFound, match="no message holds the file"):
+        plan_purge(repository, request, places)
+    assert verify(repository).findings == ()
+
+
+def test_attached_files_of_other_conversations_stay(repository, places, tmp_path):
+    for name, session in (("a.jsonl", "11111111"), ("b.jsonl", "22222222")):
+        records = [record(1, "user", message={"role": "user", "content": name}), attached(2, "/srv/shop/conf/.env")]
+        for number, each in enumerate(records):
+            each["sessionId"], each["uuid"] = f"{session}-2222-4333-8444-555555555555", f"{session}-{number}"
+            each["parentUuid"] = f"{session}-{number - 1}" if number else None
+        (tmp_path / name).write_text("".join(f"{json.dumps(each)}\n" for each in records))
+        take(repository, tmp_path / name)
+    assert purge(repository, PurgeRequest(conversation="conv-001", file=".env"), places).left == ()
+    sources = [b"".join(walk_chunks(repository, Oid(each))) for each in repository.list_refs(SOURCES).values()]
+    assert sorted(WORD.encode() in each for each in sources) == [False, True]

@@ -73,9 +73,9 @@ def purge(
     every machine that purges it, so histories stay equal. Undo still reaches what came before, without the content.
     Messages that quote the text are listed, and stay until you purge them.
 
-    --file removes what messages hold of a file: the file itself, calls of tools that name it, and their results. It is
-    given by its path or the end of it; a call may also name it in its own directory or that of the conversation.
-    Records of a transcript that are no messages, such as attached files, are named, and stay.
+    --file removes what messages hold of a file: the file itself, calls of tools that name it, and their results; and
+    records of stored transcripts that are no messages, such as attached files, if they have its path. It is given by
+    its path or the end of it; a call may also name it in its own directory or in that of the conversation.
     --source removes all messages that were imported from a transcript of an agent, given by its path or the end of it,
     and their records in the copy that the store keeps; the file itself is named, and stays.
 
