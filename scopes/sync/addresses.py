@@ -30,6 +30,7 @@ _SHORT_SSH = compile_lazily(r"(?P<authority>[^/:]+):(?P<path>.+)", re.DOTALL)
 _AUTHORITY = compile_lazily(
     r"(?:(?P<user>[^@]*)@)?(?P<host>[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
 )
+_SECRET_FIELD = compile_lazily(r"[?&;][^=&;]*(?:token|secret|passw|key|auth|signature|sig)[^=&;]*=[^&;]", re.IGNORECASE)
 _USER = compile_lazily(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _LOOPBACK = compile_lazily(r"localhost|127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}|\[::1\]", re.IGNORECASE)
 
@@ -85,7 +86,7 @@ def _parse_url(scheme: str, rest: str) -> Address:
     if scheme not in {"https", "http", "ssh", "git"}:
         raise Invalid(f"addresses that begin with {scheme}:// are not allowed", hint=EXAMPLES)
     host = _check_authority(authority, scheme)
-    if find_secrets(path) or find_secrets(_unquote(path)):
+    if find_secrets(path) or find_secrets(_unquote(path)) or _SECRET_FIELD.search(_unquote(path)):
         raise _has_password()
     if _unquote(path).startswith("-") or _UNSAFE.search(_unquote(path)):
         raise Invalid("the path of an address must not begin with '-' or have a control character", hint=EXAMPLES)

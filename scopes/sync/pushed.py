@@ -150,9 +150,6 @@ def note_diverged(
         see = f"a {kind} of {name} is in progress: scopes conflicts list {quote(name)}"
         again = f"scopes {quote(kind)} {quote(name)} --continue (or --abort)"
         return (Note(f"{text}: {', '.join(diverged[:5])}", f"{see}; then: {again}, and push again"),)
-    return (
-        Note(
-            f"{text}: {', '.join(diverged[:5])}",
-            f"get them: scopes pull{option}; or leave them out there: scopes push CONV --force{option}",
-        ),
-    )
+    leave = f"scopes push {quote(diverged[0].partition('/')[0])} --force{option}"
+    hint = f"get them: scopes pull{option}; or leave them out there: {leave}"
+    return (Note(f"{text}: {', '.join(diverged[:5])}", hint),)

@@ -51,6 +51,8 @@ REFUSED = {
     "ssh://carol:hunter2@host/x": "contains a password",
     "carol:hunter2@host:talks.git": "contains a password",
     "https://ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8@host/x": "contains a password",
+    "https://host/x.git?access_token=hunter2": "contains a password",
+    "https://host/x.git?a=b&api%5Fkey=x": "contains a password",
     "https://host/x.git?private_token=glpat-a1B2c3D4e5F6g7H8i9J0": "contains a password",
     "https://host/glpat%2Da1B2c3D4e5F6g7H8i9J0/x.git": "contains a password",
     "git@host:ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8/x.git": "contains a password",

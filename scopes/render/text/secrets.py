@@ -50,13 +50,14 @@ def render_secrets_scanned(result: SecretsScanned, view: View) -> None:
         _write_places(rows, view)
         return
     _write_found(rows, view)
-    still = len({row.id for row in rows if not row.allowed})
-    found = f"{counted(still, 'possible secret')} not allowed" if still else "No secret that is not allowed"
+    still = {row.id for row in rows if not row.allowed}
+    found = f"{counted(len(still), 'possible secret')} not allowed" if still else "No secret that is not allowed"
     unchanged = f", {result.unchanged} of them unchanged" if result.unchanged else ""
     view.line(f"{found} in {counted(result.conversations, 'conversation')}{unchanged}.")
     if still:
-        write_hint(view, "all places of one: scopes secrets explain ID")
-        write_hint(view, "if one is real, revoke it; if it is none: scopes secrets allow ID --reason TEXT")
+        name = quote(next(iter(still))[:_SHOWN]) if len(still) == 1 else "ID"
+        write_hint(view, f"all places of one: scopes secrets explain {name}")
+        write_hint(view, f"if one is real, revoke it; if it is none: scopes secrets allow {name} --reason TEXT")
 
 
 @render_text.register
