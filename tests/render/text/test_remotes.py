@@ -97,9 +97,9 @@ def test_a_secret_in_many_places_is_one_row_on_a_terminal():
         "6073df6d" * 4, "github-token", "conv-001", "abcd1234" * 4, "parts[0].output.text", 12, allowed=False
     )
     text = seen(scanned(*[row] * 12))
-    assert [line.split()[3] for line in text.splitlines() if "6073df6d" in line] == ["12"]
+    assert [line.split()[3] for line in text.splitlines() if "github-token" in line] == ["12"]
     assert "1 possible secret not allowed in 1 conversation." in text
-    assert "scopes secrets explain ID" in text
+    assert "scopes secrets explain 6073df6d" in text
     assert piped(scanned(*[row] * 12)).count("parts[0].output.text") == 12
 
 
