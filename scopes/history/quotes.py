@@ -213,9 +213,11 @@ class Quotes:
         It is also True for a document that only mentions them, and is not a copy.
         """
         leaves = _walk_leaves(_parse(data), {"directory"}) if self._texts else ()
-        return any(
-            self.have_line_in(text) or any(has_words(text, each) for each in self._short_unusual) for _, text in leaves
-        )
+        return any(self.are_in_name(text) for _, text in leaves)
+
+    def are_in_name(self, text: str) -> bool:
+        """Return True if a text has a distinct line in it, or as a word a short text that is not only words."""
+        return self.have_line_in(text) or any(has_words(text, each) for each in self._short_unusual)
 
     @cached_property
     def prose(self) -> Quotes:

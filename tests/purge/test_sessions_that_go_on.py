@@ -235,7 +235,7 @@ def test_a_conversation_that_is_here_and_begins_like_it_goes_on(live, places, tm
     assert texts(live.repository, kept)[-1] == "and now?"
     third = Log("99999999-2222-4333-8444-555555555556")
     third.records = [{**record, "sessionId": third.session} for record in grown.records]
-    import_paths(live.repository, write_other(tmp_path, third, third.session))
+    import_paths(live.repository, write_other(tmp_path, third, third.session), join=False)
     assert find_word(WORD, live.repository.path) == []
 
 
