@@ -106,6 +106,7 @@ DOCUMENT_NAMES: Final = PAYLOAD_NAMES | {
     "uuid",
     "validation",
 }  # the same of memory entries, facts and other files of the store
+TOPICS: Final = ("topic", "subject", "key")  # of documents of messages: what they are about
 STATEMENTS: Final = frozenset({"content", "decisions", "summary", "text"})  # of memory entries and facts: what they say
 
 

@@ -19,6 +19,7 @@ from scopes.history.names_in_records import (
     NO_TEXTS,
     PAYLOAD_NAMES,
     STATEMENTS,
+    TOPICS,
     is_name,
     without_names,
 )
@@ -32,6 +33,7 @@ _LONGER: Final = 8
 DISTINCT: Final = 16  # characters of a line that no other text has by chance
 MAX_SEARCHED: Final = 20_000  # of the distinct lines, the longest: a search for more needs much memory
 _FEW: Final = 64
+_NAME: Final = 3  # words, at most
 _LONGEST: Final = 4096
 _CUT: Final = ("…", "...", "[truncated]")  # what ends a text that an agent has cut
 _ESCAPE: Final = re.compile(r"\\u[0-9a-f]{4}")
@@ -55,6 +57,11 @@ class Quotes:
         if numbers is None:
             self.add([*_walk_payload(message.payload or {})])
             self.add(message.task)
+
+    def add_topics(self, message: Message) -> None:
+        """Add what a typed message is about, where that is a sentence and not only a name."""
+        about = walk_texts([(message.payload or {}).get(name) for name in TOPICS])
+        self.add([text for text in about if len(text.split()) > _NAME])
 
     def add_parts(self, parts: Iterable[Part], numbers: Container[int] | None) -> None:
         """Add the texts of parts; with numbers only of those. Where a tool was called is no text."""
@@ -213,9 +220,11 @@ class Quotes:
         It is also True for a document that only mentions them, and is not a copy.
         """
         leaves = _walk_leaves(_parse(data), {"directory"}) if self._texts else ()
-        return any(
-            self.have_line_in(text) or any(has_words(text, each) for each in self._short_unusual) for _, text in leaves
-        )
+        return any(self.are_in_name(text) for _, text in leaves)
+
+    def are_in_name(self, text: str) -> bool:
+        """Return True if a text has a distinct line in it, or as a word a short text that is not only words."""
+        return self.have_line_in(text) or any(has_words(text, each) for each in self._short_unusual)
 
     @cached_property
     def prose(self) -> Quotes:

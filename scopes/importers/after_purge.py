@@ -11,8 +11,11 @@ from dataclasses import replace
 from typing import Final
 
 from scopes.errors import CannotImport
+from scopes.history.messages import is_root, message_id_of
 from scopes.history.purged import Purged, hash_of, name_of_answer, name_of_live_session
-from scopes.importers.beginning import walk_answers
+from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.ids import MessageId
+from scopes.importers.beginning import MAX_ANSWERS, walk_answers
 from scopes.importers.formats.events import Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.listed_sessions import STAYS_OUT
 from scopes.importers.live_records import find_live_branch, find_what_came_after
@@ -23,6 +26,8 @@ from scopes.importers.streams import take_session
 from scopes.importers.targets import TargetMatch, may_be_recorded
 from scopes.model.conversation import ACP
 from scopes.result import plural
+from scopes.store.graph import walk_newest_first
+from scopes.store.repository import Repository
 
 _SEVERAL: Final = "{} sessions are taken without what was purged before"
 _ABOUT_ALL: Final = ("title", "summary")  # in the key of a record that tells what a whole session is about
@@ -77,9 +82,30 @@ def _take_what_came_after(
     for draft in drafts:
         if draft.key not in kept:
             run.quotes.add_parts(draft.parts, None)
+    _list_answers(run, [event for event in events if not isinstance(event, Draft) or event.key not in kept])
     text = f"session {session.native_id}: {count} {plural(count, 'message')} of it were purged with their conversation"
     run.notes.append(GroupedNote(text, _SEVERAL, f"{conversation} has what came after"))
     return replace(session, title=None), (_leave_out(event, kept, begin) for event in events)
+
+
+def _list_answers(run: ImportRun, left_out: Sequence[Event]) -> None:
+    """Put the first answers that are left out on the list of what was purged: a copy of the session has them, too.
+
+    Those that a conversation has which is here are not listed: what begins with them may be a copy of that one.
+    """
+    answers = [(answer, proofs) for answer, proofs in walk_answers(left_out) if proofs]
+    names = [[name_of_answer(proof) for proof in proofs] for _, proofs in answers]
+    if not names or any(run.purged.has_conversation(name) for found in names for name in found):
+        return
+    here = _list_messages(run.repository)
+    own = [found for (answer, _), found in zip(answers, names, strict=True) if answer not in here][:MAX_ANSWERS]
+    listed = Purged({}, frozenset(hash_of(name) for found in own for name in found))
+    run.purged, run.grown = run.purged.join(listed), run.grown.join(listed)
+
+
+def _list_messages(repository: Repository) -> set[MessageId]:
+    tips = [tip for name in conversation_ids(repository) for tip in list_branch_tips(repository, name).values()]
+    return {message_id_of(commit) for commit in walk_newest_first(repository, tips) if not is_root(commit)}
 
 
 def _leave_out(event: Event, kept: set[str], begin: int) -> Event:

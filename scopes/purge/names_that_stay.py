@@ -21,6 +21,7 @@ _ON_REMOTES: Final = "-on-remotes.json"  # which conversations remotes have no m
 _FEW: Final = 5
 _MAX_BYTES: Final = 1 << 24
 _HAS: Final = "has a line of it as a name, and stays"
+_HAS_IN: Final = "has a short text of it in its name, and stays"
 _HISTORY: Final = "the history of the metadata keeps the name"
 
 
@@ -33,18 +34,18 @@ def is_file_of_names(store: str, path: str) -> bool:
 def note_names(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
     """Return notes about the names that stay in conversations that are left; call it before the refs move."""
     quotes = done.histories.lost_quotes
-    if not quotes.distinct():
+    if not quotes:
         return ()
     left = [name for name in conversation_ids(repository) if name not in done.conversations]
     directories: list[str] = []
     notes: list[Note] = []
     for conversation in left:
         metadata = read_metadata(repository, conversation)
-        for tag in filter(quotes.have_line_in, metadata.tags):
-            text = f"the tag {tag} of {conversation} {_HAS}"
+        for tag in filter(quotes.are_in_name, metadata.tags):
+            text = f"the tag {tag} of {conversation} {_how(quotes, tag)}"
             notes.append(Note(text, f"scopes tag {quote(conversation)} {quote(tag)} --delete; {_HISTORY}"))
-        for branch in filter(quotes.have_line_in, list_branch_tips(repository, conversation)):
-            text = f"the branch {conversation}/{branch} {_HAS}"
+        for branch in filter(quotes.are_in_name, list_branch_tips(repository, conversation)):
+            text = f"the branch {conversation}/{branch} {_how(quotes, branch)}"
             notes.append(Note(text, f"scopes rename {quote(conversation)}/{quote(branch)} NAME; {_HISTORY}"))
         if metadata.directory is not None and quotes.prose.have_line_in(metadata.directory):
             directories.append(conversation)
@@ -52,6 +53,10 @@ def note_names(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]
         first = ", ".join(directories[:_FEW]) + (", ..." if len(directories) > _FEW else "")
         notes.append(Note(f"the {plural(len(directories), 'directory')} of {first} {_HAS}", "see: scopes show CONV"))
     return (*notes, *_note_remotes(repository, quotes))
+
+
+def _how(quotes: Quotes, name: str) -> str:
+    return _HAS if quotes.have_line_in(name) else _HAS_IN
 
 
 def _note_remotes(repository: Repository, quotes: Quotes) -> Iterator[Note]:

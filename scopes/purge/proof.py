@@ -160,6 +160,15 @@ def _find_directories(repository: Repository, present: Iterable[Oid]) -> frozens
     return frozenset(parse_tree(data)[DIRECTORY].oid for data in trees if DIRECTORY in parse_tree(data))
 
 
+def find_names(repository: Repository) -> frozenset[Oid]:
+    """Return the objects of a store that have names alone: trees, and what says where a conversation was started."""
+    how = ("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
+    listed = run_git(repository.path, *how, lock=repository.lock.descriptor)
+    present = dict(line.split(" ") for line in listed.splitlines())
+    trees = frozenset(Oid(oid) for oid, kind in present.items() if kind == TREE)
+    return trees | _find_directories(repository, trees)
+
+
 def _find_messages(
     repository: Repository, lines: _Lines, whole: _WholeTexts, purged: Mapping[str, Parts]
 ) -> Iterator[_Sharing]:

@@ -39,6 +39,7 @@ from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
 from scopes.purge.selection import Chosen, PurgeRequest, choose, pin
 from scopes.purge.still_there import explain_left, has_left, with_earlier
 from scopes.purge.stored_messages import walk_named_messages, walk_stored_headers
+from scopes.purge.topics_that_stay import find_same_topics
 from scopes.purge.unfinished import CONTINUE, begin, end, find_unfinished, refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store import refs
@@ -372,7 +373,9 @@ def _walk_described(repository: Repository) -> Iterator[tuple[ConversationId, Me
 
 
 def _note_others(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
-    return tuple(note for find in (note_what_else, note_names, note_lost_files) for note in find(repository, done))
+    found = [note for find in (note_what_else, note_names, note_lost_files) for note in find(repository, done)]
+    then = "purge it too if it says more than a name"
+    return (*found, *_note_copies(find_same_topics(repository, done), "the topic of it", then))
 
 
 def _note_remote(copy: RemoteCopy) -> Note:

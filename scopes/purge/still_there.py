@@ -19,6 +19,8 @@ from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import ConversationId, Oid
 from scopes.purge.all_commits import is_history, list_operations, walk_all_commits, walk_known
+from scopes.purge.names_that_stay import is_file_of_names
+from scopes.purge.proof import find_names
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.json_file import read_json, write_json
@@ -53,22 +55,30 @@ def with_earlier(repository: Repository, purged: Purged, left: Sequence[str]) ->
     purged: what goes now; if that is nothing, what all earlier ones have left counts
     """
     about = frozenset((*purged.messages, *purged.conversations))
-    known = [_still(repository, each) for each in _read(repository.path)]
+    earlier = _read(repository.path)
+    names = find_names(repository) if earlier else frozenset()
+    known = [_still(repository, each, names) for each in earlier]
     objects = frozenset(match[1] for each in left if (match := _OBJECT.match(each)) is not None)
     files = {path: time for path in left if (time := _time_of(path)) is not None}
-    earlier = [each for each in known if not about or about & each.of]
+    same = [each for each in known if not about or about & each.of]
     found = dict.fromkeys(left)
-    found |= dict.fromkeys(f"object {oid}" for each in earlier for oid in sorted(each.objects - objects))
-    found |= dict.fromkeys(path for each in earlier for path in each.files)
+    found |= dict.fromkeys(f"object {oid}" for each in same for oid in sorted(each.objects - objects))
+    found |= dict.fromkeys(path for each in same for path in each.files)
     if left:
         known.append(_Left(about, objects, files))
     _write(repository, [each for each in known if each.objects or each.files])
     return tuple(found)
 
 
-def _still(repository: Repository, left: _Left) -> _Left:
-    files = {path: time for path, time in left.files.items() if _time_of(path) == time}
-    return left._replace(objects=frozenset(oid for oid in left.objects if repository.has(Oid(oid))), files=files)
+def _still(repository: Repository, left: _Left, names: Container[str]) -> _Left:
+    """Return what is still there, and not only a name, which an earlier version did not tell from a copy."""
+    files = {
+        path: time
+        for path, time in left.files.items()
+        if _time_of(path) == time and not is_file_of_names(repository.path, path)
+    }
+    found = (oid for oid in left.objects if oid not in names and repository.has(Oid(oid)))
+    return left._replace(objects=frozenset(found), files=files)
 
 
 def _time_of(path: str) -> int | None:

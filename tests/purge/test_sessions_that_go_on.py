@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -39,7 +40,7 @@ class Running(Live):
         before = len(self.log.records)
         super().keep(prompt, answer)
         for record in self.log.records[before:]:
-            record["timestamp"] = now()
+            record["timestamp"] = now().replace(".000Z", ".137Z")  # exact, as agents write it
 
     def turn(self, prompt, answer):
         self.record("prompt", prompt)
@@ -167,6 +168,74 @@ def test_a_copy_that_is_recorded_live_is_taken_from_there_on(live, places, tmp_p
     live.keep("in a terminal", "there, too")
     live.save()
     assert live.texts() == [*NEXT, "in a terminal", "I look.", "there, too"]
+    assert find_word(WORD, live.repository.path) == []
+
+
+def resumed(live, tmp_path, keep=None):
+    """Write a copy of the session under another name, as agents do that resume it, without saying what it is of."""
+    copy = Log("99999999-2222-4333-8444-555555555555")
+    copy.records = [{**record, "sessionId": copy.session} for record in live.log.records[:keep]]
+    return write_other(tmp_path, copy, copy.session)
+
+
+@pytest.mark.every_case("all of it, and what was purged alone")
+@pytest.mark.parametrize("keep", [None, 2])
+def test_a_copy_of_it_that_does_not_say_so_is_refused(live, places, tmp_path, keep):
+    purge_and_go_on(live, places)
+    live.save()
+    path = resumed(live, tmp_path, keep)
+    for _ in range(2):
+        with pytest.raises(CannotImport, match="a conversation that was purged"):
+            import_sources(live.repository, find_sources(path), FORMATS)
+    assert find_word(WORD, live.repository.path) == []
+    live.keep("in a terminal", "there, too")
+    live.save()
+    assert live.texts() == [*NEXT, "in a terminal", "I look.", "there, too"]
+
+
+def test_a_copy_that_is_imported_with_it_is_refused(live, places, tmp_path):
+    purge_and_go_on(live, places)
+    paths = [write_other(tmp_path, live.log, SESSION), resumed(live, tmp_path)]
+    import_sources(live.repository, [source for path in paths for source in find_sources(path)], FORMATS)
+    assert live.texts() == NEXT
+    assert conversation_ids(live.repository) == ["conv-001"]
+    assert find_word(WORD, live.repository.path) == []
+
+
+def test_a_session_with_the_same_prompts_and_short_answers_is_taken(live, places, tmp_path):
+    """Nothing in it is of the purged one: the ids and times of the answers are others."""
+    live.turn("hello", "done")
+    purge_first(live.repository, places)
+    live.turn("and the docs?", "written")
+    live.save()
+    other = Log("99999999-2222-4333-8444-555555555555")
+    for number, prompt in enumerate(("hello", "and the docs?")):
+        other.user(prompt, cwd=DIRECTORY, timestamp=f"2025-03-0{number + 1}T10:00:00.000Z")
+        stamp = f"2025-03-0{number + 1}T10:00:01.137Z"
+        other.answer(f"other{number}", text("I look."), cwd=DIRECTORY, timestamp=stamp)
+    done = import_paths(live.repository, write_other(tmp_path, other, other.session))
+    assert [each.id for each in done.conversations] == ["conv-002"]
+    assert texts(live.repository, "conv-002") == ["hello", "I look.", "and the docs?", "I look."]
+
+
+def test_a_conversation_that_is_here_and_begins_like_it_goes_on(live, places, tmp_path):
+    """A copy of the first turn was kept as a conversation of its own; it is no copy of what was purged after it."""
+    live.turn("hello", "done")
+    import_paths(live.repository, fork := resumed(live, tmp_path))
+    (kept,) = {*conversation_ids(live.repository)} - {"conv-001"}
+    live.turn(f"hide the {WORD}", "done")
+    purge_first(live.repository, places)
+    live.turn("and the docs?", "written")
+    live.save()
+    grown = Log("99999999-2222-4333-8444-555555555555")
+    grown.records = [json.loads(line) for line in Path(fork).read_text(encoding="utf-8").splitlines()]
+    grown.last = grown.records[-1]["uuid"]
+    grown.user("and now?", cwd=DIRECTORY)
+    import_paths(live.repository, write_other(tmp_path, grown, grown.session))
+    assert texts(live.repository, kept)[-1] == "and now?"
+    third = Log("99999999-2222-4333-8444-555555555556")
+    third.records = [{**record, "sessionId": third.session} for record in grown.records]
+    import_paths(live.repository, write_other(tmp_path, third, third.session), join=False)
     assert find_word(WORD, live.repository.path) == []
 
 
