@@ -67,6 +67,7 @@ def collected(tmp_path, *words, tables=TABLES, **environment):
 
 
 @pytest.mark.parametrize("option", ["--files", "--part"])
+@pytest.mark.slow
 def test_the_parts_of_a_suite_have_every_test_once(tmp_path, option):
     names = [f"test_{number}" for number in range(9)]
     for name in names:

@@ -126,15 +126,19 @@ class _WholeTexts:
 
     def __init__(self, quotes: Quotes, lines: int) -> None:
         self._numbers = {text: lines + number for number, text in enumerate(quotes.whole_only)}
+        words = (max(text.split(), key=len) for text in self._numbers)
+        self._words = Needles(form for word in words for form in forms_of(word))  # to read only those that may be one
 
     def __bool__(self) -> bool:
         return bool(self._numbers)
 
     def find(self, data: bytes) -> frozenset[int]:
         """Return the number of the text that a stored message is nothing but."""
+        if not self._words.are_in(data):
+            return frozenset()
         own = Quotes()
         with suppress(Corrupt):
-            own.add_message(decode(data), None) if self._numbers else None
+            own.add_message(decode(data), None)
         number = self._numbers.get(own.only_text or "")
         return frozenset() if number is None else frozenset({number})
 

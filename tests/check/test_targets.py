@@ -264,6 +264,7 @@ def check_piped(data, *words):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("is_stored", [True, False])
 def test_a_transcript_in_a_pipe_is_not_passed_over_if_no_run_is_named(folder, is_stored):
     """`cat run.jsonl | scopes check` judged the stored conversations."""

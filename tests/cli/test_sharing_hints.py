@@ -121,6 +121,7 @@ def row_of(run, conversation, store):
 
 
 @pytest.mark.parametrize("verb", ["fetch", "pull"])
+@pytest.mark.slow
 def test_a_conversation_that_somebody_has_deleted_there_is_named_once(run, two, verb):
     assert row_of(run, "conv-002", "b")["ahead"] == 0
     run("push", "--delete", "conv-002", "--yes")

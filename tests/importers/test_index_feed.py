@@ -173,6 +173,7 @@ def find_source(path):
 
 
 @pytest.mark.parametrize("searched", [True, False])
+@pytest.mark.slow
 def test_a_second_import_adds_to_the_index(tmp_path, directory, searched):
     repository = new_store(tmp_path, 2)
     import_demo(repository, sessions(tmp_path, 3), directory if searched else tmp_path / "other")

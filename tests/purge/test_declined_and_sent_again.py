@@ -56,6 +56,7 @@ def kept(theirs):
     return theirs
 
 
+@pytest.mark.slow
 def test_who_declines_reads_what_it_means_for_others_and_how_to_change_it(theirs):
     (note,) = decline_purges(theirs).notes
     assert note.text == "who has purged it does not take the conversation with it from you any more: conv-001"
@@ -63,6 +64,7 @@ def test_who_declines_reads_what_it_means_for_others_and_how_to_change_it(theirs
     assert decline_purges(theirs, OfferChoice("origin")).operation is None
 
 
+@pytest.mark.slow
 def test_who_has_purged_it_is_not_sent_to_a_push_that_has_nothing_to_replace(repository, kept):
     with pytest.raises(Corrupt, match=r"keeps it and has sent it again.*scopes purge --accept CONV, and push"):
         fetch_from(repository)
@@ -93,6 +95,7 @@ def test_a_push_of_everything_leaves_out_nothing_by_force(repository, kept):
     assert (row.status, f"scopes push {NAME} --force" in row.reason) == ("refused", True)
 
 
+@pytest.mark.slow
 def test_force_replaces_what_a_backup_from_before_the_list_of_values_brought_back(
     repository, drawn, bare, tmp_path, places
 ):

@@ -63,6 +63,7 @@ def test_a_pull_leaves_a_branch_alone_until_its_offer_is_decided(repository, dra
     assert list_branch_tips(theirs, NAME) == before
 
 
+@pytest.mark.slow
 def test_a_pull_joins_branches_without_anything_that_is_offered(repository, drawn, theirs, places):
     branch(repository, NAME, name="side", start=drawn.ids["a"])
     push_to(repository)
@@ -78,6 +79,7 @@ def test_a_pull_joins_branches_without_anything_that_is_offered(repository, draw
 
 
 @pytest.mark.parametrize("rebasing", [False, True])
+@pytest.mark.slow
 def test_a_purged_conversation_is_not_joined_before_it_is_decided(repository, drawn, theirs, places, rebasing):
     say(repository, NAME, "ours")
     push_to(repository)

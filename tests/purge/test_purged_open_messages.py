@@ -160,6 +160,7 @@ def test_a_longer_form_is_no_divergence(ours, theirs, tmp_path):
     assert list_branch_tips(theirs, NAME) == list_branch_tips(ours, NAME)
 
 
+@pytest.mark.slow
 def test_a_purged_message_that_others_have_already_is_replaced_by_its_longer_form(ours, bare, places, tmp_path):
     purge_word(ours, places)
     push_to(ours)
@@ -170,6 +171,7 @@ def test_a_purged_message_that_others_have_already_is_replaced_by_its_longer_for
     assert texts(reader, NAME) == texts(ours, NAME) == ["read the settings", "[purged]", "", "done"]
 
 
+@pytest.mark.slow
 def test_who_has_the_longer_form_is_offered_it(ours, theirs, places, tmp_path):
     import_first(theirs, tmp_path, 5)
     purge_word(ours, places)

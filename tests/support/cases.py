@@ -2,7 +2,7 @@
 
 A thorough run (`TEST_EXAMPLES=all`), a run of the sweeps and a run of tests that are named one by one have all cases.
 This holds for tests that create files: a table of two cases is whole, because they are often the two sides of one statement,
-and a longer one has one case. A test that only computes has 16 of its cases, spread over the table.
+and a longer one has one case. A test that only computes has 10 of its cases, spread over the table.
 `@pytest.mark.cases(NUMBER)` gives a test another number, or those tests of a module that create files;
 `@pytest.mark.every_case(REASON)` gives it all cases.
 
@@ -17,7 +17,7 @@ from zlib import crc32
 
 from tests.support.examples import is_thorough
 
-COMPUTED = 16
+COMPUTED = 10
 WITH_FILES = 1
 SLOW_TESTS = 8
 WHOLE = 2  # cases of a table that is not shortened

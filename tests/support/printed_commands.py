@@ -156,8 +156,10 @@ class Program:
                 block.values[name].append(None)
             case ast.Call():
                 self.calls[name_of(node.func)].append((node, block))
-        for child in ast.iter_child_nodes(node):
-            self._read(child, block, owner)
+        for value in map(node.__dict__.get, node._fields):  # as `ast.iter_child_nodes`, in half of the time
+            for child in value if type(value) is list else (value,):
+                if isinstance(child, ast.AST) and child._fields:
+                    self._read(child, block, owner)
 
     def _bind(self, target: ast.expr, value: ast.expr | None, block: Block, owner: str | None) -> None:
         match target, value:

@@ -79,6 +79,7 @@ def test_one_conversation_is_fetched_by_the_id_of_its_root(store, host, tmp_path
     assert [row.root for row in fetch_from(other, root[:12]).conversations] == [root]
 
 
+@pytest.mark.slow
 def test_a_clone_remembers_it(store, host, tmp_path):
     add_as_branches(store, host)
     push_to(store)

@@ -118,6 +118,7 @@ def test_a_branch_of_the_future_is_one_branch_everywhere(pair, turn):
 
 
 @pytest.mark.parametrize("has_news", [True, False])
+@pytest.mark.slow
 def test_the_next_push_with_the_right_time_settles_it(pair, turn, has_news):
     ours, theirs = pair
     send_from_the_future(theirs, turn, lambda store: tag(store, NAME, "t1", "main"))

@@ -111,6 +111,7 @@ def test_a_clone_has_the_conversations_of_all_repositories(store, bare, tmp_path
     assert_sound(str(tmp_path / "copy"))
 
 
+@pytest.mark.slow
 def test_the_conversation_of_a_name_is_found_in_whatever_repository_it_is(store, bare, tmp_path):
     push_to(store)
     dave = machine(tmp_path / "dave", bare, "dave")
@@ -124,6 +125,7 @@ def test_the_conversation_of_a_name_is_found_in_whatever_repository_it_is(store,
     assert [each.status for each in fetch_from(open_store(dave.path), "conv-001").conversations] == ["updated"]
 
 
+@pytest.mark.slow
 def test_manifests_and_lists_are_those_of_all_repositories(store, bare, tmp_path):
     push_to(store)
     dave, index = machine(tmp_path / "dave", bare, "dave"), str(tmp_path / "index")
@@ -133,6 +135,7 @@ def test_manifests_and_lists_are_those_of_all_repositories(store, bare, tmp_path
     assert sorted(row.remote for row in listed.conversations) == ["origin"] * 2 + ["origin-2"] * 2 + ["origin-3"]
 
 
+@pytest.mark.slow
 def test_a_pull_merges_what_differs_in_a_later_repository(store, bare, tmp_path):
     push_to(store)
     dave = machine(tmp_path / "dave", bare, "dave")
@@ -146,6 +149,7 @@ def test_a_pull_merges_what_differs_in_a_later_repository(store, bare, tmp_path)
     assert (merged.conversation, merged.source, merged.state) == (names[root], "origin-3/main", "merged")
 
 
+@pytest.mark.slow
 def test_a_conversation_that_another_machine_has_pushed_is_not_pushed_to_the_next_repository(store, bare, tmp_path):
     dave = limited(clone_to(tmp_path / "dave", bare) and open_store(tmp_path / "dave"), 2, "dave")
     push_to(store)
@@ -184,6 +188,7 @@ def test_a_forged_mark_leads_nowhere_and_what_is_there_is_taken(store, bare, tmp
         push_to(store)
 
 
+@pytest.mark.slow
 def test_two_machines_that_cross_the_limit_at_once_open_one_repository(store, bare, tmp_path, monkeypatch):
     dave = limited(machine(tmp_path / "dave", bare, "dave"), 2, "dave")
     history(dave, "main: d1", author="dave")

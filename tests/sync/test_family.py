@@ -139,6 +139,7 @@ def test_a_remote_with_later_repositories_is_the_only_one(repository, first):
     assert find_default(repository.path, None) == (None if not first else "usb")
 
 
+@pytest.mark.slow
 def test_the_name_of_a_later_repository_stands_for_the_remote(store, bare, tmp_path):
     history(store, "main: new")
     pushed = push_to(store, remote="origin-2")
@@ -192,6 +193,7 @@ def test_a_push_without_a_choice_is_about_all_repositories(store):
     assert pushed.unchanged == 3
 
 
+@pytest.mark.slow
 def test_notes_of_a_push_name_the_repository_and_the_option_the_remote(store, bare, tmp_path):
     dave = machine(tmp_path / "dave", bare, "dave")
     fetch_from(dave)
@@ -367,6 +369,7 @@ def shop(store, bare, tmp_path):
     return machine(tmp_path / "dave", bare, "dave")
 
 
+@pytest.mark.slow
 def test_a_project_is_fetched_from_the_repository_that_has_it(shop):
     chosen = Selection(project=choose_name("shop"))
     assert [row.status for row in fetch(shop, resolve_remote(shop, None), chosen, connection()).conversations] == [

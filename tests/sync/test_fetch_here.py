@@ -96,6 +96,7 @@ def test_what_is_here_is_fetched(theirs, ours, index):
     assert_sound(theirs)
 
 
+@pytest.mark.slow
 def test_a_pull_merges_what_is_here(theirs, ours, index):
     fetch_from(theirs, root_of(ours, "conv-002"))
     say(ours, "conv-002", "news")
@@ -118,6 +119,7 @@ def test_the_setting_that_the_clone_made_decides(theirs, index):
     assert len(get(limited(theirs, 5000, **{SETTING.lower(): "false"}), index).conversations) == 3
 
 
+@pytest.mark.slow
 def test_what_was_deleted_there_does_not_stop_the_fetch(theirs, ours, index):
     fetch_from(theirs, root_of(ours, "conv-002"), root_of(ours, "conv-003"))
     delete_on_remote(ours, resolve_remote(ours, None), ["conv-003"], connection())

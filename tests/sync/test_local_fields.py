@@ -127,6 +127,7 @@ def test_an_unfinished_merge_goes_on_after_a_fetch(stopped, theirs):
     assert push_to(stopped).unchanged == 1
 
 
+@pytest.mark.slow
 def test_an_unfinished_merge_follows_a_branch_that_is_renamed_elsewhere(stopped, theirs):
     push_to(stopped)
     fetch_from(theirs)

@@ -135,6 +135,7 @@ def test_a_fetch_says_that_a_remote_was_emptied(sent, bare):
     assert "emptied, made anew" in fetch_from(sent).notes[0].text
 
 
+@pytest.mark.slow
 def test_a_push_after_that_fetch_says_so_too_and_does_not_call_it_deletion(others_first, sent, bare):
     pushed = push_to(sent)
     assert (states(pushed), pushed.exit_code) == ({NAME: "refused", OTHER: "refused"}, 1)
@@ -185,6 +186,7 @@ def test_an_older_copy_of_the_remote_gets_what_it_lacks(sent, bare, tmp_path):
     assert texts(theirs, NAME)[-1] == "news"
 
 
+@pytest.mark.slow
 def test_new_messages_go_to_an_older_copy_of_the_remote(sent, bare, tmp_path):
     shutil.copytree(bare, tmp_path / "backup.git")
     say(sent, NAME, "news")
@@ -218,6 +220,7 @@ def make_older(store, bare, tmp_path):
 
 @pytest.mark.parametrize("get", [fetch_from, pull_from], ids=["fetch", "pull"])
 @pytest.mark.parametrize("others", [False, True], ids=["empty", "with others"])
+@pytest.mark.slow
 def test_a_fetch_of_a_name_says_that_a_remote_was_made_anew(sent, bare, tmp_path, get, others):
     make_anew(bare)
     if others:

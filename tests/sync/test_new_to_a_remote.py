@@ -89,6 +89,7 @@ def test_it_is_learned_from_every_repository_of_a_remote(repository, bare, tmp_p
     assert find_word(WORD, tmp_path / "bare-2.git") == []
 
 
+@pytest.mark.slow
 def test_a_remote_that_was_made_anew_is_noticed_by_a_push_of_something_new(ours, bare):
     push_to(ours)
     shutil.rmtree(bare)
@@ -106,6 +107,7 @@ def test_a_remote_that_was_made_anew_is_noticed_by_a_push_of_something_new(ours,
     assert not push_known(open_store(ours)).notes
 
 
+@pytest.mark.slow
 def test_a_remote_whose_only_conversation_was_purged_was_not_emptied(repository, bare, tmp_path):
     add(repository, bare)
     history(repository, f"main: {WORD}")

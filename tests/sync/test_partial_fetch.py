@@ -103,6 +103,7 @@ def test_one_undo_takes_back_what_was_taken(forger, victim):
     assert refs(victim) == before
 
 
+@pytest.mark.slow
 def test_several_bad_ones_are_found_by_halves(forger, victim, bare):
     BAD["git"](forger)
     other = next(ref for ref in git(bare, "for-each-ref", "--format=%(refname)").split() if ref != forger.ref)
@@ -135,6 +136,7 @@ def test_a_ref_that_is_no_conversation_is_noted_and_left_out(forger, victim, nam
     assert hidden not in list_objects(victim.path)
 
 
+@pytest.mark.slow
 def test_a_clone_has_the_good_ones(forger, tmp_path, bare):
     BAD["git"](forger)
     cloned = clone_to(tmp_path / "clone", bare)
@@ -142,6 +144,7 @@ def test_a_clone_has_the_good_ones(forger, tmp_path, bare):
     assert len(list_roots(open_store(tmp_path / "clone"))) == GOOD
 
 
+@pytest.mark.slow
 def test_a_push_goes_on_without_a_conversation_that_became_bad(forger, ours):
     BAD["scopes"](forger)
     for name in ("conv-001", "conv-002"):

@@ -71,6 +71,7 @@ def test_the_fork_point_of_a_branch_stays(theirs):
     assert read_metadata(theirs, "conv-001").branches == before
 
 
+@pytest.mark.slow
 def test_a_push_is_taken_afterwards_and_both_sides_are_equal(ours, theirs):
     rebase_from(theirs)
     assert push_to(theirs).exit_code == 0
@@ -95,6 +96,7 @@ def test_one_undo_takes_back_the_whole_pull(theirs):
     assert refs(theirs) == before
 
 
+@pytest.mark.slow
 def test_a_conversation_that_is_not_chosen_stays(theirs):
     from tests.support.history import history
 
@@ -133,6 +135,7 @@ def test_a_conflict_is_resolved_as_in_any_rebase(contradicting, ours):
 
 
 @pytest.mark.parametrize("first", ["rebase", "merge"])
+@pytest.mark.slow
 def test_a_pull_in_the_other_way_is_refused_while_one_is_in_progress(contradicting, first):
     pulls = {"rebase": rebase_from, "merge": merge_from}
     assert pulls.pop(first)(contradicting).exit_code == 3

@@ -102,6 +102,7 @@ def test_a_pull_takes_what_the_remote_has_not_a_branch_of_that_name(misled, reba
     assert "nobody asked for this" not in found
 
 
+@pytest.mark.slow
 def test_a_local_branch_of_that_name_comes_first_for_a_reader_with_a_note(misled):
     fetch_from(misled)
     notes = []
@@ -227,6 +228,7 @@ def test_a_pull_of_two_decisions_stops_on_the_conflict(ours, theirs):
         assert (words in again.reason, words in hint) == (True, True)
 
 
+@pytest.mark.slow
 def test_a_conversation_that_is_not_chosen_is_not_merged(ours, theirs):
     history(theirs, "main: x")
     assert pull_from(theirs, "conv-001").branches != ()

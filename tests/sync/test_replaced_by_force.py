@@ -85,6 +85,7 @@ def test_a_deletion_removes_a_foreign_commit_and_says_what_it_was(ours, bare, mo
 
 
 @pytest.mark.parametrize("moved", ["a commit"], indirect=True)
+@pytest.mark.slow
 def test_a_fetch_says_what_replaces_it(ours, bare, moved):
     assert "scopes push conv-001 --force" in fetch_from(ours).notes[-1].hint
     delete_on_remote(ours, resolve_remote(ours, None), [OTHER], connection())

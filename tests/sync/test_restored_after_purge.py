@@ -135,6 +135,7 @@ def test_a_purged_conversation_that_came_back_is_deleted_again(repository, drawn
     assert (count_conversations(bare), len(lists_on(bare))) == (1, 1)
 
 
+@pytest.mark.slow
 def test_a_plain_push_names_a_purged_conversation_that_came_back(repository, drawn, backup, bare, tmp_path):
     purge(repository, PurgeRequest((NAME,)), Places(str(tmp_path / "index")))
     assert push_to(repository, purged=True).exit_code == 0

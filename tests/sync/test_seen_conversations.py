@@ -76,6 +76,7 @@ def test_what_was_pushed_after_the_remote_was_asked_is_in_the_list(pushed, index
     assert listed(pushed, index)[1:] == [("conv-002", 4), (made, 1)]
 
 
+@pytest.mark.slow
 def test_a_newer_answer_of_the_remote_replaces_what_was_seen_here(pushed, bare, tmp_path, index):
     other = machine(tmp_path / "other", bare, "dave")
     fetch_from(other)
@@ -95,6 +96,7 @@ def test_what_the_remote_has_no_more_is_not_listed_whether_it_was_asked_or_fetch
     assert [name for name, _ in listed(other, str(tmp_path / "none"))] == ["conv-002"]
 
 
+@pytest.mark.slow
 def test_a_list_of_one_project_does_not_hide_what_was_pushed_of_another_one(pushed, index):
     session_in(pushed, 7, "/home/carol/shop")
     push_to(pushed, "conv-007")

@@ -25,7 +25,7 @@ def counted(repository, *paths):
     return total.answers, total.input, total.cache_read, total.cache_write, total.output
 
 
-@pytest.mark.every_case("each is another format")
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("names", "count"),
     [
