@@ -86,6 +86,7 @@ class PurgePlanned(Result):
     operations: how many operations of the log would be
     copies: other messages with the same text
     alike: those that only have lines of it which many messages have
+    records: how many records of stored transcripts would go that are no messages
     """
 
     messages: tuple[PurgedMessage, ...]
@@ -95,6 +96,7 @@ class PurgePlanned(Result):
     remotes: tuple[RemoteCopy, ...]
     copies: tuple[CopiedIn, ...] = ()
     alike: tuple[CopiedIn, ...] = ()
+    records: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +111,7 @@ class PurgeDone(Result):
     alike: those that only have lines of it which many messages have
     remotes: what still has it elsewhere
     files_kept: files that are not scopes' to delete, which have it, or may have it
+    records: how many records of stored transcripts went that are no messages
     """
 
     messages: int
@@ -121,6 +124,7 @@ class PurgeDone(Result):
     remotes: tuple[RemoteCopy, ...]
     files_kept: tuple[str, ...]
     alike: tuple[CopiedIn, ...] = ()
+    records: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -165,6 +169,7 @@ def plan_removal(
         remotes=on_remotes,
         copies=copies,
         alike=alike,
+        records=sum(done.blanked.values()),
         notes=(
             *_note_copies(copies, "the same text", "then purge it too"),
             *_note_unsearched(done.histories.quotes),
@@ -452,6 +457,7 @@ def _result(repository: Repository, done: RewrittenStore, found: _Found) -> Purg
         left=proof.left,
         copies=proof.copies,
         alike=proof.alike,
+        records=sum(done.blanked.values()),
         remotes=remotes,
         files_kept=found.files,
         notes=(*notes, *map(_note_remote, remotes), *_file_notes(found.files)),

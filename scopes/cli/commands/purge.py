@@ -203,7 +203,9 @@ def places_of(invocation: Invocation) -> Places:
 
 def question_of(plan: PurgePlanned, unpublished: int = 0) -> str:
     """Return the question that a user answers before something goes for good; some messages may be nowhere else."""
-    counts = ((len(plan.messages), "message"), (len(plan.conversations), "conversation"))
+    counts = (
+        (len(plan.messages), "message"), (len(plan.conversations), "conversation"), (plan.records, "other record"),
+    )  # fmt: skip
     only = plan.messages[0] if len(plan.messages) == 1 and not plan.conversations else None
     named = " and ".join(f"{count} {plural(count, noun)}" for count, noun in counts if count) or "what is listed"
     if plan.conversations:

@@ -44,7 +44,7 @@ def render_purge_done(result: PurgeDone, view: View) -> None:
 
     In a pipe three numbers for scripts, with the sentence about them as a note.
     """
-    whole = ((result.messages, "message"), (result.conversations, "conversation"))
+    whole = ((result.messages, "message"), (result.conversations, "conversation"), (result.records, "other record"))
     named = " and ".join(counted(count, noun) for count, noun in whole if count) or "nothing new"
     searched = f"{counted(result.objects, 'object')} and {counted(result.files, 'file')} were searched"
     if not view.terminal:
