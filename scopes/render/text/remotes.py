@@ -218,7 +218,12 @@ def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
 @render_text.register
 def render_deleted_on_remote(result: DeletedOnRemote, view: View) -> None:
     """Write a row for each conversation or branch that was named."""
-    view.rows(_DELETED, ((row.name, _state(row.status), row.reason or "", row.root) for row in result.names))
+    rows = [(row.name, _state(row.status), row.reason or "", row.root) for row in result.names]
+    if view.terminal:
+        view.rows(_DELETED[:2], [row[:2] for row in rows])
+        _write_reasons(view, [(row.name, row.reason) for row in result.names if row.reason])
+    else:
+        view.rows(_DELETED, rows)
     if result.dry_run:
         view.aside(f"nothing was deleted from {result.remote}: this was a dry run")
 
@@ -241,7 +246,8 @@ def render_pulled(result: Pulled, view: View) -> None:
     _write_fetched(result.fetched, view)
     if result.branches:
         _write_with_reasons(view, _PULLED, list(map(_pulled_row, result.branches)))
-    if view.terminal and (result.branches or result.fetched.operation is not None):
+    is_changed = result.fetched.operation is not None or any(each.operation for each in result.branches)
+    if view.terminal and is_changed:
         write_hint(view, UNDO_HINT)
 
 
