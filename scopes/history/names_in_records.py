@@ -45,8 +45,10 @@ _IDS: Final = frozenset(
         "uuid",
     }
 )  # fmt: skip  - of the same records: what they are, and belong to
+_ADDRESS: Final = r"(?:https?://|ssh://)?(?:git@)?[^\"\\\s@?]*"  # of a repository, without a password
 _NAMED: Final = re.compile(
-    rb'"(?:cwd": ?"(?:[^"\\]|\\.)*|(?:%b)": ?"[^"\\\s]*)"' % b"|".join(each.encode() for each in NO_CONTENT | _IDS)
+    rb'"(?:cwd": ?"(?:[^"\\]|\\.)*|repository_url": ?"%b(?=")|(?:%b)": ?"[^"\\\s]*)"'
+    % (_ADDRESS.encode(), b"|".join(each.encode() for each in NO_CONTENT | _IDS))
 )
 
 _BRANCH: Final = re.compile(rb'"git_branch":"[^"\\\s]*"')
@@ -111,7 +113,9 @@ STATEMENTS: Final = frozenset({"content", "decisions", "summary", "text"})  # of
 
 
 def is_name(name: str, text: str) -> bool:
-    """Return True for the directory of a session, a word of the format, or an id, by the name of its field."""
+    """Return True for the directory or repository of a session, a word of the format, or an id, by the field's name."""
+    if name == "repository_url":
+        return re.fullmatch(_ADDRESS, text) is not None
     return name == "cwd" or (name in NO_CONTENT | _IDS and not any(map(str.isspace, text)))
 
 

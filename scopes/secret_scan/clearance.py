@@ -70,7 +70,7 @@ class Gate:
         self.mode = mode
         self._redacted: set[str] = set()
         self._passed: set[str] = set()
-        self._known: set[str] = set()  # the values of all that was found
+        self._known: set[str] = set()  # the values of all that was found, without blanks
         self._identify = identify
         self._allowed = allowed
         self._leaks: list[Leak] = []
@@ -96,6 +96,14 @@ class Gate:
         if self.mode != "allow":
             self._leaks += self._list_leaks(scan_text(text), text, place)
 
+    def inspect_part(self, text: str, place: str) -> None:
+        """Remember the secrets in a part of a text that was inspected before, unless they are parts of what it had."""
+        if self.mode != "allow":
+            self._leaks += self._list_leaks(self._without_known(scan_text(text)), text, place)
+
+    def _without_known(self, found: list[Found]) -> list[Found]:
+        return [each for each in found if not any(_bare(each.value) in whole for whole in self._known)]
+
     def inspect_name(self, text: str, place: str) -> None:
         """Remember the secrets in a title, a subject or another text that may be cut, and the beginnings of secrets.
 
@@ -105,8 +113,7 @@ class Gate:
         if self.mode != "allow":
             found = scan_text(text)
             ends = [end for end in find_cut_ends(text) if not any(_overlap(end, each) for each in found)]
-            parts = [each for each in (*found, *ends) if not any(each.value in whole for whole in self._known)]
-            self._leaks += self._list_leaks(parts, text, place)
+            self._leaks += self._list_leaks(self._without_known([*found, *ends]), text, place)
 
     @property
     def redacted(self) -> int:
@@ -253,7 +260,7 @@ class Gate:
     def _list_leaks(self, found: list[Found], text: str, place: str) -> list[Leak]:
         ids = [(each, self._identify(each.rule, each.value)) for each in found]
         self._passed.update(each.value for each, secret in ids if secret in self._allowed)
-        self._known.update(each.value for each, _ in ids)
+        self._known.update(_bare(each.value) for each, _ in ids)
         return [
             Leak(place, each.rule, secret, text.count("\n", 0, each.start) + 1)
             for each, secret in ids
@@ -278,6 +285,11 @@ def count_placeholders(text: str) -> int:
 def without_store() -> Gate:
     """Return a gate that redacts what belongs to no store, so that its placeholders have no ids."""
     return Gate("redact", lambda _rule, _value: "")
+
+
+def _bare(value: str) -> str:
+    """Return a value without blanks and line ends: a title or a subject has a key of several lines on one."""
+    return "".join(value.split())
 
 
 def _parse(data: bytes) -> Any:

@@ -83,9 +83,11 @@ def _scan_window(text: str, start: int) -> Iterator[Found]:
     secrets = _secrets_of(window)
     decoded = decode_escapes(window)
     if decoded is not None:
+        read = {each[:3] for each in secrets}  # `=` at the end of a line of base64 is an escape, too
         for rule, begin, end, value in _secrets_of(decoded.text, {*decoded.starts}):
             original = decoded.original(begin), decoded.original(end - 1) + 1
-            secrets.append(Found(rule, *original, value))
+            if (rule, *original) not in read:
+                secrets.append(Found(rule, *original, value))
     for found in secrets:
         if start <= found.start + first < start + _WINDOW:
             is_cut = found.rule == "private-key" and found.end == len(window)

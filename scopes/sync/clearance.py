@@ -215,7 +215,7 @@ def _inspect_commit(repository: Repository, commit: Commit, text: str, gate: Gat
         if whole is None:
             gate.inspect_name(commit.subject, place)
         else:
-            gate.inspect_text(whole, place)
+            gate.inspect_part(whole, place)
 
 
 def _uncut_subject(subject: str, body: bytes) -> str | None:

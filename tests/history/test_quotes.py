@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from scopes.history import names_in_records
 from scopes.history.blank_records import PurgedSpans, Span, blank_records
+from scopes.history.names_in_records import without_names
 from scopes.history.paths_in_texts import is_path
 from scopes.history.purged import NOTHING, purged_of
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
@@ -198,3 +200,21 @@ def test_a_key_in_the_place_of_a_directory_is_a_text_to_look_for():
     quotes = Quotes()
     quotes.add_parts([Part("tool_call", {"call_id": "c", "name": "exec_command", "input": {"workdir": key}})], None)
     assert quotes.distinct() == [key]
+
+
+@pytest.mark.parametrize(
+    ("address", "is_name"),
+    [
+        ("https://github.com/acme/shop.git", True),
+        ("git@github.com:acme/shop.git", True),
+        ("ssh://git@host/acme/shop.git", True),
+        ("https://carol:hunter2-and-more@host/shop.git", False),
+        ("https://host/shop.git?token=hunter2-and-more", False),
+    ],
+)
+def test_the_repository_of_a_session_is_a_name_unless_its_address_has_a_password(address, is_name):
+    record = json.dumps({"git": {"repository_url": address}}).encode()
+    assert (names_in_records.is_name("repository_url", address), address.encode() not in without_names(record)) == (
+        is_name,
+        is_name,
+    )

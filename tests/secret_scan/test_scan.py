@@ -74,6 +74,13 @@ def test_a_decoded_character_knows_where_it_was(pieces):
         assert text[original] == character or text[original] in "\\%"
 
 
+def test_a_key_that_ends_with_a_sign_of_an_escape_is_one_secret():
+    """`=` at the end of a line stands for no line end where mails are quoted."""
+    body = f"{MIXED * 4}\n{MIXED}BQ=\n"
+    key = f"-----BEGIN OPENSSH PRIVATE KEY-----\n{body}-----END OPENSSH PRIVATE KEY-----"
+    assert [each.value for each in scan_text(f"here it is: {key}\n")] == [key]
+
+
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("before", [0, 1, (1 << 16) - 8, (1 << 20) - 12, (1 << 20) + 5])
 def test_a_secret_at_the_border_of_two_windows_is_found_once(before):

@@ -212,6 +212,16 @@ def test_an_allowed_secret_leaves_where_the_subject_and_the_title_cut_it(store, 
     assert {row.reason for row in pushed.conversations} == {None}
 
 
+def test_an_allowed_key_of_several_lines_leaves_with_the_subject_that_has_it_on_one(store):
+    body = "".join(f"{'aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zC' * 2}\n" for _ in range(5))
+    conversation = new(store).id
+    say(store, conversation, f"-----BEGIN OPENSSH PRIVATE KEY-----\n{body}-----END OPENSSH PRIVATE KEY-----")
+    assert "private-key" in push_to(store, conversation).conversations[0].reason
+    for name in {row.id for row in scan_all(store).secrets if row.field.startswith("parts")}:
+        allow(store, name, index_directory=index_of(store))
+    assert push_to(store, conversation).conversations[0].reason is None
+
+
 def test_a_title_with_the_beginning_of_a_secret_that_is_nowhere_else_does_not_leave(store, bare):
     history(store, "main: a")
     rename_title(store, "conv-001", f"{'the words of a prompt ' * 3}{TOKEN}"[:80])
