@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import NamedTuple
 
-from scopes.clock import format_seconds, now_nanoseconds, parse_window
+from scopes.clock import format_seconds, known_seconds, now_nanoseconds, parse_window
 from scopes.history.messages import NO_TEXT, header_of, read_stored_body, with_subject
 from scopes.ids import Oid
 from scopes.model import encoding
@@ -119,7 +119,8 @@ def verify_signatures(
         and (start is None or latest[oid] * _NANOSECONDS >= start)
         and (what := _describe_signable(repository, commit)) is not None
     )
-    first = min((commits[oid].time for oid in found), default=None)
+    times = [commits[oid].time for oid in found]  # the list of what was purged has none
+    first = min(filter(known_seconds, times), default=None)
     return SignatureCheck(
         path=repository.path,
         commits=len(commits),

@@ -358,7 +358,11 @@ def _has_any(
     for place in range(len(text) - SHORTEST + 1):
         for length in lengths.get(text[place : place + SHORTEST], ()):
             end = place + length
-            if length >= shortest and text[place:end] in lines and not (as_words and _is_cut(text, place, end)):
+            if (
+                shortest <= length <= len(text) - place
+                and text[place:end] in lines
+                and not (as_words and _is_cut(text, place, end))
+            ):
                 return True
     return False
 

@@ -47,7 +47,7 @@ _OF_AGENT = r"scopes\.agent\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>command|deliv
 AGENT_SETTING = compile_lazily(_OF_AGENT, re.IGNORECASE)
 _RETENTION = r"scopes\.retention\.(?P<name>[^\s\"\\]{1,100})\.age"
 RETENTION_SETTING = compile_lazily(_RETENTION, re.IGNORECASE)
-_AGE = compile_lazily(r"[1-9][0-9]{0,4} (?:day|week|month|year)s?", re.IGNORECASE)
+_AGE = compile_lazily(r"[1-9][0-9]{0,4}(?: (?:day|week|month|year)s?|d|w|mo|y)", re.IGNORECASE)
 _KEY = compile_lazily(
     "|".join(
         (
@@ -315,6 +315,8 @@ def check_value(key: str, value: str) -> str:
     wrong = pattern is not None and not pattern.fullmatch(value)
     if not wrong and pattern is _PERCENTAGES and sum(map(int, value.split("/"))) != 100:
         raise Invalid(f"{value!a} is not a valid value of {key}", hint="the three percentages must sum to 100")
+    if wrong and pattern is _AGE:
+        raise Invalid(f"{value!a} is not a valid value of {key}", hint="it is an age, such as: 2 years, 6mo, 30d")
     if wrong:
         description = next(text for known, text in SETTINGS.items() if known.lower() == name)
         raise Invalid(f"{value!a} is not a valid value of {key}", hint=f"it is {description}")

@@ -76,3 +76,10 @@ def test_mistakes_have_a_text_and_an_exit_code(run, bundle, words, code, text):
     done = run("bundle", *words, code=code)
     assert text in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_conversation_in_place_of_the_file_is_named(run, cloned, tmp_path):
+    error = run("bundle", "create", "conv-001", "conv-001", code=2).stderr
+    assert "conv-001 is a conversation, and the file comes first" in error
+    assert "scopes bundle create FILE conv-001 conv-001" in error
+    assert not (tmp_path / "conv-001").exists()

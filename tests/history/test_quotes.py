@@ -218,3 +218,9 @@ def test_the_repository_of_a_session_is_a_name_unless_its_address_has_a_password
         is_name,
         is_name,
     )
+
+
+def test_a_short_name_is_not_taken_for_the_longer_line_that_begins_with_it():
+    quotes = quotes_of("main\nmain is where all the work is")
+    assert quotes.have_line_in("main is where all the work is")
+    assert not quotes.have_line_in("main")

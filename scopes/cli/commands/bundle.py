@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from shlex import quote
 
 from scopes.cli import usage
 from scopes.cli.arguments import AllowSecrets, Force, Since
@@ -19,6 +20,7 @@ from scopes.cli.sharing_options import (
     WithSources,
 )
 from scopes.errors import Invalid
+from scopes.history.revisions import conversation_ids
 from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 
 
@@ -56,6 +58,10 @@ def bundle_create(
         raise Invalid("nothing was chosen", hint="name conversations, or use --project DIR, --since or --all")
     if file == "-":
         raise Invalid("a bundle is a file, and is not written to standard output", hint="a file of this name is ./-")
+    if selection.names and file in conversation_ids(invocation.repository()):
+        named = " ".join(map(quote, [file, *selection.names]))
+        hint = f"name the file first: scopes bundle create FILE {named}; a file of this name is ./{quote(file)}"
+        raise Invalid(f"{file} is a conversation, and the file comes first", hint=hint)
     with connect(invocation) as connection:
         result = create_bundle(
             invocation.repository(), _path_of(invocation, file), selection, connection,

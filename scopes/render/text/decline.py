@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted
-from scopes.render.view import View
+from scopes.render.view import Column, View
 
 if TYPE_CHECKING:
     from scopes.purge.decline import PurgeDeclined
+
+_COUNTS = Column("Messages"), Column("Conversations"), Column("Listed")
 
 
 @render_text.register
 def render_purge_declined(result: PurgeDeclined, view: View) -> None:
     """Write what is kept; in a pipe the number of messages, of conversations, and of entries that were declined."""
     if not view.terminal:
-        view.line(f"{result.messages} {result.conversations} {result.listed}")
+        counts = result.messages, result.conversations, result.listed
+        view.rows(_COUNTS, [tuple(map(str, counts))])
         return
-    counts = ((result.messages, "message"), (result.conversations, "conversation"))
-    named = " and ".join(counted(count, noun) for count, noun in counts if count)
+    whole = ((result.messages, "message"), (result.conversations, "conversation"))
+    named = " and ".join(counted(count, noun) for count, noun in whole if count)
     view.line(f"Kept {named} that others have purged." if named else "Declined; nothing of it is here.")
