@@ -36,7 +36,7 @@ from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.revisions import find_directory
 from scopes.history.transaction import Transaction
 from scopes.hosts.agents import AGENTS, config_directory
-from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.ids import BranchName, ConversationId, MessageId, OperationId
 from scopes.importers.formats.base import Format
 from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.formats.registry import FORMATS
@@ -45,8 +45,9 @@ from scopes.result import Note, RawDocument, Result, plural
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacted_notes
 from scopes.store.operation_log import walk_operations
+from scopes.store.prunes import Prunes
 from scopes.store.repository import Repository
-from scopes.store.transactions import exclusive_write, require_unpurged
+from scopes.store.transactions import exclusive_write, unless_pruned
 from scopes.tokens.choose import TokenizerChoice
 
 State: TypeAlias = Literal["written", "unchanged", "continued"]
@@ -122,17 +123,17 @@ class PrintedSession(RawDocument):
 class Plan:
     """A session that is ready to be written.
 
-    tip: the newest commit when it was read.
     owners: the messages of its records, by offset.
+    prunes: what was purged since its messages were read.
     """
 
     branch: BranchHandle
-    tip: Oid
     writer: Writer
     history: SessionHistory
     path: str
     content: Cleared
     owners: Mapping[int | str, MessageId]
+    prunes: Prunes
     notes: tuple[Note, ...]
 
     @property
@@ -151,8 +152,8 @@ def plan_checkout(repository: Repository, request: CheckoutRequest, choice: Toke
         SecretsFound: the session would have secrets, and they are refused.
     """
     writer = read_writer(request.agent)
+    prunes = Prunes(repository.path)
     branch = StoreHandle(repository).branch(request.where)
-    tip = branch.tip
     recorded = find_directory(repository, branch.conversation.id)
     found = check_directory(request.directory or recorded, given=request.directory is not None)
     limit = writer.window * _WINDOW_PERCENT // 100 if request.max_tokens is None else request.max_tokens
@@ -168,7 +169,7 @@ def plan_checkout(repository: Repository, request: CheckoutRequest, choice: Toke
     agent = AGENTS[writer.name] if standard is None else standard.agent
     path = writer.path_of(history.session, config_directory(agent, user.environ, user.home))
     notes = (*choice.notes, *_notes_of(history), *redacted_notes(gate.redacted))
-    return Plan(branch, tip, writer, history, path, content, owners, notes)
+    return Plan(branch, writer, history, path, content, owners, prunes, notes)
 
 
 def print_session(plan: Plan) -> PrintedSession:
@@ -183,16 +184,15 @@ def checkout(plan: Plan, user: User, *, dry_run: bool = False) -> CheckedOut:
         Refused: the agent has a file there that scopes did not write, or its import fails.
         NotFound: the program with that import is not in PATH.
         Inaccessible: the file cannot be written.
-        Busy: something of the conversation was purged since this was planned.
+        Busy: something was purged since this was planned: the session may have it.
     """
     branch, session, data = plan.branch, plan.session, plan.content.data
     chosen = _format_of(plan.writer.name)
     segments = read_segments(chosen, WrittenSource(plan.path, len(data), data), plan.owners)
     written = WrittenSession(chosen.name, session.id, plan.path, data, session.created)
-    require_unpurged(branch.repository, branch.conversation.id, [plan.tip])
     delivered = None if plan.writer.keeps_files else _deliver(plan, user, dry_run=dry_run)
     with exclusive_write(branch.repository):
-        require_unpurged(branch.repository, branch.conversation.id, [plan.tip])
+        plan.prunes.require_none()
         registered = find_registered(branch, chosen.name, session.id)
         state, there = _compare(plan, registered) if delivered is None else (delivered, None)
         known, left_behind = _choose_known(plan, registered, state)
@@ -279,8 +279,10 @@ def _deliver(plan: Plan, user: User, *, dry_run: bool) -> State:
     if state != "written" or dry_run:
         return state
     if plan.writer.name == LLM:
-        load("scopes.handover.llm_database:add_thread")(plan.path.rpartition(SEPARATOR)[0], plan.content)
+        with unless_pruned(plan.branch.repository, plan.prunes):
+            load("scopes.handover.llm_database:add_thread")(plan.path.rpartition(SEPARATOR)[0], plan.content)
     else:
+        plan.prunes.require_none()  # without the lock: the program may run a hook that writes to the store
         import_with_program(plan.writer.name, plan.content, plan.session.directory, user.environ)
     return state
 

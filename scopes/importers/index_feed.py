@@ -29,7 +29,7 @@ from scopes.history.first_prompts import WrittenPrompts
 from scopes.ids import Oid
 from scopes.importers.formats.base import Source
 from scopes.importers.worker_pool import GARBAGE_THRESHOLDS, Caught, open_pipe
-from scopes.index.database import UnusableIndex
+from scopes.index.database import UnusableIndex, without_purged
 from scopes.index.schema import LAYOUT
 from scopes.index.staging import NotStaged, StagedIndex, staged_index
 from scopes.index.sync import StaleEntryUnreadable
@@ -213,7 +213,16 @@ def _run(work: Callable[[], str | None], result: int, others: Sequence[int]) -> 
 
 
 def _write_index(repository: Repository, directory: str, entries: int) -> str | None:
-    """Write the index from the messages of a pipe; return an error for the user, None if there is none."""
+    """Write the index from the messages of a pipe; return an error for the user, None if there is none.
+
+    What is purged meanwhile may be in the pipe, or in the file: there is no index then, and the next search makes it.
+    """
+    with without_purged(directory, repository.path) as prunes:
+        error = _write_from_pipe(repository, directory, entries)
+    return None if prunes.have_run() else error
+
+
+def _write_from_pipe(repository: Repository, directory: str, entries: int) -> str | None:
     messages = _read_messages(entries)
     prompts = WrittenPrompts()
     first = next(messages, None)

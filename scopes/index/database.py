@@ -125,15 +125,15 @@ def open_rows(directory: str, layout: Layout, store: str, timeout: float) -> Ite
 
 
 @contextmanager
-def without_purged(directory: str, store: str) -> Iterator[None]:
+def without_purged(directory: str, store: str) -> Iterator[Prunes]:
     """Run a block that reads a store and writes into its index; delete the index if objects were deleted meanwhile.
 
     A purge deletes objects first and then the index. So what is written before that goes with it, and what is written
-    afterwards is deleted here. An open file stays readable.
+    afterwards is deleted here. An open file stays readable. The block gets what tells whether objects were deleted.
     """
     prunes: Prunes = load("scopes.store.prunes:Prunes")(store)  # imports pygit2, which most readers of an index do not
     try:
-        yield
+        yield prunes
     finally:
         if prunes.have_run():
             delete_files(directory)

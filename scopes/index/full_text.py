@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import UnionType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -34,6 +35,7 @@ from scopes.index.schema import LAYOUT
 from scopes.index.sync import StaleEntryUnreadable, digest_of, sync_index
 from scopes.index.writer import Describe
 from scopes.result import Note
+from scopes.store.prunes import again_after_prunes
 from scopes.store.refs import HEADS
 from scopes.store.repository import Repository
 
@@ -124,11 +126,13 @@ class Index:
 
 @contextmanager
 def open_index(directory: str, repository: Repository, describe: Describe, *, rebuild: bool = False) -> Iterator[Index]:
-    """Open the index in a directory and update it; with `rebuild`, delete a damaged one first."""
-    notes: list[Note] = []
-    with without_purged(directory, repository.path):
-        refs = repository.list_refs(HEADS)
-        connection, state, read = _open(directory, repository, refs, describe, notes, rebuild=rebuild)
+    """Open the index in a directory and update it; with `rebuild`, delete a damaged one first.
+
+    Raises:
+        Busy: each time that it was opened, objects were deleted meanwhile.
+    """
+    work = partial(_open_unpurged, directory, repository, describe, rebuild=rebuild)
+    connection, state, read, notes = again_after_prunes(repository.path, work)
     with contextlib.closing(connection):
         try:
             properties: dict[str, Any] = dict(connection.execute("SELECT key, value FROM property"))
@@ -136,7 +140,26 @@ def open_index(directory: str, repository: Repository, describe: Describe, *, re
         except (*READ_ERRORS, KeyError, ValueError, TypeError) as error:
             raise IndexDamaged(str(error)) from error
         path = os.path.join(directory, LAYOUT.file)
-        yield Index(connection, IndexStatus(state, read, **counts), tuple(notes), path)
+        yield Index(connection, IndexStatus(state, read, **counts), notes, path)
+
+
+def _open_unpurged(
+    directory: str, repository: Repository, describe: Describe, *, rebuild: bool
+) -> tuple[sqlite3.Connection, State, int, tuple[Note, ...]]:
+    """Open the index as `_open` does, for the branches of now; return its notes, too.
+
+    Raises:
+        Busy: a purge has deleted objects meanwhile, and with them the file, or will do so.
+    """
+    repository.forget_pruned()
+    notes: list[Note] = []
+    with without_purged(directory, repository.path) as prunes:
+        refs = repository.list_refs(HEADS)
+        connection, state, read = _open(directory, repository, refs, describe, notes, rebuild=rebuild)
+    if prunes.have_run():
+        connection.close()
+        prunes.require_none()
+    return connection, state, read, tuple(notes)
 
 
 def _open(

@@ -7,7 +7,9 @@ import json
 import pytest
 
 from scopes.conversation.verify import verify
-from scopes.errors import Corrupt
+from scopes.errors import Busy, Corrupt
+from scopes.handover import checkout as module
+from scopes.handover.checkout import checkout
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.events import ByteRange, Draft
 from scopes.importers.formats.registry import FORMATS
@@ -25,7 +27,7 @@ from tests.handover.test_checkout import Shop
 from tests.support.every_byte import find_word
 from tests.support.history import say
 from tests.support.remotes import EVERYTHING, connection
-from tests.support.store import make_store
+from tests.support.store import git, make_store, open_store
 
 WORD = "Xylophone-4711"
 
@@ -116,3 +118,37 @@ def test_a_description_that_came_from_elsewhere_says_a_tip_and_a_branch_or_is_re
     for bad in ({}, {"tip": "a" * 26}, {"tip": "a" * 26, "branch": "-x"}, {"tip": "a" * 26, "branch": "b", "more": 1}):
         with pytest.raises(Corrupt, match="does not say what it was written from"):
             check_description(encoding.dump({**known, "handover": bad}))
+
+
+@pytest.mark.every_case("a session is a file, rows of a database, or what a program imports")
+@pytest.mark.parametrize("agent", ["codex", "llm", "opencode"])
+def test_what_was_purged_since_a_session_was_made_is_not_handed_over(shop, tmp_path, agent):
+    """An open pack can be read after a purge has deleted it."""
+    message = say(shop.repository, "conv-001", f"the code is {WORD}")
+    git(shop.repository, "repack", "-adq")
+    shop.repository.close()
+    plan = shop.plan(agent)
+    request = PurgeRequest(conversation="conv-001", messages=(message.id,))
+    assert purge(open_store(shop.repository.path), request, Places(str(tmp_path / "index"))).left == ()
+    with pytest.raises(Busy, match="has deleted objects"):
+        checkout(plan, shop.user)
+    assert find_word(WORD, tmp_path) == []
+    assert shop.branches() == ["main"]
+    assert shop.checkout(agent).state == "written"
+
+
+def test_what_is_purged_while_the_program_of_an_agent_runs_is_not_registered(shop, tmp_path, monkeypatch):
+    message = say(shop.repository, "conv-001", f"the code is {WORD}")
+    plan = shop.plan("opencode")
+    request = PurgeRequest(conversation="conv-001", messages=(message.id,))
+    run = module.import_with_program
+
+    def run_and_purge(*words):
+        run(*words)
+        assert purge(open_store(shop.repository.path), request, Places(str(tmp_path / "index"))).left == ()
+
+    monkeypatch.setattr(module, "import_with_program", run_and_purge)
+    with pytest.raises(Busy, match="has deleted objects"):
+        checkout(plan, shop.user)
+    assert find_word(WORD, shop.repository.path) == []
+    assert shop.branches() == ["main"]

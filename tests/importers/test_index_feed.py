@@ -28,16 +28,21 @@ from scopes.index import staging
 from scopes.index.checksums import hold_lock
 from scopes.index.conversation_table import list_values
 from scopes.index.database import delete_files
+from scopes.purge.purge import Places, purge
+from scopes.purge.selection import PurgeRequest
 from scopes.store import transactions
 from scopes.store.config import Setting
 from scopes.store.libgit2 import pygit2
 from scopes.store.open_repository import open_repository
+from scopes.store.refs import HEADS
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.reading import real_transcript
 from tests.index.corpus import dump, file_in, matches, opened, status_and_notes
+from tests.support.every_byte import find_word
 from tests.support.store import FAST, git, make_store, open_store
 
 LARGE = 700_000
+WORD = "xylophonequarantine"
 STEPS = ("_copy_old", "_sync_file", "record", "remove", "verify")
 
 
@@ -577,3 +582,24 @@ def test_the_titles_are_listed_while_the_refs_move(tmp_path, directory, monkeypa
     import_demo(repository, sessions(tmp_path, 5), directory)
     assert moved_after[0] > 0
     assert find_cached_list(repository.path, str(directory), complete=False) is not None
+
+
+def test_what_is_purged_before_the_index_is_written_is_not_in_it(tmp_path, directory, monkeypatch):
+    """The process gets the messages from the import, not from the store."""
+    repository = new_store(tmp_path)
+    secret = write_transcript(tmp_path / "secret.jsonl", *session_records("secret", f"say {WORD} again"))
+    begin = index_feed.staged_index
+
+    def purge_and_begin(*words):
+        while not open_store(repository.path).list_refs(HEADS):
+            time.sleep(0.01)  # the import writes the refs last
+        places = Places(str(directory))
+        assert purge(open_store(repository.path), PurgeRequest(query=WORD), places).left == ()
+        return begin(*words)
+
+    monkeypatch.setattr(index_feed, "staged_index", purge_and_begin)
+    result = import_demo(repository, [*sessions(tmp_path, 5), secret], directory)
+    assert find_word(WORD, directory) == []
+    assert [note for note in result.notes if "index" in note.text] == []
+    check_caught_up(repository, directory, tmp_path)
+    assert matches(repository, directory, WORD) == []

@@ -156,6 +156,34 @@ def test_a_search_index(repository, places, monkeypatch, request_of):
     assert [hit.head.id for hit in search(repository, "SQLite", index_directory=places.index_directory).hits]
 
 
+@pytest.mark.every_case("what is seen of the purge depends on what was open when it came")
+@pytest.mark.parametrize("step", ["prepare", "connect", "sync_index", "record"])
+def test_a_search_during_a_purge_is_made_again(repository, places, monkeypatch, request_of, step):
+    git(repository, "repack", "-adq")
+    repository.close()
+    purge_after(monkeypatch, full_text, step, repository, request_of, places)
+    done = search(repository, "code OR SQLite", index_directory=places.index_directory)
+    texts = ["".join(piece.text for piece in hit.snippet) for hit in done.hits]
+    assert texts == ["We decided to use SQLite for the shop."]
+    assert done.notes == ()
+    assert find_word(INDEXED, repository.path, places.index_directory) == []
+
+
+def test_a_search_during_one_purge_after_another_names_the_reason(repository, places, monkeypatch):
+    made = history(repository, "main: a")
+    prepare = full_text.prepare
+
+    def prepare_and_purge(directory):
+        message = say(open_store(repository.path), made.conversation, "more")
+        request = PurgeRequest(conversation=made.conversation, messages=(message.id,))
+        purge(open_store(repository.path), request, places)
+        prepare(directory)
+
+    monkeypatch.setattr(full_text, "prepare", prepare_and_purge)
+    with pytest.raises(Busy, match="scopes purge has deleted objects"):
+        search(repository, "more", index_directory=places.index_directory)
+
+
 def test_the_rows_of_a_list(repository, places, monkeypatch, request_of):
     purge_after(monkeypatch, list_module, "_make_rows", repository, request_of, places)
     with suppress(ScopesError):

@@ -7,7 +7,7 @@ agent's session. Messages say which run of a session wrote them, so that two liv
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
@@ -359,7 +359,7 @@ class SessionWriter:
             with self._reading_branch():
                 current = find_current(self.repository, self.identity, self.session, self._recorded, self.run)
         if current is None:
-            self._recorded = self._create([*self._list_turn(message), message])
+            self._recorded = self._create(message)
             return self._recorded
         where, tip = current.recorded, current.tip
         reason = "fork" if self.forked is not None else "session" if current.is_other else None
@@ -402,7 +402,7 @@ class SessionWriter:
         """Return the messages of the turn of an answer that were written where nobody finds them any more.
 
         The conversation, or the branch, was deleted in the turn. Without the prompt the answer would begin the new one.
-        What was purged meanwhile does not come back, also if an open file still has it.
+        What was purged meanwhile does not come back, also if an open file still has it. Call it under the lock.
         """
         found: list[Message] = []
         if self._recorded is None or answer.reply_to is None:
@@ -418,15 +418,15 @@ class SessionWriter:
                 is_whole = is_whole or message_id_of(commit) == answer.reply_to
         return []
 
-    def _create(self, messages: Sequence[Message]) -> RecordedBranch:
-        """Create the conversation with its first messages, as one operation."""
+    def _create(self, message: Message) -> RecordedBranch:
+        """Create the conversation with its first message, and what there is of the turn, as one operation."""
         repository, identity = self.repository, self.identity
         created = now()
         root = Root(new_uuid(), created, format=ACP, native_id=self.session, cwd=identity.cwd)
         with exclusive_write(repository):
             conversation = next_conversation_id(repository)
             tip = commit = write_root_commit(repository, root, {identity.agent: "agent"})
-            for write in message_writers(repository, conversation, messages):
+            for write in message_writers(repository, conversation, [*self._list_turn(message), message]):
                 tip = write(tip)
             tx = Transaction(repository, conversation)
             tx.create_branch(MAIN, tip)

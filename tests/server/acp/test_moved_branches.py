@@ -18,6 +18,7 @@ from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
+from scopes.history.revisions import find_root_commit
 from scopes.live.event_log import EventLog, read_events
 from scopes.model.conversation import ACP
 from scopes.model.message import Author, Message, text_parts
@@ -31,6 +32,7 @@ from scopes.server.acp.store_writer import write_message
 from scopes.server.acp.take_spool import take_spooled
 from tests.support.every_byte import find_word
 from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
+from tests.support.store import git, overtake
 
 IDENTITY = identity_of("stub", "/shop")
 
@@ -171,6 +173,22 @@ def test_the_answer_of_a_turn_whose_conversation_was_deleted_has_its_prompt_befo
 def test_the_answer_of_a_turn_whose_conversation_was_purged_comes_without_its_prompt(session, repository, tmp_path):
     turn = TurnUnderWay(session)
     purge(repository, PurgeRequest(("conv-001",)), Places(str(tmp_path / "index")))
+    turn.answer("the end")
+    assert session.texts() == ["the end"]
+    assert find_word("the prompt", repository.path) == []
+
+
+def test_a_purge_right_before_the_new_conversation_is_obeyed(session, repository, tmp_path):
+    turn = TurnUnderWay(session)
+    root = str(find_root_commit(repository, "conv-001"))
+    git(repository, "repack", "-adq")
+    repository.close()
+    delete(repository, "conv-001")
+
+    def purge_root(other):
+        assert purge(other, PurgeRequest((root,)), Places(str(tmp_path / "index"))).left == ()
+
+    overtake(repository, purge_root)
     turn.answer("the end")
     assert session.texts() == ["the end"]
     assert find_word("the prompt", repository.path) == []
