@@ -6,33 +6,42 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tests.support.store import git, git_bytes
+import pygit2
+from pygit2.enums import ObjectType
+
+from tests.support.store import git
 
 AUTHOR = b"scopes <scopes@systems.scopes> 1767225600 +0000"
 FILE, FOLDER, PROGRAM, LINK, MODULE = b"100644", b"40000", b"100755", b"120000", b"160000"
 
 
 class Forger:
-    """Writes objects into a bare repository and moves the ref of its only conversation, or its first one, to them."""
+    """Writes objects into a bare repository and moves the ref of its only conversation, or its first one, to them.
 
-    def __init__(self, bare: str) -> None:
+    Objects are read and written in this process: a process of git for each takes longer than what is tested with them.
+    """
+
+    def __init__(self, bare: str, ref: str | None = None) -> None:
         self.bare = bare
-        self.ref, self.manifest_oid = git(
-            bare, "for-each-ref", "--count=1", "--format=%(refname) %(objectname)"
-        ).split()
+        self._repository = pygit2.Repository(bare)
+        self.ref = ref or min(self._repository.references)
+        self.manifest_oid = str(self._repository.references[self.ref].target)
         self.root = self.ref.rpartition("/")[2]
-        self.manifest: dict[str, Any] = json.loads(git(bare, "show", f"{self.manifest_oid}:manifest.json"))
+        self.manifest: dict[str, Any] = json.loads(self.read(f"{self.manifest_oid}:manifest.json"))
         self.meta = self.find(f"{self.manifest_oid}:meta")
         self.tip = self.manifest["branches"]["name:main"]["tip"]
 
     def find(self, name: str) -> str:
         """Return the object that a revision of git names."""
-        return git(self.bare, "rev-parse", name).strip()
+        return str(self._repository.revparse_single(name).id)
+
+    def read(self, name: str) -> bytes:
+        """Return the content of the object that a revision of git names."""
+        return self._repository.read(self.find(name))[1]
 
     def write(self, kind: str, data: bytes) -> str:
         """Write any bytes as an object, also those that git would not."""
-        words = ("hash-object", "-w", "--literally", "-t", kind, "--stdin")
-        return git(self.bare, *words, stdin=data).strip()
+        return str(self._repository.write(ObjectType[kind.upper()], data))
 
     def tree(self, *entries: tuple[bytes, bytes, str]) -> str:
         """Write a tree with these modes, names and objects, in this order."""
@@ -42,9 +51,8 @@ class Forger:
 
     def entries(self, tree: str) -> list[tuple[bytes, bytes, str]]:
         """Return the entries of a tree."""
-        lines = git_bytes(self.bare, "ls-tree", "-z", tree).split(b"\0")[:-1]
-        found = (line.replace(b"\t", b" ", 1).split(b" ", 3) for line in lines)
-        return [(mode.removeprefix(b"0"), name, oid.decode()) for mode, _, oid, name in found]
+        found = self._repository.revparse_single(tree).peel(pygit2.Tree)
+        return [(b"%o" % each.filemode, each.raw_name, str(each.id)) for each in found]
 
     def commit(self, tree: str, parents: Sequence[str], body: bytes, author: bytes = AUTHOR) -> str:
         """Write a commit; `body` is its message."""
@@ -54,7 +62,7 @@ class Forger:
 
     def child(self, tree: str | None = None, **changes: Any) -> str:
         """Write a message above the tip of main: a copy of the tip with another tree, or with changed parts."""
-        old = git_bytes(self.bare, "cat-file", "commit", self.tip)
+        old = self.read(self.tip)
         head, _, body = old.partition(b"\n\n")
         author = head.partition(b"\nauthor ")[2].partition(b"\n")[0]
         tree = tree or self.find(f"{self.tip}^{{tree}}")

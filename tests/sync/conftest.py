@@ -10,7 +10,8 @@ from tests.support.git_servers import find_sshd, serve_ssh
 from tests.support.history import history
 from tests.support.newest_git import NEWEST_GIT
 from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
-from tests.support.remotes import add, make_bare
+from tests.support.recalled import recalled
+from tests.support.remotes import add, make_bare, push_to
 
 
 @pytest.fixture(autouse=True)
@@ -26,11 +27,20 @@ def bare(tmp_path):
 
 
 @pytest.fixture
+@recalled
 def ours(repository, bare):
     """A store with a conversation, which knows the remote."""
     history(repository, "main: a b", "fix@a: c")
     add(repository, bare)
     return repository
+
+
+@pytest.fixture
+@recalled
+def sent(ours):
+    """That store, after a push of its conversation."""
+    push_to(ours)
+    return ours
 
 
 @pytest.fixture

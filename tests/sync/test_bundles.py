@@ -27,6 +27,7 @@ from tests.support.every_byte import find_word
 from tests.support.forged_remotes import FOLDER, Forger
 from tests.support.history import history, say, texts
 from tests.support.planted import KINDS, leaked_parts
+from tests.support.recalled import recalled
 from tests.support.remotes import EVERYTHING, add, clone_to, connection, fetch_from, make_bare, push_to
 from tests.support.store import assert_sound, files_of, git, git_bytes, make_store, open_store, refs, state_of
 
@@ -51,6 +52,7 @@ def carry(source, target, directory):
 
 
 @pytest.fixture
+@recalled
 def store(repository):
     """A store with two conversations, one with a title and a branch."""
     history(repository, "main: a b", "fix@a: c")
@@ -60,6 +62,7 @@ def store(repository):
 
 
 @pytest.fixture
+@recalled
 def bundle(store, tmp_path):
     """The path of a bundle with all of them."""
     write(store, tmp_path / "talks.bundle")

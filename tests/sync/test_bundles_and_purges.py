@@ -23,6 +23,7 @@ from scopes.sync.local_conversations import Selection
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
+from tests.support.recalled import recalled
 from tests.support.remotes import EVERYTHING, add, connection, fetch_from, make_bare, push_to
 from tests.support.store import FAST, make_store, open_store
 
@@ -35,6 +36,7 @@ def places(tmp_path):
 
 
 @pytest.fixture
+@recalled
 def drawn(repository):
     made = history(repository, f"main: a {WORD} b")
     history(repository, "main: x y")
@@ -42,6 +44,7 @@ def drawn(repository):
 
 
 @pytest.fixture
+@recalled
 def theirs(repository, drawn, tmp_path):
     """Make another store that has both conversations out of a bundle."""
     carry(repository, "first", tmp_path)

@@ -15,6 +15,7 @@ from scopes.history.revisions import conversation_ids
 from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 from tests.cli.running import PRODUCT, scopes
 from tests.support.history import history, say, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import EVERYTHING, connection, push_to
 from tests.support.store import git, make_store, open_store
 
@@ -42,6 +43,7 @@ def test_a_backup_of_a_store_is_named_as_such_and_can_be_opened(ours, tmp_path):
 
 
 @pytest.fixture
+@recalled
 def deleted(ours, tmp_path):
     """A store that has deleted a conversation which began there, and a bundle with it."""
     history(ours, "main: x", conversation=OTHER)

@@ -13,6 +13,7 @@ from scopes.history.registers import read_clocks
 from scopes.store.refs import meta_ref
 from scopes.store.repository import read_commit
 from tests.support.history import history, say, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import add, clone_to, fetch_from, push_to
 from tests.support.store import open_store
 
@@ -32,6 +33,7 @@ def turn(monkeypatch):
 
 
 @pytest.fixture
+@recalled
 def pair(repository, bare, tmp_path):
     """Two stores that share a conversation."""
     add(repository, bare)

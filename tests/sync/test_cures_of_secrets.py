@@ -21,6 +21,7 @@ from scopes.store.transactions import exclusive_write
 from scopes.sync.outgoing_secrets import find_outside_messages
 from tests.support.history import history, say
 from tests.support.planted import KINDS, leaked_parts
+from tests.support.recalled import recalled
 from tests.support.remotes import add, clone_to, fetch_from, make_bare, push_to
 from tests.support.store import git, open_store
 from tests.sync.test_push_secrets import commit_with, everything_of
@@ -30,6 +31,7 @@ TOKEN, KEY = KINDS[1][1], KINDS[10][1]
 
 
 @pytest.fixture
+@recalled
 def store(repository, bare):
     """A store that knows a remote, with a conversation."""
     add(repository, bare)

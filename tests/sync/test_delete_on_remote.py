@@ -21,6 +21,7 @@ from scopes.sync.local_conversations import list_roots
 from scopes.sync.remotes import resolve_remote
 from tests.support.git_servers import serve_http
 from tests.support.history import history, say, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import add, clone_to, connection, fetch_from, machine, make_bare, push_to
 from tests.support.store import assert_sound, git, open_store, write_bytes
 
@@ -44,6 +45,7 @@ def root_of(store, conversation):
 
 
 @pytest.fixture
+@recalled
 def pushed(ours):
     """Two conversations, conv-001 with the branches main and fix, which were pushed."""
     history(ours, "main: x y")
@@ -52,6 +54,7 @@ def pushed(ours):
 
 
 @pytest.fixture
+@recalled
 def theirs(pushed, bare, tmp_path):
     """Another machine that has both."""
     clone_to(tmp_path / "theirs", bare)

@@ -22,10 +22,12 @@ from scopes.sync.local_conversations import Selection, name_of_conversation
 from scopes.sync.pull import pull
 from scopes.sync.remote_conversations import fetch_found
 from scopes.sync.remotes import resolve_remote
+from tests.support.recalled import recalled
 from tests.support.remotes import add, connection, fetch_from, machine, push_to
 
 
 @pytest.fixture
+@recalled
 def other(ours, bare, tmp_path):
     """Another store with the conversation."""
     push_to(ours)
@@ -80,6 +82,7 @@ def test_what_is_in_the_trash_and_named_says_how_to_have_it_even_if_nothing_is_n
 
 
 @pytest.fixture
+@recalled
 def undone(repository, bare):
     """A store in which the creation of a pushed conversation was undone, and its number was given again."""
     add(repository, bare)

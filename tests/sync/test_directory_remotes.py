@@ -16,6 +16,7 @@ from scopes.sync.special_files import require_no_special_files
 from scopes.sync.wrong_remotes import note_hooks
 from tests.support.git_servers import write_sentinel
 from tests.support.history import say
+from tests.support.recalled import recalled
 from tests.support.remotes import add, clone_to, connection, fetch_from, make_bare, push_to
 from tests.support.store import git
 from tests.support.worktrees import Project
@@ -33,6 +34,7 @@ PROGRAMS = {
 
 
 @pytest.fixture
+@recalled
 def sentinel(bare, tmp_path):
     """Let the bare repository name a program wherever git knows one; return the file that it would write."""
     written = tmp_path / "written"

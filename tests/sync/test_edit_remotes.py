@@ -25,6 +25,7 @@ from scopes.sync.push import push
 from scopes.sync.remotes import list_remotes, resolve_remote
 from tests.support.history import history, say, texts
 from tests.support.original_files import import_session
+from tests.support.recalled import recalled
 from tests.support.remotes import add, connection, fetch_from, machine, make_bare, push_to
 from tests.support.store import git, make_store
 
@@ -126,6 +127,7 @@ def push_known(repository):
 
 
 @pytest.fixture
+@recalled
 def two_on_origin(ours, bare, tmp_path):
     """A store with two conversations on its remote, of which one is on another one, too, where it was for a while."""
     history(ours, "main: x")

@@ -14,14 +14,14 @@ from scopes.sync.names import find_own_name, parse_remote_ref
 from scopes.sync.remotes import resolve_remote
 from tests.support.forged_remotes import Forger
 from tests.support.history import history
+from tests.support.recalled import recalled
 from tests.support.remotes import EVERYTHING, connection, fetch_from, machine, push_to
 from tests.support.store import git
 
 
 @pytest.fixture
-def forger(ours, bare):
+def forger(sent, bare):
     """A remote with a pushed conversation, ready to be changed."""
-    push_to(ours)
     return Forger(bare)
 
 
@@ -35,6 +35,7 @@ def false_ref(request, forger):
 
 
 @pytest.fixture
+@recalled
 def victim(forger, bare, tmp_path):
     """A store that has the conversation."""
     store = machine(tmp_path / "victim", bare)

@@ -34,6 +34,7 @@ from scopes.sync.remotes import remote_option, resolve_remote
 from tests.support.history import history, say, session_in
 from tests.support.made_once import made_once
 from tests.support.purge_offers import STRANGER, everything_of, offer_list
+from tests.support.recalled import recalled
 from tests.support.remotes import (
     add,
     connection,
@@ -362,6 +363,7 @@ def test_a_list_counts_with_whichever_repository_has_a_conversation(store):
 
 
 @pytest.fixture
+@recalled
 def shop(store, bare, tmp_path):
     """Another machine; the last repository has the only conversation of the project shop."""
     session_in(store, 6, "/alice/src/shop")

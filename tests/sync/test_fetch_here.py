@@ -16,6 +16,7 @@ from scopes.sync.manifest_list import read_manifest_list
 from scopes.sync.pull import merge_fetched
 from scopes.sync.remotes import resolve_remote
 from tests.support.history import history, say, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import EVERYTHING, connection, fetch_from, limited, make_bare, push_to
 from tests.support.store import assert_sound, open_store
 
@@ -29,6 +30,7 @@ def index(tmp_path):
 
 
 @pytest.fixture
+@recalled
 def theirs(ours, bare, tmp_path, index):
     """A store that was cloned with --manifests from a remote with three conversations."""
     history(ours, "main: x y z")

@@ -13,6 +13,7 @@ from scopes.sync.remotes import resolve_remote
 from tests.support.forged_remotes import Forger
 from tests.support.git_servers import serve_http
 from tests.support.history import history, say, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import add, connection, machine, push_to
 from tests.support.store import assert_sound, git
 
@@ -20,6 +21,7 @@ TIMES = ("2024-03-01T10:00:00Z", "2025-03-01T10:00:00Z", "2026-03-01T10:00:00Z")
 
 
 @pytest.fixture
+@recalled
 def three(repository, bare):
     """A remote with three conversations, of three years."""
     add(repository, bare)
@@ -31,6 +33,7 @@ def three(repository, bare):
 
 
 @pytest.fixture
+@recalled
 def other(three, bare, tmp_path):
     """A store that has nothing yet."""
     return machine(tmp_path / "other", bare)

@@ -8,10 +8,12 @@ from scopes.conversation.changes import changes
 from scopes.conversation.rename import rename_title
 from scopes.conversation.undo import undo
 from tests.render.rendering import seen_lines
+from tests.support.recalled import recalled
 from tests.support.remotes import fetch_from, machine, push_to
 
 
 @pytest.fixture
+@recalled
 def theirs(ours, bare, tmp_path):
     """The store of cat, who has fetched what carol has pushed, and then her new title."""
     push_to(ours)

@@ -13,6 +13,7 @@ from scopes.sync.push import push
 from scopes.sync.remotes import resolve_remote
 from tests.cli.running import PRODUCT, scopes
 from tests.support.history import history, say, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import clone_to, connection, fetch_from, push_to
 from tests.support.store import assert_sound, open_store
 
@@ -20,6 +21,7 @@ NAME = "conv-001"
 
 
 @pytest.fixture
+@recalled
 def theirs(ours, bare, tmp_path):
     """Another machine that has what was pushed: conv-001 with the branches main, fix and idea."""
     history(ours, "main: x y")

@@ -13,6 +13,7 @@ from scopes.sync.exact_commits import check_exact
 from scopes.sync.purged_lists import check_list
 from tests.support.forged_remotes import AUTHOR, Forger
 from tests.support.history import say
+from tests.support.recalled import recalled
 from tests.support.remotes import fetch_from, machine, push_to
 from tests.support.store import git_bytes, state_of
 
@@ -50,13 +51,13 @@ TEXTS = [
 
 
 @pytest.fixture
-def forger(ours, bare):
+def forger(sent, bare):
     """A remote with a pushed conversation, ready to be changed."""
-    push_to(ours)
     return Forger(bare)
 
 
 @pytest.fixture
+@recalled
 def victim(forger, bare, tmp_path):
     """A store that fetched the good conversation before."""
     store = machine(tmp_path / "victim", bare)

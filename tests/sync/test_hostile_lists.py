@@ -12,6 +12,7 @@ from scopes.sync import purged_lists
 from scopes.sync.purged_lists import ON_REMOTE, check_list
 from tests.support.forged_remotes import FILE, FOLDER, Forger
 from tests.support.history import history, say
+from tests.support.recalled import recalled
 from tests.support.remotes import fetch_from, machine, push_to
 from tests.support.store import git, git_bytes
 
@@ -19,13 +20,13 @@ NAMES = ["0123456789ab", "1123456789ab", "2123456789ab"]
 
 
 @pytest.fixture
-def forger(ours, bare):
+def forger(sent, bare):
     """A remote with a pushed conversation."""
-    push_to(ours)
     return Forger(bare)
 
 
 @pytest.fixture
+@recalled
 def victim(forger, bare, tmp_path):
     """A store that knows the remote, and has nothing."""
     return machine(tmp_path / "victim", bare)

@@ -20,6 +20,7 @@ from scopes.sync.source_check import SourceCheck, check_description
 from tests.support.every_byte import find_word
 from tests.support.forged_remotes import FILE, FOLDER, LINK, MODULE, PROGRAM, Forger
 from tests.support.original_files import exported, files_there, import_session
+from tests.support.recalled import recalled
 from tests.support.remotes import add, fetch_from, machine, make_bare, push_to
 from tests.support.store import git, git_bytes
 
@@ -105,11 +106,18 @@ class MemoryForger(FileForger):
 
 
 @pytest.fixture
-def forger(repository, bare, tmp_path):
-    """A remote that has a conversation with original files."""
+@recalled
+def sent(repository, bare, tmp_path):
+    """A store after a push of a conversation with its original files."""
     add(repository, bare)
     import_session(repository, tmp_path / "session.jsonl", "a b c")
     push_to(repository, with_sources=True, include_open=True)
+    return repository
+
+
+@pytest.fixture
+def forger(sent, bare):
+    """A remote that has a conversation with original files."""
     return FileForger(bare)
 
 

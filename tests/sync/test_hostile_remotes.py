@@ -11,7 +11,8 @@ from scopes.store.file_checks import QUARANTINE_PREFIX
 from scopes.sync.local_conversations import list_roots
 from tests.support.forged_remotes import FILE, FOLDER, LINK, MODULE, PROGRAM, Forger
 from tests.support.history import history
-from tests.support.remotes import fetch_from, machine, push_to
+from tests.support.recalled import recalled
+from tests.support.remotes import fetch_from, machine
 from tests.support.store import files_of, git, state_of
 
 ZERO = "0" * 40
@@ -82,13 +83,13 @@ BAD_METADATA = {
 
 
 @pytest.fixture
-def forger(ours, bare):
+def forger(sent, bare):
     """A remote with a pushed conversation, ready to be changed."""
-    push_to(ours)
     return Forger(bare)
 
 
 @pytest.fixture
+@recalled
 def victim(forger, bare, tmp_path):
     """A store that fetched the good conversation before."""
     store = machine(tmp_path / "victim", bare)

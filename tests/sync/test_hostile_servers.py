@@ -17,9 +17,8 @@ from tests.support.store import files_of, git, state_of
 
 
 @pytest.fixture
-def forger(ours, bare):
+def forger(sent, bare):
     """A remote with a pushed conversation."""
-    push_to(ours)
     return Forger(bare)
 
 

@@ -9,6 +9,7 @@ from scopes.sync import check_budget
 from scopes.sync.check_budget import ALWAYS, CheckBudget
 from tests.support.forged_remotes import FILE, FOLDER, Forger
 from tests.support.history import history, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import fetch_from, machine, push_to
 from tests.support.store import git
 from tests.sync.test_hostile_remotes import refuse
@@ -17,13 +18,13 @@ DIGITS = "0123456789abcdef" * 2 + "01234567"
 
 
 @pytest.fixture
-def forger(ours, bare):
+def forger(sent, bare):
     """A remote with a pushed conversation, ready to be changed."""
-    push_to(ours)
     return Forger(bare)
 
 
 @pytest.fixture
+@recalled
 def victim(forger, bare, tmp_path):
     """A store that fetched the good conversation before."""
     store = machine(tmp_path / "victim", bare)

@@ -15,6 +15,7 @@ from scopes.store.quarantine import open_quarantine
 from scopes.store.recovery import list_leftovers
 from tests.support.examples import sample
 from tests.support.history import history, say
+from tests.support.recalled import recalled
 from tests.support.remotes import clone_to, fetch_from, machine, push_to
 from tests.support.snapshot import remove_tree, take_snapshot
 from tests.support.store import Process, assert_sound, git, open_store, refs, run
@@ -61,6 +62,7 @@ def steps_to_try(store, act):
 
 
 @pytest.fixture
+@recalled
 def theirs(ours, bare, tmp_path):
     """Another machine, which knows the remote; something is new for it."""
     push_to(ours)

@@ -21,11 +21,13 @@ from scopes.store.refs import REMOTES
 from scopes.store.remote_file import FILE
 from scopes.sync.change_remotes import remove_remote
 from tests.support.history import history, say
+from tests.support.recalled import recalled
 from tests.support.remotes import add, fetch_from, machine, make_bare, push_to
 from tests.support.store import open_store, read_bytes, write_bytes
 
 
 @pytest.fixture
+@recalled
 def theirs(ours, bare, tmp_path):
     """Another machine, which has what was pushed."""
     push_to(ours)

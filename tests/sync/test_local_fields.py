@@ -25,6 +25,7 @@ from scopes.sync.join import receive_metadata
 from scopes.sync.local_fields import add_local_fields, follow_renames, split_entry
 from tests.support.decisions import decide
 from tests.support.history import say
+from tests.support.recalled import recalled
 from tests.support.remotes import fetch_from, machine, push_to
 from tests.support.store import assert_sound, git
 
@@ -34,6 +35,7 @@ WAITS = {"kind": "merge", "target": "main", "source": "fix", "before": "fix", "s
 
 
 @pytest.fixture
+@recalled
 def theirs(ours, bare, tmp_path):
     """Another machine, which has what was pushed."""
     push_to(ours)
@@ -43,6 +45,7 @@ def theirs(ours, bare, tmp_path):
 
 
 @pytest.fixture
+@recalled
 def stopped(ours, theirs):
     """A merge of ours has stopped on a conflict."""
     decide(ours, "conv-001/main", "jwt")

@@ -18,6 +18,7 @@ from scopes.sync.pull import pull
 from scopes.sync.push import push
 from scopes.sync.remotes import resolve_remote
 from tests.support.history import history, say, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import (
     add,
     clone_to,
@@ -36,6 +37,7 @@ NAME, OTHER = "conv-001", "conv-002"
 
 
 @pytest.fixture
+@recalled
 def sent(ours):
     """A store with two conversations, both of which were pushed."""
     history(ours, "main: x", conversation=OTHER)
@@ -113,6 +115,7 @@ def test_another_repository_in_its_place_is_no_deletion(sent, bare, tmp_path):
 
 
 @pytest.fixture
+@recalled
 def others_first(sent, bare, tmp_path):
     """The remote was made anew, somebody else has pushed to it, and this store has fetched that."""
     make_anew(bare)

@@ -11,6 +11,7 @@ from scopes.sync import member_push, source_push
 from scopes.sync.edit_remotes import rename_remote
 from tests.support.history import say
 from tests.support.original_files import files_there, import_session
+from tests.support.recalled import recalled
 from tests.support.remotes import add, make_bare, push_to
 from tests.support.store import git
 
@@ -18,6 +19,7 @@ NAME = "conv-001"
 
 
 @pytest.fixture
+@recalled
 def lock(ours, bare):
     """The lock of the ref of a conversation on the remote, as a push that is under way holds it."""
     push_to(ours)
@@ -46,6 +48,7 @@ def test_who_loses_each_time_reads_the_command_and_why(ours, lock):
 
 
 @pytest.fixture
+@recalled
 def sources_lock(ours, bare, tmp_path):
     """The lock of the original files of a conversation on the remote, while there are newer ones here."""
     import_session(ours, tmp_path / "session.jsonl", "a b")

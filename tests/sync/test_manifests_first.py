@@ -31,6 +31,7 @@ from tests.support.forged_remotes import FILE, Forger
 from tests.support.git_servers import serve_http
 from tests.support.history import history, say, texts
 from tests.support.planted import KINDS, leaked_parts
+from tests.support.recalled import recalled
 from tests.support.remotes import EVERYTHING, add, connection, fetch_from, machine, make_bare, push_to
 from tests.support.store import assert_sound, files_of, git, make_store, open_store, state_of
 
@@ -42,6 +43,7 @@ def index(tmp_path):
 
 
 @pytest.fixture
+@recalled
 def pushed(ours):
     """Two conversations on the remote, the second one with two branches and a title."""
     history(ours, "main: x y z")
@@ -51,6 +53,7 @@ def pushed(ours):
 
 
 @pytest.fixture
+@recalled
 def other(pushed, bare, tmp_path):
     """Another machine, which has nothing yet."""
     return machine(tmp_path / "other", bare, "dave")

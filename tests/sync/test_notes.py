@@ -22,11 +22,13 @@ from scopes.sync.pull import pull
 from scopes.sync.remotes import resolve_remote
 from tests.support.decisions import decide
 from tests.support.history import say, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import connection, fetch_from, machine, push_to
 from tests.support.store import git
 
 
 @pytest.fixture
+@recalled
 def theirs(ours, bare, tmp_path):
     """Another machine, which has what was pushed."""
     push_to(ours)

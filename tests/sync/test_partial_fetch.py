@@ -13,6 +13,7 @@ from scopes.sync.local_conversations import list_roots
 from tests.support.forged_remotes import FOLDER, LINK, Forger
 from tests.support.git_servers import serve_http
 from tests.support.history import history, say
+from tests.support.recalled import recalled
 from tests.support.remotes import add, clone_to, fetch_from, machine, push_to
 from tests.support.store import assert_sound, files_of, git, open_store, refs
 
@@ -28,17 +29,24 @@ GOOD = 4
 
 
 @pytest.fixture
-def forger(ours, bare):
-    """A remote with a conversation to be changed, before others are pushed."""
-    push_to(ours)
-    made = Forger(bare)
+@recalled
+def changed(sent, bare):
+    """The ref of a conversation on a remote, to which others were pushed."""
+    (ref,) = git(bare, "for-each-ref", "--format=%(refname)").split()
     for number in range(GOOD):
-        history(ours, f"main: good-{number}")
-    push_to(ours)
-    return made
+        history(sent, f"main: good-{number}")
+    push_to(sent)
+    return ref
 
 
 @pytest.fixture
+def forger(changed, bare):
+    """A remote with a conversation to be changed, and others."""
+    return Forger(bare, changed)
+
+
+@pytest.fixture
+@recalled
 def victim(forger, bare, tmp_path):
     """A store that has nothing yet."""
     return machine(tmp_path / "victim", bare)

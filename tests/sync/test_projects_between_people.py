@@ -24,6 +24,7 @@ from scopes.sync.remotes import resolve_remote
 from tests.support.git_servers import serve_http
 from tests.support.history import history, session_in
 from tests.support.planted import MIXED, with_crc32
+from tests.support.recalled import recalled
 from tests.support.remotes import add, connection, fetch_from, machine, push_to
 from tests.support.store import git
 
@@ -31,6 +32,7 @@ SHOP, BACKEND, SITE = "/alice/src/shop", "/alice/src/shop/backend", "/alice/src/
 
 
 @pytest.fixture
+@recalled
 def alice(repository, bare):
     """Three sessions of alice in directories that only her machine has, which were pushed."""
     for number, directory in enumerate((SHOP, BACKEND, SITE), 1):
@@ -41,6 +43,7 @@ def alice(repository, bare):
 
 
 @pytest.fixture
+@recalled
 def bob(alice, bare, tmp_path):
     """Another machine, which has nothing yet."""
     return machine(tmp_path / "bob-store", bare, "bob")

@@ -17,11 +17,13 @@ from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull
 from scopes.sync.remotes import resolve_remote
 from tests.support.history import say, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import connection, fetch_from, machine, push_to
 from tests.support.store import assert_sound, refs
 
 
 @pytest.fixture
+@recalled
 def theirs(ours, bare, tmp_path):
     """Another machine; both branches have a message on each side, and the remote has those of the first one."""
     push_to(ours)
@@ -107,6 +109,7 @@ def test_a_conversation_that_is_not_chosen_stays(theirs):
 
 
 @pytest.fixture
+@recalled
 def contradicting(ours, theirs):
     """Both sides have decided about one topic."""
     for store, decision, author in ((ours, "sqlite", "carol"), (theirs, "postgres", "dave")):

@@ -24,6 +24,7 @@ from scopes.sync.push_batches import MAX_BATCH, send
 from scopes.sync.remotes import list_remotes
 from tests.support.history import history, say, texts
 from tests.support.planted import KINDS
+from tests.support.recalled import recalled
 from tests.support.remotes import add, clone_to, fetch_from, machine, make_bare, push_to
 from tests.support.store import assert_sound, git, make_store, open_store, refs, state_of
 
@@ -31,6 +32,7 @@ SECRET = KINDS[1][1]
 
 
 @pytest.fixture
+@recalled
 def theirs(ours, bare, tmp_path):
     """Another machine, which has what was pushed."""
     push_to(ours)

@@ -14,6 +14,7 @@ from scopes.sync import incoming, member_push, source_push
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 from tests.support.original_files import CREATED, find_message, import_session
+from tests.support.recalled import recalled
 from tests.support.remotes import add, clone_to, fetch_from, push_to
 from tests.support.store import git, open_store
 
@@ -26,6 +27,7 @@ class Killed(BaseException):
 
 
 @pytest.fixture
+@recalled
 def ours(repository, bare):
     """A pushed conversation without the word."""
     add(repository, bare)

@@ -28,11 +28,13 @@ from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull
 from scopes.sync.remotes import resolve_remote
 from tests.support.history import history, say, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import add, connection, fetch_from, machine, push_to
 from tests.support.store import FAST, make_store, open_store, refs, write_bytes
 
 
 @pytest.fixture
+@recalled
 def theirs(ours, bare, tmp_path):
     """Another machine; main has a message on each side, and the remote that of the other one."""
     push_to(ours)
@@ -72,6 +74,7 @@ def test_what_no_remote_has_is_not_found(theirs, name):
 
 
 @pytest.fixture
+@recalled
 def misled(ours, bare, tmp_path):
     """A machine to which somebody, who calls the remote otherwise, has sent a branch that is called origin/main."""
     other = machine(tmp_path / "theirs", bare, "dave")

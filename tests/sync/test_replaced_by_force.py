@@ -16,6 +16,7 @@ from scopes.sync.remotes import resolve_remote
 from tests.render.rendering import seen
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import add, clone_to, connection, count_conversations, fetch_from, push_to
 from tests.support.store import git, open_store
 
@@ -47,6 +48,7 @@ def statuses(pushed):
 
 
 @pytest.fixture
+@recalled
 def moved(ours, bare, request):
     """A remote on which a foreign hand has moved the ref of a conversation."""
     history(ours, "main: x", conversation=OTHER)
@@ -95,6 +97,7 @@ def test_a_fetch_says_what_replaces_it(ours, bare, moved):
 
 
 @pytest.fixture
+@recalled
 def above(repository, bare, tmp_path):
     """Two conversations with a word that was purged, and what somebody has pushed above it meanwhile."""
     add(repository, bare)

@@ -16,6 +16,7 @@ from scopes.sync.change_remotes import remove_remote
 from scopes.sync.purged_lists import ON_REMOTE
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
+from tests.support.recalled import recalled
 from tests.support.remotes import add, count_conversations, fetch_from, machine, make_bare, push_to
 from tests.support.store import git
 
@@ -24,6 +25,7 @@ NAME, OTHER = "conv-001", "conv-002"
 
 
 @pytest.fixture
+@recalled
 def drawn(repository, bare):
     """A conversation with the word and another one, both pushed."""
     add(repository, bare)
@@ -34,6 +36,7 @@ def drawn(repository, bare):
 
 
 @pytest.fixture
+@recalled
 def backup(drawn, bare, tmp_path):
     """A copy of the remote with the word, which is older than what the remote has."""
     shutil.copytree(bare, tmp_path / "backup.git")

@@ -31,6 +31,7 @@ from scopes.sync.outgoing_secrets import find_outside_messages
 from tests.support.examples import sample
 from tests.support.history import history, say
 from tests.support.planted import KINDS, leaked_parts
+from tests.support.recalled import recalled
 from tests.support.remotes import add, make_bare, push_to
 from tests.support.store import files_of
 from tests.sync import test_allow_elsewhere, test_push_secrets
@@ -70,6 +71,7 @@ PLACES = {
 
 
 @pytest.fixture
+@recalled
 def store(repository, bare):
     """A store that knows a remote, with a conversation."""
     add(repository, bare)

@@ -13,6 +13,7 @@ from scopes.sync.local_conversations import Selection
 from scopes.sync.remote_conversations import list_remote, search_titles
 from scopes.sync.remotes import resolve_remote
 from tests.support.history import history, say, session_in
+from tests.support.recalled import recalled
 from tests.support.remotes import EVERYTHING, connection, fetch_from, machine, push_to
 from tests.support.store import git
 
@@ -23,6 +24,7 @@ def index(tmp_path):
 
 
 @pytest.fixture
+@recalled
 def pushed(ours):
     """Two conversations on the remote, the second one with a title."""
     history(ours, "main: x y z")

@@ -15,6 +15,7 @@ from scopes.sync.local_conversations import list_roots
 from scopes.sync.shared_work import work_in_parts
 from tests.support.forged_remotes import Forger
 from tests.support.history import history
+from tests.support.recalled import recalled
 from tests.support.remotes import clone_to, fetch_from, machine, push_to
 from tests.support.store import assert_sound, open_store
 
@@ -31,6 +32,7 @@ def workers(monkeypatch):
 
 
 @pytest.fixture
+@recalled
 def remote(ours, bare):
     """A remote with several conversations."""
     for number in range(5):
