@@ -6,7 +6,7 @@ machine alone, in refs/scopes/local/redacted/<root of the copy>.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any
@@ -21,6 +21,7 @@ from scopes.history.messages import MESSAGE_FILE, NO_TEXT, format_message_commit
 from scopes.history.metadata import DIRECTORY, Metadata, read_metadata
 from scopes.history.new_names import parse_new_conversation_id
 from scopes.history.redacted_copies import RedactedCopy, list_copies
+from scopes.history.remote_branches import read_remote_branches
 from scopes.history.revisions import MAIN, find_root_commit
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
@@ -52,6 +53,15 @@ class ConversationRedacted(Result):
     secrets: int
     map_ref: str
     operation: OperationId
+
+
+def _note_original(conversation: ConversationId, remotes: Sequence[str]) -> Note:
+    """Return a note about the conversation that was copied, and the remotes that have it."""
+    hint = f"remove it for good: scopes purge {quote(conversation)} --whole"
+    if not remotes:
+        return Note("the original is as it was", hint)
+    share = f"scopes push --purged --remote {quote(remotes[0])}"
+    return Note(f"the original is as it was, and {remotes[0]} has it", f"{hint}; for everybody, then: {share}")
 
 
 def redact(repository: Repository, conversation: str, *, conversation_id: str | None = None) -> ConversationRedacted:
@@ -93,7 +103,7 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
         map_ref=map_ref,
         operation=operation.id,
         notes=(
-            Note("the original is as it was", f"remove it for good: scopes purge {quote(source.id)} --whole"),
+            _note_original(source.id, list(read_remote_branches(repository, root))),
             *_note_earlier(before, source.id),
         ),
     )

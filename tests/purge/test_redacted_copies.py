@@ -15,6 +15,7 @@ from tests.cli.running import PRODUCT, scopes
 from tests.render.rendering import seen_lines
 from tests.support.history import history, say
 from tests.support.planted import KINDS
+from tests.support.remotes import add, make_bare, push_to
 
 
 @pytest.fixture
@@ -59,3 +60,14 @@ def test_a_second_copy_names_the_first(copied):
     assert note.text == "conv-002, conv-004 are earlier copies of conv-001, without what came later"
     delete(copied, "conv-002")
     assert [row.copy for row in list_copies(copied)] == ["conv-004", "conv-005"]
+
+
+def test_a_remote_that_has_the_original_is_named(repository, tmp_path):
+    made = history(repository, "main: a")
+    add(repository, make_bare(tmp_path / "bare.git"))
+    push_to(repository, made.conversation)
+    say(repository, made.conversation, f"the token is {KINDS[1][1]} as you know")
+    note = redact(repository, made.conversation).notes[0]
+    assert note.text == "the original is as it was, and origin has it"
+    assert "scopes purge conv-001 --whole" in note.hint
+    assert "scopes push --purged --remote origin" in note.hint
