@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import Literal, NamedTuple, TypeAlias
 
-from scopes.conversation.merge import merge
+from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, MergeOutcome, UpToDate
 from scopes.conversation.rebase import rebase
 from scopes.errors import Conflicted, NotFound, Refused
@@ -140,7 +140,8 @@ def _walk_diverged(repository: Repository, remote: Remote, selection: Selection)
 def _merge(repository: Repository, diverged: _Diverged) -> PulledBranch:
     _, conversation, branch, _, source, theirs, _ = diverged
     try:
-        outcome = merge(repository, conversation, source, source_tip=theirs, target=branch)
+        options = MergeOptions(record_copies=True)  # or a push after it would say that the remote has other messages
+        outcome = merge(repository, conversation, source, source_tip=theirs, target=branch, options=options)
     except (Refused, Conflicted, NotFound) as error:
         return PulledBranch(conversation, branch, source, "refused", reason=_explain(error))
     conflicts = len(outcome.conflicts) if isinstance(outcome, MergeConflicted) else 0

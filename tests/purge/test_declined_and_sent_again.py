@@ -139,3 +139,20 @@ def test_once_the_other_one_accepts_after_all_both_have_everything_but_the_messa
     assert texts(kept, f"{NAME}/main") == texts(repository, f"{NAME}/main")
     assert {"a", "[purged]", "b", "theirs", "ours"} <= {*texts(kept, f"{NAME}/main")}
     assert find_word(WORD, repository.path, kept.path) == []
+
+
+@pytest.mark.parametrize("has_more", [False, True])
+def test_who_keeps_it_joins_what_a_third_one_has_sent_without_it(kept, bare, tmp_path, places, has_more):
+    """A pull said that all is up to date, and a push that the remote has other messages."""
+    third = machine(tmp_path / "third.git", bare, author="erin")
+    fetch_from(third)
+    accept_purges(third, places._replace(index_directory=str(tmp_path / "index")))
+    if has_more:
+        say(third, f"{NAME}/main", "more")
+    push_to(third)
+    push_to(kept)
+    pull_from(kept)
+    pushed = push_to(kept)
+    assert [(row.status, row.diverged) for row in pushed.conversations] == [("updated", ())]
+    assert pull_from(kept).branches == ()
+    assert ("more" in texts(kept, f"{NAME}/main")) == has_more
