@@ -103,7 +103,8 @@ def note_older(conversations: Collection[ConversationId | None], remote: str, op
         return ()
     text = f"{remote} has less of {len(names)} {plural(len(names), 'conversation')} than it had: {', '.join(names[:5])}"
     again = f"scopes push {' '.join(map(quote, names))}{option}" if len(names) <= _FEW else f"scopes push{option}"
-    return (Note(text, f"it was restored from a backup, or somebody has moved it back; send what it lacks: {again}"),)
+    why = "it was restored from a backup, or somebody has moved it back, or has purged something of it"
+    return (Note(text, f"{why}; send what it lacks: {again}"),)
 
 
 def find_lost(repository: Repository, remote: str, names: Collection[RemoteName], there: Mapping[str, Oid]) -> Lost:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from shlex import quote
 from typing import Final
 
 from scopes.history.purged import Purged
@@ -11,13 +12,14 @@ from scopes.ids import Oid
 from scopes.purge.on_remotes import read_values
 from scopes.purge.purged_values import read_purged_values
 from scopes.store.repository import Repository
+from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import RemoteName
 from scopes.sync.remotes import Remote, remote_option
 
 _REPLACE: Final = "replace it there: scopes push --purged"
 _SENT_AGAIN: Final = (
     "somebody keeps it and has sent it again: nothing of the conversation is taken until they run "
-    "scopes purge --accept CONV, and push; or leave out there what is not here: scopes push CONV --force"
+    "scopes purge --accept CONV, and push; or leave out there what is not here: scopes push {} --force"
 )
 _WHOLE_SENT_AGAIN: Final = (
     "somebody keeps it and has sent it again: they run scopes purge --accept CONV; or delete it there with what they "
@@ -53,7 +55,10 @@ class PurgeCures:
             return _IN_BUNDLE
         is_whole = self._purged.has_conversation(name.root)
         is_still_there = self._still_there.get(name.ref) == tip or tip in self._replaced.get(name.ref, ())
-        return (_REPLACE if is_still_there else _WHOLE_SENT_AGAIN if is_whole else _SENT_AGAIN) + self._option
+        if is_still_there or is_whole:
+            return (_REPLACE if is_still_there else _WHOLE_SENT_AGAIN) + self._option
+        here = list_roots(self._repository, name.root).get(name.root, "CONV")
+        return _SENT_AGAIN.format(quote(here)) + self._option
 
     @cached_property
     def _option(self) -> str:
