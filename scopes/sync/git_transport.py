@@ -46,7 +46,8 @@ _OPTIONS: Final = (
     "fetch.recurseSubmodules=false", "submodule.recurse=false", "push.recurseSubmodules=no", "fetch.prune=false",
     "fetch.pruneTags=false", "fetch.writeCommitGraph=false", "push.followTags=false", "push.gpgSign=false",
     "push.default=nothing", "gc.auto=0", "maintenance.auto=false", "core.bigFileThreshold=16m", "fetch.unpackLimit=1",
-    "http.followRedirects=false", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m", "pack.threads=4",
+    "http.followRedirects=false", "http.lowSpeedLimit=1", "http.lowSpeedTime=120",  # seconds of silence
+    "core.packedGitWindowSize=32m", "core.packedGitLimit=256m", "pack.threads=4",
     "core.fsync=none",  # what is in the quarantine is synced once it was checked
     "core.warnAmbiguousRefs=false",  # else git looks for six refs with the name of each object that is pushed
 )  # fmt: skip

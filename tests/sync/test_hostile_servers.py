@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from scopes.errors import Corrupt, Inaccessible
+from scopes.sync import git_transport
 from scopes.sync.git_process import Limits
 from tests.support.fake_upload_pack import install
 from tests.support.forged_remotes import LINK, Forger
@@ -74,6 +77,27 @@ def test_a_pack_that_is_damaged_is_refused(serve, fault):
 
 def test_a_server_that_does_not_answer_is_given_up(serve):
     refuse(serve(fault="silent"), Inaccessible, "git took longer than 1 second", limits=Limits(seconds=1))
+
+
+def test_a_web_server_that_says_nothing_is_given_up(repository, monkeypatch):
+    options = [each.replace("lowSpeedTime=120", "lowSpeedTime=1") for each in git_transport._OPTIONS]
+    monkeypatch.setattr(git_transport, "_OPTIONS", options)
+    ended = threading.Event()
+
+    class Silent(BaseHTTPRequestHandler):
+        def do_GET(self):
+            ended.wait(30)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Silent) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with pytest.raises(Inaccessible, match="too slow"):
+                add(repository, f"http://127.0.0.1:{server.server_port}/talks.git", probe=True)
+        finally:
+            ended.set()
+            server.shutdown()
+            thread.join()
 
 
 def test_a_server_that_sends_refs_without_end_is_ended_by_the_limit_of_memory(serve):
