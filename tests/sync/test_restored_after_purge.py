@@ -57,6 +57,16 @@ def purge_word(store, drawn, tmp_path):
     purge(store, PurgeRequest(conversation=NAME, messages=(drawn.ids[WORD],)), Places(str(tmp_path / "index")))
 
 
+@pytest.fixture
+@recalled
+def restored(repository, drawn, backup, bare, tmp_path):
+    """A remote that had got what a purge has rewritten, and was restored from that copy then."""
+    purge_word(repository, drawn, tmp_path)
+    push_to(repository)
+    restore(backup, bare)
+    return repository
+
+
 def statuses(pushed):
     return {row.conversation: row.status for row in pushed.conversations}
 
@@ -75,32 +85,23 @@ def assert_clean(bare, tmp_path):
 
 
 @pytest.mark.parametrize("options", [{}, {"purged": True}, {"force": True}], ids=["push", "purged", "force"])
-def test_a_push_replaces_what_a_backup_brought_back(repository, drawn, backup, bare, tmp_path, options):
-    purge_word(repository, drawn, tmp_path)
-    push_to(repository)
-    restore(backup, bare)
-    pushed = push_to(repository, **options)
+def test_a_push_replaces_what_a_backup_brought_back(restored, bare, tmp_path, options):
+    pushed = push_to(restored, **options)
     assert (statuses(pushed), pushed.exit_code) == ({NAME: "updated"}, 0)
     assert len(lists_on(bare)) == 1
     assert_clean(bare, tmp_path)
 
 
-def test_it_is_replaced_with_newer_messages_too(repository, drawn, backup, bare, tmp_path):
-    purge_word(repository, drawn, tmp_path)
-    push_to(repository)
-    restore(backup, bare)
-    say(repository, NAME, "later")
-    pushed = push_to(repository, NAME)
+def test_it_is_replaced_with_newer_messages_too(restored, bare, tmp_path):
+    say(restored, NAME, "later")
+    pushed = push_to(restored, NAME)
     assert (statuses(pushed), pushed.exit_code) == ({NAME: "updated"}, 0)
     assert_clean(bare, tmp_path)
 
 
-def test_it_is_replaced_also_if_the_remote_takes_something_else(repository, drawn, backup, bare, tmp_path):
-    purge_word(repository, drawn, tmp_path)
-    push_to(repository)
-    restore(backup, bare)
-    say(repository, OTHER, "later")
-    assert statuses(push_to(repository)) == {NAME: "updated", OTHER: "updated"}
+def test_it_is_replaced_also_if_the_remote_takes_something_else(restored, bare, tmp_path):
+    say(restored, OTHER, "later")
+    assert statuses(push_to(restored)) == {NAME: "updated", OTHER: "updated"}
     assert_clean(bare, tmp_path)
 
 
@@ -115,11 +116,8 @@ def test_it_is_replaced_if_the_backup_is_older_than_what_was_purged(repository, 
     assert_clean(bare, tmp_path)
 
 
-def test_a_fetch_says_what_replaces_it(repository, drawn, backup, bare, tmp_path):
-    purge_word(repository, drawn, tmp_path)
-    push_to(repository)
-    restore(backup, bare)
-    (row,) = [row for row in fetch_from(repository).conversations if row.status == "unacceptable"]
+def test_a_fetch_says_what_replaces_it(restored, bare, tmp_path):
+    (row,) = [row for row in fetch_from(restored).conversations if row.status == "unacceptable"]
     assert row.reason.endswith("replace it there: scopes push --purged")
 
 
