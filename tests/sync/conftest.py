@@ -7,6 +7,7 @@ import os
 import pytest
 
 from tests.support.git_servers import find_sshd, serve_ssh
+from tests.support.git_settings import remembered_settings  # noqa: F401 - git is asked once
 from tests.support.history import history
 from tests.support.newest_git import NEWEST_GIT
 from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
