@@ -279,6 +279,7 @@ def theirs_with_file(repository, drawn, bare, places, tmp_path):
     return store, made.id
 
 
+@pytest.mark.slow
 def test_who_accepted_only_the_message_before_accepts_its_amendment_and_all_is_taken(
     repository, purged, theirs, places, tmp_path
 ):
@@ -351,6 +352,7 @@ def test_a_pull_joins_no_branch_with_an_undecided_amendment(third, theirs, purge
     assert again in {each.message for each in plan_accept(third).messages}
 
 
+@pytest.mark.slow
 def test_the_store_that_never_fetched_the_purge_and_forces_it_is_refused_until_it_accepts(
     repository, drawn, bare, places, tmp_path
 ):
@@ -370,6 +372,7 @@ def test_the_store_that_never_fetched_the_purge_and_forces_it_is_refused_until_i
     assert find_word(WORD, repository.path, store.path) == []
 
 
+@pytest.mark.slow
 def test_purging_an_amendment_leaves_the_message_and_takes_what_amends_the_amendment(
     repository, drawn, bare, places, tmp_path
 ):

@@ -63,6 +63,7 @@ def test_a_pull_leaves_a_branch_alone_until_its_offer_is_decided(repository, dra
     assert list_branch_tips(theirs, NAME) == before
 
 
+@pytest.mark.slow
 def test_a_pull_joins_branches_without_anything_that_is_offered(repository, drawn, theirs, places):
     branch(repository, NAME, name="side", start=drawn.ids["a"])
     push_to(repository)
@@ -77,6 +78,7 @@ def test_a_pull_joins_branches_without_anything_that_is_offered(repository, draw
     assert texts(theirs, f"{NAME}/main")[1] == WORD
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("rebasing", [False, True])
 def test_a_purged_conversation_is_not_joined_before_it_is_decided(repository, drawn, theirs, places, rebasing):
     say(repository, NAME, "ours")
@@ -91,6 +93,7 @@ def test_a_purged_conversation_is_not_joined_before_it_is_decided(repository, dr
     assert [each.state for each in done] == ["rebased" if rebasing else "merged"]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("rebasing", [False, True])
 def test_a_pull_after_an_accept_has_nothing_to_join(repository, drawn, theirs, places, rebasing):
     purge_word(repository, drawn, places)
@@ -194,6 +197,7 @@ def test_the_first_note_of_a_fetch_is_the_offer_and_nothing_else_names_that_conv
     assert "--accept" in note.hint
 
 
+@pytest.mark.slow
 def test_an_offer_leaves_the_note_about_another_conversation_that_differs(repository, drawn, theirs, places):
     history(repository, "main: x")
     push_to(repository)
@@ -251,6 +255,7 @@ def test_a_purge_names_the_remotes_in_its_notes_for_scripts_too(repository, draw
     assert "scopes push --purged --remote origin; on the server: git reflog expire" in done.notes[0].hint
 
 
+@pytest.mark.slow
 def test_a_push_without_purged_names_a_purged_conversation_that_is_there_still(repository, drawn, places):
     history(repository, "main: x")
     purge(repository, PurgeRequest((NAME,)), places)
@@ -283,6 +288,7 @@ def test_a_title_that_quoted_it_does_not_come_back_with_the_messages_of_somebody
     assert read_metadata(theirs, named).title is None
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("rebasing", [False, True])
 def test_a_pull_after_an_accept_takes_what_a_fetch_had_brought_before(repository, drawn, theirs, places, rebasing):
     """The accepted purge leaves a branch that is only behind that of the remote."""

@@ -137,6 +137,7 @@ def test_of_a_message_that_grows_only_the_parts_stay_out_that_were_purged(ours, 
     assert sorted(map(str, read_purged(ours).messages.values())) == ["frozenset({1})"] * 2
 
 
+@pytest.mark.slow
 def test_workers_and_one_process_find_the_same_longer_forms(places, tmp_path, monkeypatch):
     monkeypatch.setattr(import_groups, "BYTES_PER_WORKER", 1)
     found = []
@@ -159,6 +160,7 @@ def test_a_longer_form_is_no_divergence(ours, theirs, tmp_path):
     assert list_branch_tips(theirs, NAME) == list_branch_tips(ours, NAME)
 
 
+@pytest.mark.slow
 def test_a_purged_message_that_others_have_already_is_replaced_by_its_longer_form(ours, bare, places, tmp_path):
     purge_word(ours, places)
     push_to(ours)

@@ -122,6 +122,7 @@ def test_a_summary_that_names_what_is_a_tombstone_below_it_goes(repository, plac
     assert find_word(WORD, repository.path) == []
 
 
+@pytest.mark.slow
 def test_a_summary_made_after_the_purge_stays_wherever_it_is_moved(
     repository, bare, places, spoken, theirs, places_there, tmp_path
 ):

@@ -183,6 +183,7 @@ def state(repository):
     return {root: (list_branch_tips(repository, name), read_metadata(repository, name).title) for root, name in found}
 
 
+@pytest.mark.slow
 def test_three_stores_that_only_exchange_bundles_have_the_same(tmp_path):
     stores = {name: open_store(make_store(tmp_path / name), actor=name) for name in NAMES}
     history(stores["ann"], "main: a b")

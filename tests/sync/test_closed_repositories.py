@@ -128,6 +128,7 @@ def test_a_clone_has_the_conversations_of_all_repositories(shared, bare, tmp_pat
     assert_sound(str(tmp_path / "copy"))
 
 
+@pytest.mark.slow
 def test_the_conversation_of_a_name_is_found_in_whatever_repository_it_is(shared, bare, tmp_path):
     dave = machine(tmp_path / "dave", bare, "dave")
     root = {name: root for root, name in list_roots(shared).items()}["conv-005"]
@@ -148,6 +149,7 @@ def test_manifests_and_lists_are_those_of_all_repositories(shared, bare, tmp_pat
     assert sorted(row.remote for row in listed.conversations) == ["origin"] * 2 + ["origin-2"] * 2 + ["origin-3"]
 
 
+@pytest.mark.slow
 def test_a_pull_merges_what_differs_in_a_later_repository(shared, bare, tmp_path):
     dave = machine(tmp_path / "dave", bare, "dave")
     fetch_from(dave)

@@ -159,6 +159,7 @@ def test_with_force_somebody_else_has_it_there_again(pushed, theirs, bare):
     assert texts(pushed, "conv-001/main") == ["a", "b", "news"]
 
 
+@pytest.mark.slow
 def test_after_somebody_else_has_sent_it_again_new_messages_go_there_as_of_any_other(pushed, theirs, bare):
     delete_there(pushed, "conv-001")
     fetch_from(pushed)
@@ -260,6 +261,7 @@ def test_a_branch_is_deleted_there_and_kept_here(pushed, bare, tmp_path):
     assert_sound(later)
 
 
+@pytest.mark.slow
 def test_no_push_of_other_messages_brings_a_branch_back(pushed, theirs, bare, tmp_path):
     delete_there(pushed, "conv-001/fix")
     for store, name in ((pushed, "conv-001"), (theirs, named_there(theirs, pushed))):

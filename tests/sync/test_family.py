@@ -193,6 +193,7 @@ def test_a_push_without_a_choice_is_about_all_repositories(store):
     assert pushed.unchanged == 3
 
 
+@pytest.mark.slow
 def test_notes_of_a_push_name_the_repository_and_the_option_the_remote(store, bare, tmp_path):
     dave = machine(tmp_path / "dave", bare, "dave")
     fetch_from(dave)
@@ -310,6 +311,7 @@ def test_later_repositories_are_asked_at_a_new_address(store, repositories, tmp_
     assert push_to(store).unchanged == 5
 
 
+@pytest.mark.slow
 def test_what_is_not_at_a_new_address_is_forgotten_with_its_repositories(store, bare, tmp_path):
     delete_there(store, "conv-001")
     empty = make_bare(tmp_path / "empty.git")
@@ -375,6 +377,7 @@ def test_a_project_is_fetched_from_the_repository_that_has_it(shop):
     assert list(read_addresses(shop.path)) == NAMES
 
 
+@pytest.mark.slow
 def test_a_project_that_no_repository_has_is_an_error_once_all_were_asked(shop, tmp_path):
     remote, chosen = resolve_remote(shop, None), Selection(project=choose_name("site"))
     with pytest.raises(NotFound, match="origin has no conversation of the project site") as caught:

@@ -126,12 +126,14 @@ def test_files_go_to_the_repository_that_has_the_conversation(alice, repositorie
     assert_sound(alice)
 
 
+@pytest.mark.slow
 def test_a_second_push_sends_nothing_to_any_repository(sent, repositories):
     before = [git(path, "for-each-ref") for path in repositories]
     assert send(sent).sources == ()
     assert [git(path, "for-each-ref") for path in repositories] == before
 
 
+@pytest.mark.slow
 def test_files_can_follow_a_conversation_into_a_closed_repository(alice, repositories, tmp_path):
     push_to(alice, include_open=True)
     assert roots_there(repositories) == [[], []]
@@ -176,6 +178,7 @@ def test_a_file_of_conversations_in_several_repositories_leaves_with_all_of_them
     assert [note.text for note in pushed.notes if "not pushed" in note.text] == []
 
 
+@pytest.mark.slow
 def test_a_file_stays_until_a_later_repository_has_its_other_conversation(repository, bare, tmp_path):
     add(repository, bare)
     import_sources(repository, [write_several(tmp_path, "p q", "x y z")], (Several(),))
@@ -217,6 +220,7 @@ def test_a_second_fetch_from_all_repositories_changes_nothing(sent, bob):
     assert state_of(bob) == before
 
 
+@pytest.mark.slow
 def test_files_that_come_later_to_a_closed_repository_are_fetched(alice, bob):
     push_to(alice, include_open=True)
     fetch_from(bob)
@@ -313,6 +317,7 @@ def test_another_address_that_nobody_asks_keeps_what_is_known_of_files(sent, rep
 # purge
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("options", [{}, {"purged": True}], ids=["push", "purged"])
 def test_a_push_replaces_what_was_purged_in_a_later_repository(alice, repositories, tmp_path, options):
     record = {"id": "w", "parent": "z", "by": "bot", "say": WORD, "time": CREATED}

@@ -168,6 +168,7 @@ def test_a_fetch_names_a_branch_that_was_deleted_there_once(ours, theirs):
     assert fetch_from(ours).notes == ()
 
 
+@pytest.mark.slow
 def test_no_push_repeats_a_deletion_to_whoever_did_it(ours, theirs):
     delete_branch_there(ours, f"{NAME}/fix")
     say(ours, f"{NAME}/main", "more")

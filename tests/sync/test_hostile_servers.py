@@ -63,6 +63,7 @@ def test_a_tag_that_nobody_asked_for_is_refused(serve, forger):
     refuse(serve([forger.write("tag", tag.encode())]), Corrupt, "is a tag")
 
 
+@pytest.mark.slow
 def test_a_small_pack_that_grows_large_is_refused_before_it_is_read(serve, forger):
     refuse(serve([forger.write("blob", bytes(70 << 20))]), Corrupt, "too large: object [0-9a-f]+ has 70 MiB")
 

@@ -75,6 +75,7 @@ def test_who_cannot_send_original_files_reads_the_command_and_why(ours, sources_
     assert "cannot lock ref" in row.reason
 
 
+@pytest.mark.slow
 def test_the_command_names_a_remote_that_is_not_the_default(ours, sources_lock, bare, tmp_path, monkeypatch):
     monkeypatch.setattr(source_push, "TRIES", 1)
     rename_remote(ours, "origin", "hub")

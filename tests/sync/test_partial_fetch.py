@@ -189,6 +189,7 @@ def test_a_remote_that_sends_something_else_each_time_is_given_up(forger, victim
     assert not [name for name in files_of(victim.path) if name.startswith(QUARANTINE_PREFIX)]
 
 
+@pytest.mark.slow
 def test_the_others_are_taken_over_http_too(forger, victim, bare):
     BAD["git"](forger)
     with serve_http(bare.rpartition("/")[0]) as server:

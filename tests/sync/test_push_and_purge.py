@@ -150,6 +150,7 @@ def test_a_killed_push_is_known_to_a_later_purge(repository, bare, tmp_path, mon
     assert is_clean(bare, tmp_path)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("is_first", [True, False])
 def test_original_files_that_were_being_sent_are_replaced(repository, bare, tmp_path, monkeypatch, is_first):
     add(repository, bare)

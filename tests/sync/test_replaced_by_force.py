@@ -140,6 +140,7 @@ def test_a_forced_push_of_what_was_purged_replaces_what_was_pushed_above_it(abov
     assert is_clean(bare)
 
 
+@pytest.mark.slow
 def test_a_forced_push_of_its_name_does_the_same_for_one_conversation(above, bare):
     ours, _ = above
     assert statuses(push_to(ours, NAME, force=True)) == {NAME: "updated"}

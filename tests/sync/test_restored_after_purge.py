@@ -143,6 +143,7 @@ def test_a_plain_push_names_a_purged_conversation_that_came_back(repository, dra
     assert count_conversations(bare) == 2
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("probe", [True, False], ids=["asked", "not asked"])
 def test_it_is_replaced_by_a_store_that_has_added_the_remote_again(repository, drawn, backup, bare, tmp_path, probe):
     purge_word(repository, drawn, tmp_path)
@@ -165,6 +166,7 @@ def test_what_somebody_has_written_above_it_is_not_replaced(repository, drawn, b
     assert texts(theirs, NAME)[-1] == "theirs"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("is_sent", [True, False], ids=["sent", "not sent"])
 def test_the_list_goes_with_the_conversations_to_a_remote_that_was_emptied(repository, drawn, bare, tmp_path, is_sent):
     fetch_from(theirs := machine(tmp_path / "theirs.git", bare), drawn.root)
