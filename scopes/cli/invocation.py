@@ -411,12 +411,9 @@ class Invocation:
             output.note(note)
         self._notes = ()
 
-    def hint_author(self, *, shares: bool = False) -> None:
-        """Write how to use one's own name, if messages are by `user` although git knows a name.
-
-        On a terminal only, unless others will read the name: then a script says it, too.
-        """
-        if not shares and not self.stdout.isatty():
+    def hint_author(self) -> None:
+        """Write how to use one's own name, if messages are by `user` although git knows a name; on a terminal only."""
+        if not self.stdout.isatty():
             return
         config = self.config(optional=True)
         name = config.find("user.name")

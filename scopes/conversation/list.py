@@ -54,6 +54,11 @@ class _Options(NamedTuple):
     def needs_complete_rows(self) -> bool:
         return self.complete or self.wanted.needs_complete_rows
 
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """The refs that the list depends on."""
+        return COMPLETE if self.needs_complete_rows else BRIEF
+
 
 class _Rows(NamedTuple):
     """Rows by conversation, and a note for each conversation that could not be read.
@@ -91,15 +96,15 @@ def list_conversations(
     """
     options = _Options(complete, wanted, on_progress, written, processes)
     if directory is None or repository.is_past:  # the index is of the current state
-        prefixes = COMPLETE if options.needs_complete_rows else BRIEF
-        files, values = repository.read_refs(*prefixes)
-        return _as_result(_make_rows(repository, values, None, options, _note_damaged_refs(files, prefixes)), options)
+        files, values = repository.read_refs(*options.prefixes)
+        damaged = _note_damaged_refs(files, options.prefixes)
+        return _as_result(_make_rows(repository, values, None, options, damaged), options)
     with without_purged(directory, repository.path):
         return _list_with_table(repository, directory, options)
 
 
 def _list_with_table(repository: Repository, directory: str, options: _Options) -> ConversationList:
-    prefixes = COMPLETE if options.needs_complete_rows else BRIEF
+    prefixes = options.prefixes
     files, values = repository.read_refs(*prefixes)
     damaged = _note_damaged_refs(files, prefixes)
     with open_conversation_table(directory, repository.path) as table:

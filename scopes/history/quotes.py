@@ -64,7 +64,7 @@ class Quotes:
         self.add([text for text in about if len(text.split()) > _NAME])
 
     def add_parts(self, parts: Iterable[Part], numbers: Container[int] | None) -> None:
-        """Add the texts of parts; with numbers only of those. Where a tool was called is no text."""
+        """Add the texts of parts; with numbers only of those. The directory of a call is left out."""
         for number, part in enumerate(parts):
             if numbers is None or number in numbers:
                 for name, value in part.fields.items():

@@ -215,7 +215,7 @@ def _run(work: Callable[[], str | None], result: int, others: Sequence[int]) -> 
 def _write_index(repository: Repository, directory: str, entries: int) -> str | None:
     """Write the index from the messages of a pipe; return an error for the user, None if there is none.
 
-    What is purged meanwhile may be in the pipe, or in the file: there is no index then, and the next search makes it.
+    If something is purged meanwhile, the index is deleted, and the next search builds it: the pipe may have had that.
     """
     with without_purged(directory, repository.path) as prunes:
         error = _write_from_pipe(repository, directory, entries)

@@ -129,7 +129,7 @@ def without_purged(directory: str, store: str) -> Iterator[Prunes]:
     """Run a block that reads a store and writes into its index; delete the index if objects were deleted meanwhile.
 
     A purge deletes objects first and then the index. So what is written before that goes with it, and what is written
-    afterwards is deleted here. An open file stays readable. The block gets what tells whether objects were deleted.
+    afterwards is deleted here. An open file stays readable. Yields what has counted the deletions since the beginning.
     """
     prunes: Prunes = load("scopes.store.prunes:Prunes")(store)  # imports pygit2, which most readers of an index do not
     try:
@@ -184,14 +184,11 @@ def list_abandoned(cache_directory: str) -> list[str]:
 
 def _walk_identities(directory: str) -> Iterator[str]:
     """Yield what files of an index directory say of their store; nothing of those that cannot be read."""
-    for name in sorted(os.listdir(directory)):
-        path = os.path.join(directory, name)
+    for path in sorted(Path(directory).absolute().glob("*.sqlite")):
         with contextlib.suppress(*READ_ERRORS, OSError, UnusableFile):
-            if name.endswith(".sqlite"):
-                check_regular(path)
-                address = f"{Path(path).absolute().as_uri()}?mode=ro"
-                with contextlib.closing(sqlite3.connect(address, timeout=0, uri=True)) as connection:
-                    yield read_property(connection, "store") or ""
+            check_regular(str(path))
+            with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", timeout=0, uri=True)) as connection:
+                yield read_property(connection, "store") or ""
 
 
 def _is_of_store(identity: str) -> bool:

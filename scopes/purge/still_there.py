@@ -71,7 +71,7 @@ def with_earlier(repository: Repository, purged: Purged, left: Sequence[str]) ->
 
 
 def _still(repository: Repository, left: _Left, names: Container[str]) -> _Left:
-    """Return what is still there, and not only a name, which an earlier version did not tell from a copy."""
+    """Return what is still there and is no mere name: an earlier version took names for copies."""
     files = {
         path: time
         for path, time in left.files.items()

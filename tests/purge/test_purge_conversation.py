@@ -122,7 +122,7 @@ def test_results_of_other_calls_with_the_same_id_stay(repository, places):
     for name, path, output in (
         (names[0], "/work/.env", f"KEY={WORD}"),
         (names[0], "/work/README.md", "how to begin"),
-        (names[1], "/work/main.py", "the program"),
+        (names[1], "/work/program.py", "the program"),
     ):
         call = {"type": "tool_call", "call_id": "call_0", "name": "Read", "input": {"file_path": path}}
         say(repository, name, "", author={"name": "claude", "kind": "agent"}, parts=[call])
