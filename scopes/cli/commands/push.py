@@ -110,7 +110,7 @@ def push(
         )  # fmt: skip
     code = invocation.show(result)
     if not dry_run and any(each.status == "new" for each in result.conversations):
-        invocation.hint_author(shares=True)
+        invocation.hint_author()
     return code
 
 
