@@ -1,7 +1,7 @@
 """Find secrets in text by patterns with a fixed prefix or a key in front of them, and redact them.
 
 There is no rule by entropy: ids, hashes, signatures and paths look as random as keys. Unknown kinds are not found.
-Repetitions are bounded, so that the time is linear in the text.
+Repetitions are bounded, or end where the next may begin, so that the time is linear in the text.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ _QUOTED_KEY = compile_lazily(  # a value in quotes that has other signs than tho
     rf"(?i){_NAME}"
     rf"{_TO_VALUE}\\{{0,7}}(?P<quote>[\"'])"
     r"(?=[^\s\"']{0,119}\d)(?=[^\s\"']{0,119}[A-Za-z])(?=[^\s\"']{0,119}[!@#%^&*~?])"
-    r"(?P<value>[A-Za-z0-9_+/=.~!@#%^&*?-]{20,120})(?=\\{0,7}(?P=quote))"
+    r"(?P<value>[A-Za-z0-9_+/=.~!@#%^&*?-]{20,119}(?=\\{0,7}(?P=quote))|[A-Za-z0-9_+/=.~!@#%^&*?-]{120})"
 )
 _HEADER_KEY = compile_lazily(  # the same in quotes that are around the name, too, as curl -H has it
     rf"(?i){_NAME}:[ \t]{{0,3}}"
@@ -219,7 +219,8 @@ _HEADER_KEY = compile_lazily(  # the same in quotes that are around the name, to
     r"(?P<value>[A-Za-z0-9_+/=.~!@#%^&*?-]{20,120})(?=\\{0,7}[\"'])"
 )
 _WITH_SIGNS = (_QUOTED_KEY, _HEADER_KEY)
-_REST_IN_QUOTES = compile_lazily(r"[^\s\"'\\]{1,120}(?=\\{0,7}[\"'])")  # what _KEY leaves of a value with other signs
+_QUOTE = compile_lazily(r"\\{0,7}[\"']")
+_REST_IN_QUOTES = compile_lazily(r"[^\s\"'\\]++(?=\\{0,7}[\"'])")  # of a long value, or of one with other signs
 KEY_WORDS = ("key", "secret", "token", "password", "passwd", "passphrase", "pwd")
 _BEHIND_KEY = compile_lazily(_TO_VALUE)
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -457,12 +458,13 @@ def _walk_assigned(text: str) -> Iterator[Secret]:
         if _UUID.fullmatch(match[group]) and "_authToken" not in text[max(match.start() - 1, 0) : match.start(group)]:
             continue
         if len(set(match[group])) >= _MIN_DISTINCT:
-            first, last = match.span(group)
-            yield Secret("assigned-secret", first, _end_in_quotes(text, first, last))
+            stop = _end_in_quotes(text, *match.span(group))
+            if group == 1 or _QUOTE.match(text, stop):
+                yield Secret("assigned-secret", match.start(group), stop)
 
 
 def _end_in_quotes(text: str, start: int, end: int) -> int:
-    """Return where a value ends: one in quotes goes on to the quote, whatever signs it has."""
+    """Return where a value ends: one in quotes goes on to the next quote, whatever signs it has and however long."""
     rest = _REST_IN_QUOTES.match(text, end) if text[start - 1 : start] in {'"', "'"} else None
     return end if rest is None else rest.end()
 

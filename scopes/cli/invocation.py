@@ -411,16 +411,27 @@ class Invocation:
             output.note(note)
         self._notes = ()
 
-    def hint_author(self) -> None:
-        """Write how to use one's own name, if messages are by `user` although git knows a name; on a terminal only."""
-        if not self.stdout.isatty():
+    def hint_author(self, *, in_scripts: bool = False) -> None:
+        """Write how to use one's own name, if messages are by `user` although git knows a name.
+
+        in_scripts: also where the output is no terminal, on standard error; for what a store does once, before others
+            read the name
+        """
+        if not self.stdout.isatty() and (self.json or not in_scripts):
             return
         config = self.config(optional=True)
         name = config.find("user.name")
-        if name and not config.find("scopes.author"):
-            command = load("shlex:join")(["scopes", "config", "scopes.author", name])
-            everywhere = f"in all your stores: {command} --level user"
-            self.output().hint(f"messages are by 'user'; to use your name: {command}; {everywhere}")
+        if not name or config.find("scopes.author"):
+            return
+        join = load("shlex:join")
+        words = ["config", "scopes.author", name]
+        here = join(["scopes", *(() if self.store is None else ("--store", self.store)), *words])
+        everywhere = f"in all your stores: {join(['scopes', *words])} --level user"
+        text = f"messages are by 'user'; to use your name: {here}; {everywhere}"
+        if self.stdout.isatty():
+            self.output().hint(text)
+        else:
+            self.output().say_hint(text)
 
     def confirm(self, question: str) -> None:
         """Ask the user to confirm an action that cannot be undone.

@@ -85,13 +85,14 @@ def list_remote(
     return replace(made, notes=(*made.notes, Note(_count_nameless(count), _FETCH_THEM)))
 
 
-def note_remotes(repository: Repository, directory: str) -> tuple[Note, ...]:
-    """Return a note for each remote of which the conversations are known."""
+def note_remotes(repository: Repository, directory: str, store: str | None = None) -> tuple[Note, ...]:
+    """Return a note for each remote of which the conversations are known; `store` is what the user gave to --store."""
+    option = "" if store is None else f" --store {quote(store)}"
     lists = ((remote.name, read_manifest_list(directory, remote)) for remote in list_remotes(repository))
     return tuple(
         Note(
             f"{name} has {len(each.conversations):,} {plural(len(each.conversations), 'conversation')}",
-            f"list them: scopes list --remote {quote(name)}",
+            f"list them: scopes{option} list --remote {quote(name)}",
         )
         for name, each in lists
         if each is not None and each.conversations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.running import PRODUCT, command_line, environment
+from tests.cli.running import PRODUCT, command_line, environment, scopes
 from tests.support.remotes import make_bare
 from tests.terminal_picture import run_in_terminal
 
@@ -22,12 +22,24 @@ def in_terminal(tmp_path):
     return run
 
 
-COMMAND = "scopes config scopes.author 'Dana Dev'"
-HINT = f"messages are by 'user'; to use your name: {COMMAND}; in all your stores: {COMMAND} --level user"
+WORDS = "config scopes.author 'Dana Dev'"
+HINT = "messages are by 'user'; to use your name: scopes"
+EVERYWHERE = f"in all your stores: scopes {WORDS} --level user"
 
 
-def test_new_and_the_first_append_name_the_setting_once(in_terminal):
-    assert HINT in in_terminal("init")
+@pytest.fixture
+def in_script(tmp_path):
+    """Return a function that runs scopes without a terminal, and returns what it writes to standard error."""
+    (tmp_path / ".gitconfig").write_text("[user]\n\tname = Dana Dev\n")
+
+    def run(*words):
+        return scopes(*words, table=PRODUCT, env={"HOME": str(tmp_path)}, cwd=str(tmp_path)).stderr
+
+    return run
+
+
+def test_new_and_the_first_append_name_the_setting_once(in_terminal, tmp_path):
+    assert f"{HINT} --store {tmp_path}/store.git {WORDS}; {EVERYWHERE}" in in_terminal("init")
     assert HINT in in_terminal("new", "talk")
     assert HINT in in_terminal("append", "@", "one")
     assert HINT not in in_terminal("append", "@", "two")
@@ -63,3 +75,15 @@ def test_a_remote_that_is_added_names_the_setting(in_terminal, tmp_path):
     assert HINT in in_terminal("remote", "add", "origin", make_bare(tmp_path / "shared.git"))
     in_terminal("config", "scopes.author", "Dana Dev")
     assert HINT not in in_terminal("remote", "add", "second", make_bare(tmp_path / "second.git"))
+
+
+def test_a_script_that_begins_to_share_says_it_once_on_standard_error(in_script, tmp_path):
+    bare = make_bare(tmp_path / "talks.git")
+    assert HINT not in in_script("new", "talk")
+    assert f"hint: {HINT} {WORDS}; {EVERYWHERE}\n" in in_script("remote", "add", "origin", bare)
+    assert HINT not in in_script("push", "conv-001")
+    assert f"{HINT} --store {tmp_path}/theirs {WORDS}; {EVERYWHERE}\n" in in_script("clone", bare, "theirs")
+    for option in ("--json", "--quiet", "--no-hints"):
+        assert HINT not in in_script("clone", bare, f"with{option}", option)
+    in_script("config", "scopes.author", "Dana Dev", "--level", "user")
+    assert HINT not in in_script("clone", bare, "more")

@@ -75,3 +75,16 @@ def test_a_value_in_quotes_is_found_up_to_the_quote(rest, quote):
     text = f"password: {quote}Aq7Zt3Mplw5Rdxn2kLpQ9{rest}{quote} ok"
     (found,) = find_secrets(text)
     assert text[found.start : found.end] == f"Aq7Zt3Mplw5Rdxn2kLpQ9{rest}"
+
+
+@pytest.mark.parametrize("length", [98, 99, 100, 120, 121, 5000])
+@pytest.mark.parametrize("begin", ["Aq7Zt3Mplw5Rdxn2kLpQ9", "Aq7!Zt3Mplw5Rdxn2kLpQ"])
+def test_a_long_value_in_quotes_is_found_up_to_the_quote(begin, length):
+    value = begin + "!" * length
+    (found,) = find_secrets(f'password: "{value}" ok')
+    assert found.end - found.start == len(value)
+
+
+@pytest.mark.parametrize("end", ["", " and more", "\n'"])
+def test_a_long_text_behind_a_quote_that_nothing_closes_is_no_secret(end):
+    assert find_secrets('password: "Aq7!Zt3Mplw5Rdxn2kLpQ' + "!" * 5000 + end) == []

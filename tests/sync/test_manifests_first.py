@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from types import SimpleNamespace
 
@@ -26,6 +27,7 @@ from scopes.sync.manifest_list import describe_all, read_manifest_list
 from scopes.sync.names import RemoteName
 from scopes.sync.remote_conversations import fetch_found, list_remote, search_titles
 from scopes.sync.remotes import Remote, list_remotes, resolve_remote
+from tests.cli.running import PRODUCT, scopes
 from tests.support.every_byte import find_word
 from tests.support.forged_remotes import FILE, Forger
 from tests.support.git_servers import serve_http
@@ -223,6 +225,15 @@ def test_a_clone_of_manifests_has_a_remote_and_no_conversation(pushed, bare, tmp
     store = open_store(path)
     assert (cloned.listed.total, list_roots(store)) == (2, {})
     assert [remote.name for remote in list_remotes(store)] == ["team"]
+
+
+def test_an_empty_list_names_the_store_that_was_given(pushed, bare, tmp_path):
+    place = tmp_path / "my talks"
+    scopes("clone", "--manifests", bare, str(place), table=PRODUCT)
+    hint = scopes("--store", str(place), "list", table=PRODUCT).stderr.splitlines()[1]
+    words = shlex.split(hint.removeprefix("hint: list them: "))
+    assert words == ["scopes", "--store", str(place), "list", "--remote", "origin"]
+    assert scopes(*words[1:], table=PRODUCT).stdout
 
 
 def test_a_clone_of_manifests_that_fails_leaves_no_store(tmp_path, index):

@@ -60,5 +60,5 @@ def clone(
             path, checked, selection, connection, open_store=invocation.repository, name=parse_remote_name(name)
         )
     code = invocation.show(result)
-    invocation.hint_author()
+    invocation.hint_author(in_scripts=True)
     return code

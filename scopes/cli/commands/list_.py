@@ -160,7 +160,9 @@ def _note_remotes(invocation: Invocation) -> tuple[Note, ...]:
     """Return what is known of remotes, for a store that has nothing itself."""
     repository = invocation.find_repository()
     describe = load("scopes.sync.remote_conversations:note_remotes")
-    notes: tuple[Note, ...] = () if repository is None else describe(repository, invocation.index_directory)
+    if repository is None:
+        return ()
+    notes: tuple[Note, ...] = describe(repository, invocation.index_directory, invocation.store)
     return notes
 
 

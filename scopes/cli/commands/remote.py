@@ -51,7 +51,7 @@ def remote_add(
     with connect(invocation) as connection:
         result = add_remote(invocation.repository(create=True), name, checked, connection, probe=not no_probe)
     code = invocation.show(result)
-    invocation.hint_author()
+    invocation.hint_author(in_scripts=True)
     return code
 
 
