@@ -318,7 +318,7 @@ def list_conversations(store):
 def test_a_bad_list_does_not_hide_a_good_one(theirs, drawn, bare, offered):
     git(bare, "update-ref", "refs/scopes/v1/purged/bad/name", offered)
     fetched = fetch_from(theirs)
-    assert "is no conversation" in fetched.notes[-1].text
+    assert "is not a conversation" in fetched.notes[-1].text
     assert "1 message was purged elsewhere" in fetched.notes[0].text
     assert [offer.machine for offer in list_offers(theirs)] == [STRANGER]
 
