@@ -356,6 +356,6 @@ def test_an_offer_names_the_messages_and_says_that_an_unsigned_list_names_nobody
     found = list_purge_offers(theirs, str(tmp_path))
     [here] = found.offers[0].here
     assert (here.title, here.named) == ("a", ((drawn.ids["b"], "b"),))
-    assert f"nobody has signed that of {STRANGER}" in found.notes[1].text
+    assert f"that of {STRANGER} is not signed" in found.notes[1].text
     decline_purges(theirs, OfferChoice())
     assert list_purge_offers(theirs, str(tmp_path)).notes == ()

@@ -219,7 +219,7 @@ def question_of(plan: PurgePlanned, unpublished: int = 0) -> str:
         named += f" ({', '.join(plan.conversations[:_SHOWN])}{', ...' if len(plan.conversations) > _SHOWN else ''})"
     if only is not None:
         named += f" ({only.message[:_SHORT]} of {only.conversation}: {only.subject})"
-    own = f", including {unpublished} {plural(unpublished, 'message')} that no remote has," if unpublished else ""
+    own = f", with {unpublished} {plural(unpublished, 'message')} that no remote has," if unpublished else ""
     return f"remove {named}{own} for good? This cannot be undone."
 
 
