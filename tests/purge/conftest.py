@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.purge.purge import Places
+from tests.support.git_settings import remembered_settings  # noqa: F401 - git is asked once
 from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
 from tests.support.remotes import make_bare
 

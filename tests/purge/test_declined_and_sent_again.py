@@ -74,6 +74,7 @@ def test_who_has_purged_it_is_not_sent_to_a_push_that_has_nothing_to_replace(rep
     assert (row.status, "has sent it again" in row.reason) == ("refused", True)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("is_new", [True, False], ids=["with news", "nothing new"])
 @pytest.mark.slow
 def test_who_has_purged_it_may_leave_it_out_there_by_force(repository, kept, bare, tmp_path, is_new):
@@ -128,6 +129,7 @@ def test_the_fetch_that_takes_lists_alone_is_not_recorded_as_that_of_a_conversat
     assert not any(each.startswith("fetch 1 conversation") for each in subjects)
 
 
+@pytest.mark.slow
 def test_once_the_other_one_accepts_after_all_both_have_everything_but_the_message(repository, kept, tmp_path, places):
     say(repository, f"{NAME}/main", "ours")
     accept_purges(kept, places._replace(index_directory=str(tmp_path / "index")), OfferChoice(conversation=NAME))

@@ -73,6 +73,7 @@ def purge_and_push(repository, message, places):
     push_to(repository, purged=True)
 
 
+@pytest.mark.cases(1)
 @MAKE
 def test_it_is_refused_in_a_conversation_that_does_not_have_the_message(
     repository, places, spoken, theirs, make, tmp_path
@@ -95,6 +96,7 @@ def test_it_is_refused_in_a_conversation_that_does_not_have_the_message(
     assert find_word(WORD, repository.path, theirs.path) == []
 
 
+@pytest.mark.cases(1)
 @MAKE
 @pytest.mark.slow
 def test_a_conversation_from_elsewhere_is_held_back_with_it(repository, places, spoken, theirs, make):
@@ -129,6 +131,7 @@ def test_what_an_older_version_has_taken_is_offered_to_who_purged_it(repository,
     assert find_word(WORD, repository.path) == []
 
 
+@pytest.mark.slow
 def test_summaries_that_were_made_after_the_purge_come_and_go(repository, bare, places, spoken, theirs, tmp_path):
     """Also where they were picked into a conversation without what they were made from."""
     purge_and_push(repository, spoken, places)

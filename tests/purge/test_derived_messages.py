@@ -140,6 +140,7 @@ def test_the_reason_of_a_purged_resolution_goes_and_the_conflict_is_not_open_aga
     assert (row.conflict.status, row.conflict.resolution.reason) == ("resolved", "[purged]")
 
 
+@pytest.mark.slow
 def test_who_accepts_a_purge_removes_what_was_made_from_the_message_there(repository, places, drawn, tmp_path):
     bare = make_bare(tmp_path / "bare.git")
     spoken = say(repository, drawn.conversation, SECRET)

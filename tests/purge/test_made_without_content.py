@@ -54,6 +54,7 @@ def spoken(repository, drawn):
     return made
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("compact", [False, True])
 def test_a_summary_that_was_made_after_the_purge_stays_everywhere(repository, bare, places, spoken, tmp_path, compact):
     theirs = machine(tmp_path / "theirs.git", bare, author="dave")

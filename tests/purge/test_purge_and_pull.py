@@ -78,6 +78,7 @@ def test_a_pull_joins_branches_without_anything_that_is_offered(repository, draw
     assert texts(theirs, f"{NAME}/main")[1] == WORD
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("rebasing", [False, True])
 @pytest.mark.slow
 def test_a_purged_conversation_is_not_joined_before_it_is_decided(repository, drawn, theirs, places, rebasing):
@@ -93,6 +94,7 @@ def test_a_purged_conversation_is_not_joined_before_it_is_decided(repository, dr
     assert [each.state for each in done] == ["rebased" if rebasing else "merged"]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("rebasing", [False, True])
 @pytest.mark.slow
 def test_a_pull_after_an_accept_has_nothing_to_join(repository, drawn, theirs, places, rebasing):
@@ -255,6 +257,7 @@ def test_a_purge_names_the_remotes_in_its_notes_for_scripts_too(repository, draw
     assert "scopes push --purged --remote origin; on the server: git reflog expire" in done.notes[0].hint
 
 
+@pytest.mark.slow
 def test_a_push_without_purged_names_a_purged_conversation_that_is_there_still(repository, drawn, places):
     history(repository, "main: x")
     purge(repository, PurgeRequest((NAME,)), places)
@@ -287,6 +290,7 @@ def test_a_title_that_quoted_it_does_not_come_back_with_the_messages_of_somebody
     assert read_metadata(theirs, named).title is None
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("rebasing", [False, True])
 @pytest.mark.slow
 def test_a_pull_after_an_accept_takes_what_a_fetch_had_brought_before(repository, drawn, theirs, places, rebasing):

@@ -86,6 +86,7 @@ def test_a_push_replaces_what_the_remote_has_and_its_own_gc_removes_the_rest(rep
     assert git(bare, "fsck", "--strict", "--full", "--no-dangling") == ""
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("has_fetched", [False, True])
 @pytest.mark.slow
 def test_a_copy_of_the_remote_that_was_added_later_is_cleaned_too(
@@ -193,6 +194,7 @@ def test_who_has_not_accepted_cannot_push_a_purged_conversation_back(repository,
     assert len(git(bare, "for-each-ref", "refs/scopes/v1/c").splitlines()) == 1
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("names", [(), ("conv-001",)])
 @pytest.mark.slow
 def test_force_sends_no_conversation_that_was_purged_elsewhere(repository, drawn, theirs, places, bare, names):

@@ -16,6 +16,7 @@ from scopes.purge.purge import Places, continue_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.purge.unfinished import find_unfinished
 from scopes.search.search import search
+from scopes.store import recovery
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
 from tests.support.remotes import add, make_bare, push_to
@@ -47,6 +48,12 @@ done = purge(store, PurgeRequest(conversation="conv-001", messages=(message,)), 
 assert done.left == (), done.left
 print("done", left[0])
 """
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """Take what a killed process has left for an orphan after a tenth of a second, in place of one."""
+    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
 
 
 def kill_at(store, message, step, index):

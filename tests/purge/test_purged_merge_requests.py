@@ -123,6 +123,7 @@ def test_the_remote_gets_the_request_without_the_text_and_nobody_brings_it_back(
     assert find_word(WORD, repository.path) == find_word(WORD, theirs.path) == find_word(WORD, bare) == []
 
 
+@pytest.mark.slow
 def test_a_clock_of_the_request_makes_the_purged_text_the_newest(repository, places, drawn, tmp_path):
     """Who has not accepted the purge, and did not change the request, brings the title back to nobody."""
     bare = make_bare(tmp_path / "bare.git")

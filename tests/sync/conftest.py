@@ -7,6 +7,7 @@ import os
 import pytest
 
 from tests.support.git_servers import find_sshd, serve_ssh
+from tests.support.git_settings import remembered_settings  # noqa: F401 - git is asked once
 from tests.support.history import history
 from tests.support.newest_git import NEWEST_GIT
 from tests.support.random_ids import spread_ids  # noqa: F401 - messages have different ids
@@ -51,3 +52,14 @@ def ssh(tmp_path, monkeypatch):
     with serve_ssh(tmp_path / "ssh") as server:
         monkeypatch.setenv("GIT_SSH_COMMAND", server.command)
         yield server
+
+
+@pytest.fixture
+def ssh_program(tmp_path, monkeypatch):
+    """Have git run a program in place of ssh, which starts on this machine what git wants of the host."""
+    program = tmp_path / "ssh"
+    program.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("GIT_SSH", str(program))
+    monkeypatch.setenv("GIT_SSH_VARIANT", "simple")
+    return lambda path: f"ssh://host.invalid{path}"

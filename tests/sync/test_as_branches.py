@@ -70,20 +70,20 @@ def test_conversations_are_pushed_and_fetched_as_branches(store, host, tmp_path)
 
 
 @pytest.mark.slow
-def test_one_conversation_is_fetched_by_the_id_of_its_root(store, host, tmp_path):
+def test_one_conversation_is_fetched_by_the_id_of_its_root(store, bare, tmp_path):
     history(store, "main: other")
-    add_as_branches(store, host)
+    add_as_branches(store, bare)
     root = push_to(store).conversations[1].root
     other = open_store(make_store(tmp_path / "other"))
-    add_as_branches(other, host)
+    add_as_branches(other, bare)
     assert [row.root for row in fetch_from(other, root[:12]).conversations] == [root]
 
 
 @pytest.mark.slow
-def test_a_clone_remembers_it(store, host, tmp_path):
-    add_as_branches(store, host)
+def test_a_clone_remembers_it(store, bare, tmp_path):
+    add_as_branches(store, bare)
     push_to(store)
-    address, path = parse_address(host)._replace(as_branches=True), str(tmp_path / "clone")
+    address, path = parse_address(bare)._replace(as_branches=True), str(tmp_path / "clone")
     clone(path, address, Selection(), connection(), open_store=lambda: open_store(path), name="origin")
     (remote,) = list_remotes(open_store(path))
     assert remote.address.as_branches
@@ -104,7 +104,7 @@ def test_the_probe_leaves_no_branch(store, host, tmp_path):
     assert git(tmp_path / "served" / "talks.git", "for-each-ref") == ""
 
 
-def test_a_removed_remote_is_forgotten_whole(store, host):
-    add_as_branches(store, host)
+def test_a_removed_remote_is_forgotten_whole(store, bare):
+    add_as_branches(store, bare)
     remove_remote(store, "origin")
     assert b"origin" not in read_bytes(f"{store.path}/{FILE}")

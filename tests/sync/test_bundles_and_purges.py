@@ -178,6 +178,7 @@ def test_an_old_bundle_names_each_conversation_that_was_purged(repository, drawn
     assert error.hint == "nothing of it was taken; see who wrote the file"
 
 
+@pytest.mark.slow
 def test_what_else_an_old_bundle_has_comes_by_way_of_another_store(repository, drawn, theirs, places, tmp_path):
     own = one_with_word(theirs)
     say(theirs, own, "news")

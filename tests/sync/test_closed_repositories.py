@@ -22,6 +22,7 @@ from scopes.sync.pull import pull
 from scopes.sync.remote_conversations import list_remote
 from scopes.sync.remotes import resolve_remote
 from tests.support.history import history, say
+from tests.support.recalled import recalled
 from tests.support.remotes import (
     add,
     clone_to,
@@ -66,12 +67,33 @@ def test_repositories_of_a_remote_have_its_name_with_a_number_and_the_next_addre
 
 
 @pytest.fixture
-def store(repository, bare):
-    """A store with five conversations whose remote takes two in each repository."""
+@recalled
+def five(repository, bare):
+    """A store with five conversations, which knows a remote."""
     for number in range(5):
         history(repository, f"main: m{number}")
     add(repository, bare)
-    return limited(repository, 2)
+    return repository
+
+
+@pytest.fixture
+def store(five):
+    """The same, whose remote takes two conversations in each repository."""
+    return limited(five, 2)
+
+
+@pytest.fixture
+@recalled
+def spread(five):
+    """The same after a push to three repositories."""
+    push_to(limited(five, 2))
+    return five
+
+
+@pytest.fixture
+def shared(spread):
+    """The same, which has to be opened again with its limit."""
+    return limited(spread, 2)
 
 
 def test_a_push_over_the_limit_closes_the_repository_and_opens_the_next(store, bare):
@@ -84,18 +106,16 @@ def test_a_push_over_the_limit_closes_the_repository_and_opens_the_next(store, b
     assert push_to(store).unchanged == 5
 
 
-def test_a_conversation_stays_in_its_repository_after_that_is_closed(store, bare):
-    push_to(store)
+def test_a_conversation_stays_in_its_repository_after_that_is_closed(shared, bare):
     before = [git(numbered(bare, number), "for-each-ref") for number in (2, 3)]
-    say(store, "conv-001/main", "more")
-    (row,) = push_to(store).conversations
+    say(shared, "conv-001/main", "more")
+    (row,) = push_to(shared).conversations
     assert (row.conversation, row.status, row.messages) == ("conv-001", "updated", 1)
     assert [git(numbered(bare, number), "for-each-ref") for number in (2, 3)] == before
 
 
 @pytest.mark.slow
-def test_a_fetch_follows_to_repositories_that_it_did_not_know_and_one_undo_takes_it_back(store, bare, tmp_path):
-    push_to(store)
+def test_a_fetch_follows_to_repositories_that_it_did_not_know_and_one_undo_takes_it_back(shared, bare, tmp_path):
     dave = machine(tmp_path / "dave", bare, "dave")
     fetched = fetch_from(dave)
     assert len(fetched.conversations) == len(list_roots(dave)) == 5
@@ -105,29 +125,26 @@ def test_a_fetch_follows_to_repositories_that_it_did_not_know_and_one_undo_takes
 
 
 @pytest.mark.slow
-def test_a_clone_has_the_conversations_of_all_repositories(store, bare, tmp_path):
-    push_to(store)
+def test_a_clone_has_the_conversations_of_all_repositories(shared, bare, tmp_path):
     assert len(clone_to(tmp_path / "copy", bare).fetched.conversations) == 5
     assert_sound(str(tmp_path / "copy"))
 
 
 @pytest.mark.slow
-def test_the_conversation_of_a_name_is_found_in_whatever_repository_it_is(store, bare, tmp_path):
-    push_to(store)
+def test_the_conversation_of_a_name_is_found_in_whatever_repository_it_is(shared, bare, tmp_path):
     dave = machine(tmp_path / "dave", bare, "dave")
-    root = {name: root for root, name in list_roots(store).items()}["conv-005"]
+    root = {name: root for root, name in list_roots(shared).items()}["conv-005"]
     with pytest.raises(NotFound, match="origin does not have abcdef0123"):
         fetch_from(dave, "abcdef0123")
     (row,) = fetch_from(dave, root[:12]).conversations
     assert (row.root, row.status) == (root, "new")
-    say(store, "conv-005/main", "more")
-    push_to(store)
+    say(shared, "conv-005/main", "more")
+    push_to(shared)
     assert [each.status for each in fetch_from(open_store(dave.path), "conv-001").conversations] == ["updated"]
 
 
 @pytest.mark.slow
-def test_manifests_and_lists_are_those_of_all_repositories(store, bare, tmp_path):
-    push_to(store)
+def test_manifests_and_lists_are_those_of_all_repositories(shared, bare, tmp_path):
     dave, index = machine(tmp_path / "dave", bare, "dave"), str(tmp_path / "index")
     origin = resolve_remote(dave, "origin")
     assert fetch_manifests(dave, origin, Selection(), connection(), index).total == 5
@@ -136,15 +153,14 @@ def test_manifests_and_lists_are_those_of_all_repositories(store, bare, tmp_path
 
 
 @pytest.mark.slow
-def test_a_pull_merges_what_differs_in_a_later_repository(store, bare, tmp_path):
-    push_to(store)
+def test_a_pull_merges_what_differs_in_a_later_repository(shared, bare, tmp_path):
     dave = machine(tmp_path / "dave", bare, "dave")
     fetch_from(dave)
     names = list_roots(dave)
-    root = {name: root for root, name in list_roots(store).items()}["conv-005"]
-    say(store, "conv-005/main", "here")
+    root = {name: root for root, name in list_roots(shared).items()}["conv-005"]
+    say(shared, "conv-005/main", "here")
     say(dave, f"{names[root]}/main", "there")
-    push_to(store)
+    push_to(shared)
     (merged,) = pull(dave, resolve_remote(dave, None), Selection(), connection()).branches
     assert (merged.conversation, merged.source, merged.state) == (names[root], "origin-3/main", "merged")
 
@@ -159,11 +175,10 @@ def test_a_conversation_that_another_machine_has_pushed_is_not_pushed_to_the_nex
     assert [count_conversations(path) for path in (bare, numbered(bare, 2), numbered(bare, 3))] == [2, 2, 1]
 
 
-def test_removing_a_remote_removes_all_its_repositories(store):
-    push_to(store)
-    remove_remote(store, "origin")
-    assert show_remotes(store).remotes == ()
-    assert not store.list_ref_names("refs/scopes/remotes/")
+def test_removing_a_remote_removes_all_its_repositories(shared):
+    remove_remote(shared, "origin")
+    assert show_remotes(shared).remotes == ()
+    assert not shared.list_ref_names("refs/scopes/remotes/")
 
 
 def test_a_mark_is_the_same_on_every_machine_and_another_one_is_not_acceptable(repository, tmp_path):
@@ -310,8 +325,7 @@ def test_a_remote_that_has_the_name_of_the_next_repository_is_in_the_way(store, 
 
 
 @pytest.mark.slow
-def test_an_undo_of_a_pull_takes_back_what_came_from_all_repositories(store, bare, tmp_path):
-    push_to(store)
+def test_an_undo_of_a_pull_takes_back_what_came_from_all_repositories(shared, bare, tmp_path):
     dave = machine(tmp_path / "dave", bare, "dave")
     pull(dave, resolve_remote(dave, None), Selection(), connection())
     assert len(list_roots(dave)) == 5
@@ -325,14 +339,14 @@ def test_without_limits_nothing_is_closed(store, bare):
 
 
 @pytest.mark.slow
-def test_over_ssh_somebody_has_to_create_the_next_repository(repository, bare, ssh):
+def test_over_ssh_somebody_has_to_create_the_next_repository(repository, bare, ssh_program):
     for number in range(3):
         history(repository, f"main: m{number}")
-    add(repository, ssh.address(bare))
+    add(repository, ssh_program(bare))
     store = limited(repository, 2)
     pushed = push_to(store)
     assert [row.status for row in pushed.conversations] == ["new", "new", "refused"]
-    assert f"create an empty repository {ssh.address(numbered(bare, 2))}" in (pushed.notes[0].hint or "")
+    assert f"create an empty repository {ssh_program(numbered(bare, 2))}" in (pushed.notes[0].hint or "")
     assert CLOSED not in git(bare, "for-each-ref")
     make_bare(numbered(bare, 2))
     assert [row.status for row in push_to(store).conversations] == ["new"]

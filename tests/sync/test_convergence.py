@@ -335,8 +335,8 @@ def test_everybody_has_everything_in_the_end_of_many_plans(steps):
     play(steps)
 
 
-@pytest.mark.parametrize("order", [NAMES, NAMES[::-1], (*NAMES[1:], NAMES[0])], ids="-".join)
 @pytest.mark.slow
+@pytest.mark.parametrize("order", [NAMES, NAMES[::-1], (*NAMES[1:], NAMES[0])], ids="-".join)
 def test_the_order_of_pushes_does_not_matter_for_branches_of_ones_own(tmp_path, order):
     world = World(str(tmp_path))
     world.step("ann", "new")
@@ -353,6 +353,7 @@ def test_the_order_of_pushes_does_not_matter_for_branches_of_ones_own(tmp_path, 
     assert len(next(iter(found[0].values()))) == 4
 
 
+@pytest.mark.slow
 def test_two_amendments_of_one_message_are_an_ordinary_conflict(tmp_path):
     world = World(str(tmp_path))
     for name, action in (("ann", "new"), ("ann", "push"), ("ben", "fetch"), ("ann", "amend"), ("ben", "amend")):

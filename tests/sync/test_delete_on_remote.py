@@ -261,6 +261,7 @@ def test_a_branch_is_deleted_there_and_kept_here(pushed, bare, tmp_path):
     assert_sound(later)
 
 
+@pytest.mark.slow
 def test_no_push_of_other_messages_brings_a_branch_back(pushed, theirs, bare, tmp_path):
     delete_there(pushed, "conv-001/fix")
     for store, name in ((pushed, "conv-001"), (theirs, named_there(theirs, pushed))):

@@ -54,6 +54,7 @@ def store(repository, served):
     return repository
 
 
+@pytest.mark.slow
 def test_days_of_two_people(store, served, tmp_path):
     assert [row.status for row in push_to(store).conversations] == ["new", "new"]
     clone_to(tmp_path / "other", served[0])
@@ -75,6 +76,7 @@ def test_days_of_two_people(store, served, tmp_path):
     assert git(served[1], "fsck", "--strict", "--no-dangling") == ""
 
 
+@pytest.mark.slow
 def test_what_moved_meanwhile_is_fetched_and_the_push_goes_on(store, served, tmp_path):
     push_to(store)
     other = machine(tmp_path / "other", served[0], "dave")
@@ -95,6 +97,7 @@ def test_parts_are_chosen(store, served, tmp_path):
     assert fetch(other, resolve_remote(other, None), late, connection()).conversations == ()
 
 
+@pytest.mark.slow
 def test_a_bad_conversation_does_not_stop_the_others(store, served, tmp_path):
     push_to(store, "conv-001")
     forger = Forger(served[1])

@@ -118,7 +118,7 @@ def test_a_server_with_a_limit_of_size_is_named_as_such(ours, tmp_path):
         server.largest = 3000
         add(ours, f"{server.address}/talks.git", "web")
         assert push_to(ours, remote="web").exit_code == 0
-        say(ours, "conv-001", random_text(900_000))
+        say(ours, "conv-001", random_text(20_000))
         with pytest.raises(Inaccessible) as caught:
             push_to(ours, remote="web")
     assert "raise the limit" in caught.value.hint

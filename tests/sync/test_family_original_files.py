@@ -22,6 +22,7 @@ from tests.importers.test_import_source import Several, write_several
 from tests.support.every_byte import find_word
 from tests.support.original_files import CREATED, exported, files_there, find_message, import_session
 from tests.support.planted import KINDS
+from tests.support.recalled import recalled
 from tests.support.remotes import add, clone_to, connection, fetch_from, limited, machine, numbered, push_to
 from tests.support.store import assert_sound, git, open_store, state_of
 
@@ -29,13 +30,32 @@ TOKEN = KINDS[1][1]
 WORD = "Xylophone-Quarantine-4711"
 
 
-@pytest.fixture
-def alice(repository, bare, tmp_path):
-    """A store with two imported sessions, whose remote takes one conversation in each repository."""
+def import_two(repository, bare, tmp_path):
+    """Add the remote, and import two sessions."""
     add(repository, bare)
     import_session(repository, tmp_path / "session1.jsonl", "a b c", session="s1")
     import_session(repository, tmp_path / "session2.jsonl", "x y z", session="s2")
-    return limited(repository, 1)
+    return repository
+
+
+@pytest.fixture
+def alice(repository, bare, tmp_path):
+    """A store with two imported sessions, whose remote takes one conversation in each repository."""
+    return limited(import_two(repository, bare, tmp_path), 1)
+
+
+@pytest.fixture
+@recalled
+def pushed_whole(repository, bare, tmp_path):
+    """The same after a push, with the original files, to two repositories."""
+    push_to(limited(import_two(repository, bare, tmp_path), 1), with_sources=True, include_open=True)
+    return repository
+
+
+@pytest.fixture
+def sent(pushed_whole):
+    """The same, which has to be opened again with its limit."""
+    return limited(pushed_whole, 1)
 
 
 @pytest.fixture
@@ -107,10 +127,9 @@ def test_files_go_to_the_repository_that_has_the_conversation(alice, repositorie
 
 
 @pytest.mark.slow
-def test_a_second_push_sends_nothing_to_any_repository(alice, repositories):
-    send(alice)
+def test_a_second_push_sends_nothing_to_any_repository(sent, repositories):
     before = [git(path, "for-each-ref") for path in repositories]
-    assert send(alice).sources == ()
+    assert send(sent).sources == ()
     assert [git(path, "for-each-ref") for path in repositories] == before
 
 
@@ -159,6 +178,7 @@ def test_a_file_of_conversations_in_several_repositories_leaves_with_all_of_them
     assert [note.text for note in pushed.notes if "not pushed" in note.text] == []
 
 
+@pytest.mark.slow
 def test_a_file_stays_until_a_later_repository_has_its_other_conversation(repository, bare, tmp_path):
     add(repository, bare)
     import_sources(repository, [write_several(tmp_path, "p q", "x y z")], (Several(),))
@@ -175,11 +195,10 @@ def test_a_file_stays_until_a_later_repository_has_its_other_conversation(reposi
 
 
 @pytest.mark.slow
-def test_a_fetch_gets_the_files_of_all_repositories_and_one_undo_takes_them_back(alice, bob):
-    send(alice)
+def test_a_fetch_gets_the_files_of_all_repositories_and_one_undo_takes_them_back(sent, bob):
     fetched = fetch_from(bob)
-    for root in roots_of(alice):
-        assert exported(bob, names_of(bob, root)) == exported(alice, names_of(alice, root)) != {}
+    for root in roots_of(sent):
+        assert exported(bob, names_of(bob, root)) == exported(sent, names_of(sent, root)) != {}
     assert [note.text for note in fetched.notes] == [
         "original files of 2 conversations came, too: conv-001, conv-002",
     ]
@@ -189,17 +208,15 @@ def test_a_fetch_gets_the_files_of_all_repositories_and_one_undo_takes_them_back
 
 
 @pytest.mark.slow
-def test_a_fetch_of_one_conversation_gets_only_its_files_from_a_later_repository(alice, bob):
-    send(alice)
-    _, second = roots_of(alice)
+def test_a_fetch_of_one_conversation_gets_only_its_files_from_a_later_repository(sent, bob):
+    _, second = roots_of(sent)
     fetch_from(bob, second)
     assert bob.list_refs(FETCHED_SOURCES).keys() == {f"{FETCHED_SOURCES}{second}"}
     assert tracked(bob) == [("origin-2", second)]
 
 
 @pytest.mark.slow
-def test_a_second_fetch_from_all_repositories_changes_nothing(alice, bob):
-    send(alice)
+def test_a_second_fetch_from_all_repositories_changes_nothing(sent, bob):
     fetch_from(bob)
     before = state_of(bob)
     assert fetch_from(bob).operations == ()
@@ -217,8 +234,7 @@ def test_files_that_come_later_to_a_closed_repository_are_fetched(alice, bob):
     assert tracked(bob) == [("origin", first)]
 
 
-def test_a_clone_has_the_files_of_all_repositories(alice, bare, tmp_path):
-    send(alice)
+def test_a_clone_has_the_files_of_all_repositories(sent, bare, tmp_path):
     clone_to(tmp_path / "clone", bare)
     store = open_store(tmp_path / "clone")
     assert [len(exported(store, name)) for name in ("conv-001", "conv-002")] == [1, 1]
@@ -226,69 +242,61 @@ def test_a_clone_has_the_files_of_all_repositories(alice, bare, tmp_path):
 
 @pytest.mark.parametrize("number", [0, 1], ids=["closed", "open"])
 @pytest.mark.slow
-def test_bad_files_in_one_repository_keep_nothing_else_back(alice, bob, repositories, number):
-    send(alice)
+def test_bad_files_in_one_repository_keep_nothing_else_back(sent, bob, repositories, number):
     path = repositories[number]
     (ref,) = files_there(path)
     git(path, "update-ref", ref, git(path, "for-each-ref", "--format=%(objectname)", "refs/scopes/v1/c").strip())
     fetched = fetch_from(bob)
     assert [row.status for row in fetched.conversations] == ["new", "new"]
     assert [note.text for note in fetched.notes if "are not acceptable" in note.text] != []
-    assert tracked(bob) == [(["origin", "origin-2"][1 - number], roots_of(alice)[1 - number])]
+    assert tracked(bob) == [(["origin", "origin-2"][1 - number], roots_of(sent)[1 - number])]
 
 
 # the remote
 
 
 @pytest.mark.slow
-def test_deleting_a_conversation_deletes_its_files_in_its_repository_only(alice, bob, repositories):
-    send(alice)
+def test_deleting_a_conversation_deletes_its_files_in_its_repository_only(sent, bob, repositories):
     fetch_from(bob)
-    first, second = roots_of(alice)
+    first, second = roots_of(sent)
     assert delete_there(bob, names_of(bob, second)) == ["deleted"]
     assert roots_there(repositories) == [[first], []]
     assert tracked(bob) == [("origin", first)]
-    assert exported(bob, names_of(bob, second)) == exported(alice, "conv-002")
+    assert exported(bob, names_of(bob, second)) == exported(sent, "conv-002")
 
 
-def test_files_are_deleted_from_a_repository_that_is_not_known_here(alice, bob, repositories):
-    send(alice)
-    first, second = roots_of(alice)
+def test_files_are_deleted_from_a_repository_that_is_not_known_here(sent, bob, repositories):
+    first, second = roots_of(sent)
     assert delete_there(bob, second[:12]) == ["deleted"]
     assert roots_there(repositories) == [[first], []]
 
 
 @pytest.mark.slow
-def test_files_of_a_conversation_that_no_repository_has_any_more_are_deleted(alice, repositories):
-    send(alice)
-    first, _ = roots_of(alice)
+def test_files_of_a_conversation_that_no_repository_has_any_more_are_deleted(sent, repositories):
+    first, _ = roots_of(sent)
     (ref,) = git(repositories[1], "for-each-ref", "--format=%(refname)", "refs/scopes/v1/c").split()
     git(repositories[1], "update-ref", "-d", ref)
-    assert delete_there(alice, "conv-002") == ["absent"]
+    assert delete_there(sent, "conv-002") == ["absent"]
     assert roots_there(repositories) == [[first], []]
 
 
 @pytest.mark.slow
-def test_what_was_deleted_is_sent_again_by_its_name_with_its_files(alice, repositories):
-    send(alice)
-    delete_there(alice, "conv-001")
-    store = limited(alice, 2)
+def test_what_was_deleted_is_sent_again_by_its_name_with_its_files(sent, repositories):
+    delete_there(sent, "conv-001")
+    store = limited(sent, 2)
     assert sources_of(send(store, "conv-001")) == [("conv-001", "new", 1)]
     assert list(map(len, roots_there(repositories))) == [0, 2]
 
 
 @pytest.mark.slow
-def test_a_renamed_remote_knows_the_files_of_all_repositories(alice):
-    send(alice)
-    first, second = roots_of(alice)
-    rename_remote(alice, "origin", "work")
-    assert tracked(alice) == [("work", first), ("work-2", second)]
-    assert send(alice).sources == ()
+def test_a_renamed_remote_knows_the_files_of_all_repositories(sent):
+    first, second = roots_of(sent)
+    rename_remote(sent, "origin", "work")
+    assert tracked(sent) == [("work", first), ("work-2", second)]
+    assert send(sent).sources == ()
 
 
-@pytest.mark.slow
-def test_a_removed_remote_is_forgotten_with_the_files_of_all_repositories(alice, bob):
-    send(alice)
+def test_a_removed_remote_is_forgotten_with_the_files_of_all_repositories(sent, bob):
     fetch_from(bob)
     remove_remote(bob, "origin")
     assert tracked(bob) == tracked(bob, REMOTES) == []
@@ -296,31 +304,30 @@ def test_a_removed_remote_is_forgotten_with_the_files_of_all_repositories(alice,
 
 
 @pytest.mark.slow
-def test_files_that_are_not_at_another_address_are_forgotten_and_sent_again(alice, repositories, tmp_path):
-    send(alice)
-    first, second = roots_of(alice)
+def test_files_that_are_not_at_another_address_are_forgotten_and_sent_again(sent, repositories, tmp_path):
+    first, second = roots_of(sent)
     copies = mirror(repositories, tmp_path / "mirror")
     (ref,) = files_there(copies[1])
     git(copies[1], "update-ref", "-d", ref)
-    assert move(alice, copies[0]).conversations == 2
-    assert tracked(alice) == [("origin", first)]
-    assert tracked(alice, REMOTES) == [("origin", first), ("origin-2", second)]
-    assert sources_of(send(alice)) == [("conv-002", "new", 1)]
+    assert move(sent, copies[0]).conversations == 2
+    assert tracked(sent) == [("origin", first)]
+    assert tracked(sent, REMOTES) == [("origin", first), ("origin-2", second)]
+    assert sources_of(send(sent)) == [("conv-002", "new", 1)]
     assert roots_there(copies) == [[first], [second]]
 
 
 @pytest.mark.slow
-def test_another_address_that_nobody_asks_keeps_what_is_known_of_files(alice, repositories, tmp_path):
-    send(alice)
-    before = tracked(alice)
-    move(alice, mirror(repositories, tmp_path / "mirror")[0], probe=False)
-    assert tracked(alice) == before
-    assert send(alice).sources == ()
+def test_another_address_that_nobody_asks_keeps_what_is_known_of_files(sent, repositories, tmp_path):
+    before = tracked(sent)
+    move(sent, mirror(repositories, tmp_path / "mirror")[0], probe=False)
+    assert tracked(sent) == before
+    assert send(sent).sources == ()
 
 
 # purge
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("options", [{}, {"purged": True}], ids=["push", "purged"])
 @pytest.mark.slow
 def test_a_push_replaces_what_was_purged_in_a_later_repository(alice, repositories, tmp_path, options):
@@ -338,10 +345,9 @@ def test_a_push_replaces_what_was_purged_in_a_later_repository(alice, repositori
 
 
 @pytest.mark.slow
-def test_files_of_a_conversation_that_was_purged_are_deleted_in_a_later_repository(alice, repositories, tmp_path):
-    send(alice)
-    first, _ = roots_of(alice)
-    purge(alice, PurgeRequest(conversations=("conv-002",)), Places(str(tmp_path / "index")))
-    push_to(alice, purged=True)
+def test_files_of_a_conversation_that_was_purged_are_deleted_in_a_later_repository(sent, repositories, tmp_path):
+    first, _ = roots_of(sent)
+    purge(sent, PurgeRequest(conversations=("conv-002",)), Places(str(tmp_path / "index")))
+    push_to(sent, purged=True)
     assert roots_there(repositories) == [[first], []]
-    assert read_values(alice.path) == {}
+    assert read_values(sent.path) == {}

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from scopes.errors import Inaccessible
+from scopes.sync import git_process
 from scopes.sync.git_process import Limits, describe_failure, run_limited, server_lines
 
 SECRET = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -64,7 +65,9 @@ def test_words_are_not_read_by_the_shell(tmp_path):
 
 
 @pytest.mark.slow
-def test_output_without_end_is_stopped():
+def test_output_without_end_is_stopped(monkeypatch):
+    assert git_process._MAX_OUTPUT == 256 << 20
+    monkeypatch.setattr(git_process, "_MAX_OUTPUT", 4 << 20)
     with pytest.raises(Inaccessible, match="MiB of names"):
         run("import sys\nwhile True: sys.stdout.buffer.write(bytes(1 << 20))")
 

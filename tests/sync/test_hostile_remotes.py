@@ -8,6 +8,8 @@ import pytest
 
 from scopes.errors import Corrupt, ScopesError, TooNew
 from scopes.store.file_checks import QUARANTINE_PREFIX
+from scopes.store.objects import BLOB
+from scopes.sync import second_check
 from scopes.sync.local_conversations import list_roots
 from tests.support.forged_remotes import FILE, FOLDER, LINK, MODULE, PROGRAM, Forger
 from tests.support.history import history
@@ -241,8 +243,11 @@ def test_the_entry_of_a_branch_that_names_a_foreign_root_is_refused(forger, vict
     refuse(victim, Corrupt, "root of another conversation")
 
 
-def test_a_blob_that_is_too_large_is_refused_before_it_is_read(forger, victim):
-    forger.publish(forger.child(forger.message_tree(message=bytes((64 << 20) + 1))))
+def test_a_blob_that_is_too_large_is_refused_before_it_is_read(forger, victim, monkeypatch):
+    """A blob of 64 MiB takes seconds; `test_hostile_servers.py` sends a larger one."""
+    assert second_check._KINDS[BLOB] == 64 << 20
+    monkeypatch.setitem(second_check._KINDS, BLOB, 1 << 20)
+    forger.publish(forger.child(forger.message_tree(message=bytes((1 << 20) + 1))))
     refuse(victim, Corrupt, "too large")
 
 

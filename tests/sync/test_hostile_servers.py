@@ -66,6 +66,7 @@ def test_a_tag_that_nobody_asked_for_is_refused(serve, forger):
     refuse(serve([forger.write("tag", tag.encode())]), Corrupt, "is a tag")
 
 
+@pytest.mark.slow
 def test_a_small_pack_that_grows_large_is_refused_before_it_is_read(serve, forger):
     refuse(serve([forger.write("blob", bytes(70 << 20))]), Corrupt, "too large: object [0-9a-f]+ has 70 MiB")
 
@@ -167,16 +168,16 @@ def hooked(tmp_path):
 def test_a_batch_that_a_hook_refuses_is_halved_down_to_the_conversation(ours, hooked):
     from scopes.conversation.rename import rename_title
 
-    for number in range(2, 8):
+    for number in range(2, 5):
         history(ours, "main: x")
-        rename_title(ours, f"conv-{number:03d}", "Friday" if number == 5 else "Monday")
+        rename_title(ours, f"conv-{number:03d}", "Friday" if number == 3 else "Monday")
     with serve_http(hooked) as server:
         add(ours, f"{server.address}/talks.git", "web")
         rows = {row.conversation: row for row in push_to(ours, remote="web").conversations}
-        assert {name for name, row in rows.items() if row.status == "refused"} == {"conv-005"}
-        assert "talks" in rows["conv-005"].reason
-        assert "\x1b" not in rows["conv-005"].reason
+        assert {name for name, row in rows.items() if row.status == "refused"} == {"conv-003"}
+        assert "talks" in rows["conv-003"].reason
+        assert "\x1b" not in rows["conv-003"].reason
         server.requests.clear()
         again = push_to(ours, remote="web")
-    assert [row.conversation for row in again.conversations] == ["conv-005"]
-    assert again.unchanged == 6
+    assert [row.conversation for row in again.conversations] == ["conv-003"]
+    assert again.unchanged == 3

@@ -32,6 +32,13 @@ def victim(forger, bare, tmp_path):
     return store
 
 
+@pytest.fixture
+def small_budget(monkeypatch):
+    """A tenth of what a conversation may repeat: to check as much as it may takes seconds."""
+    assert check_budget.MAX_REPEATED == 100_000
+    monkeypatch.setattr(check_budget, "MAX_REPEATED", 10_000)
+
+
 def bomb(forger, levels):
     """Write a tree with two names for one tree with two names ...; the file at the end has 2 ** levels paths."""
     tree = forger.tree((FILE, b"x=", forger.write("blob", b"{}\n")))
@@ -50,13 +57,13 @@ def like_before(forger):
     return git(forger.bare, "cat-file", "commit", forger.tip).partition("\n\n")[2].encode()
 
 
-def test_a_state_with_more_paths_than_anybody_can_visit_is_refused(forger, victim):
+def test_a_state_with_more_paths_than_anybody_can_visit_is_refused(forger, victim, small_budget):
     forger.publish(with_state(forger, bomb(forger, 60)))
     refuse(victim, Corrupt, "same directories at too many paths")
 
 
 @pytest.mark.slow
-def test_the_other_conversations_come_all_the_same(ours, bare, tmp_path):
+def test_the_other_conversations_come_all_the_same(ours, bare, tmp_path, small_budget):
     push_to(ours)
     forger = Forger(bare)
     forger.publish(with_state(forger, bomb(forger, 60)))

@@ -96,6 +96,7 @@ def test_a_remote_that_does_not_answer_is_not_added(ours, served):
         add_remote(ours, "web", address, connection())
 
 
+@pytest.mark.slow
 def test_push_fetch_and_clone_over_ssh(ours, ssh, tmp_path):
     address = ssh.address(make_bare(tmp_path / "ssh.git"))
     add(ours, address, "host", probe=True)

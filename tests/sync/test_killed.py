@@ -10,6 +10,7 @@ import pytest
 
 from scopes.conversation.gc import gc
 from scopes.conversation.verify import verify
+from scopes.store import recovery
 from scopes.store.file_checks import QUARANTINE_PREFIX
 from scopes.store.quarantine import open_quarantine
 from scopes.store.recovery import list_leftovers
@@ -44,6 +45,12 @@ ends_here(second_check, "run_limited")
 getattr(remotes, act)(store)
 print("done", left[0])
 """
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """Take what a killed process has left for an orphan after a tenth of a second, in place of one."""
+    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
 
 
 def kill_at(store, act, step):

@@ -62,6 +62,7 @@ def assert_clean(bare):
     assert find_word(WORD, bare) == []
 
 
+@pytest.mark.slow
 def test_a_remote_that_was_made_anew_gets_them_with_the_conversations(alice, bare, tmp_path):
     send(alice)
     shutil.rmtree(bare)
@@ -112,6 +113,7 @@ def test_a_purge_is_done_with_files_that_the_remote_has_lost(alice, bare, tmp_pa
     assert_clean(bare)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("is_wanted", [False, True], ids=["push", "with sources"])
 @pytest.mark.slow
 def test_what_was_purged_from_them_and_came_back_is_replaced(alice, bare, tmp_path, is_wanted):
@@ -125,8 +127,8 @@ def test_what_was_purged_from_them_and_came_back_is_replaced(alice, bare, tmp_pa
     assert_clean(bare)
 
 
-@pytest.mark.parametrize("is_wanted", [False, True], ids=["push", "with sources"])
 @pytest.mark.slow
+@pytest.mark.parametrize("is_wanted", [False, True], ids=["push", "with sources"])
 def test_what_came_back_from_several_pushes_before_the_purge_is_replaced(alice, bare, tmp_path, is_wanted):
     send(alice)
     backup = keep_backup(bare, tmp_path)

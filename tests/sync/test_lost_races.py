@@ -39,7 +39,8 @@ def test_a_push_that_meets_the_lock_of_another_one_tries_again(ours, lock, monke
 
 
 @pytest.mark.slow
-def test_who_loses_each_time_reads_the_command_and_why(ours, lock):
+def test_who_loses_each_time_reads_the_command_and_why(ours, lock, monkeypatch):
+    monkeypatch.setattr(member_push, "TRIES", 2)
     pushed = push_to(ours, NAME)
     (row,) = pushed.conversations
     assert (row.status, pushed.exit_code) == ("refused", 1)
@@ -78,7 +79,8 @@ def test_who_cannot_send_original_files_reads_the_command_and_why(ours, sources_
 
 
 @pytest.mark.slow
-def test_the_command_names_a_remote_that_is_not_the_default(ours, sources_lock, bare, tmp_path):
+def test_the_command_names_a_remote_that_is_not_the_default(ours, sources_lock, bare, tmp_path, monkeypatch):
+    monkeypatch.setattr(source_push, "TRIES", 1)
     rename_remote(ours, "origin", "hub")
     add(ours, make_bare(tmp_path / "other.git"))
     (row,) = push_to(ours, remote="hub", with_sources=True, include_open=True).sources

@@ -338,6 +338,7 @@ def test_objects_that_git_refuses_are_refused_in_manifests_too(ours, bare, tmp_p
     assert not os.path.exists(index)
 
 
+@pytest.mark.slow
 def test_manifests_and_one_conversation_come_over_http(pushed, tmp_path, index):
     served = make_bare(tmp_path / "served" / "talks.git")
     git(served, "config", "http.receivepack", "true")

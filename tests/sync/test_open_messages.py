@@ -152,6 +152,7 @@ def test_a_pull_merges_what_others_wrote_before_the_message_that_was_held_back(a
     assert {"say b", "from bob"} <= set(texts(alice, "conv-001"))
 
 
+@pytest.mark.slow
 def test_what_others_wrote_after_an_open_message_is_merged_with_a_longer_one(alice, bob, tmp_path):
     import_words(alice, tmp_path, "a b")
     push_to(alice)
@@ -189,9 +190,9 @@ ACTIONS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(ACTIONS)
 @settings(max_examples=examples(60), deadline=None)
-@pytest.mark.slow
 def test_machines_that_import_cuts_of_one_session_in_any_order_end_equal(actions):
     """P18: whoever imports, pushes and fetches first, all have the longest import, and nothing was to be merged."""
     directory = Path(tempfile.mkdtemp())

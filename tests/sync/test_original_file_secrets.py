@@ -10,8 +10,9 @@ from scopes.secrets.list import explain
 from scopes.sync.bundles import create_bundle
 from scopes.sync.local_conversations import Selection
 from scopes.sync.outgoing_sources import _inspect_chunk, find_source_secrets
+from tests.importers.stores import import_demo
 from tests.support.every_byte import find_word
-from tests.support.original_files import exported, files_there, import_session
+from tests.support.original_files import exported, files_there, import_session, write_session
 from tests.support.planted import FORMS, KINDS
 from tests.support.remotes import add, connection, fetch_from, machine, push_to
 
@@ -88,10 +89,12 @@ def test_a_bundle_has_the_conversation_without_such_files(alice, tmp_path):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_kind_of_secret_is_found_in_every_form(alice, tmp_path, form):
+    sources = []
     for number, (_, secret) in enumerate(KINDS):
         session = f"session{number}"
         more = ({"out": FORMS[form](secret)},)
-        import_session(alice, tmp_path / f"{session}.jsonl", f"w{number} v", session=session, more=more)
+        sources.append(write_session(tmp_path / f"{session}.jsonl", f"w{number} v", session=session, more=more))
+    import_demo(alice, *sources)
     refused = {row.conversation for row in send(alice, dry_run=True).sources if row.status == "refused"}
     assert len(refused) == len(KINDS)
 

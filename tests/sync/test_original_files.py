@@ -226,6 +226,7 @@ def test_who_has_fetched_files_can_send_them_on(alice, bob, tmp_path):
     assert exported(carol) == exported(alice)
 
 
+@pytest.mark.slow
 def test_what_another_machine_has_sent_meanwhile_is_fetched_first(alice, bob, tmp_path):
     send(alice)
     fetch_from(bob)

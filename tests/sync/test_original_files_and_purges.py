@@ -91,6 +91,7 @@ def test_nothing_is_left_where_it_was_fetched(bob, places):
         exported(bob)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("options", [{}, {"with_sources": True}], ids=["push", "with sources"])
 def test_the_next_push_replaces_them_on_the_remote(alice, bob, bare, places, options):
     purge_word(alice, places)

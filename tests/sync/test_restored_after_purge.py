@@ -57,6 +57,16 @@ def purge_word(store, drawn, tmp_path):
     purge(store, PurgeRequest(conversation=NAME, messages=(drawn.ids[WORD],)), Places(str(tmp_path / "index")))
 
 
+@pytest.fixture
+@recalled
+def restored(repository, drawn, backup, bare, tmp_path):
+    """A remote that had got what a purge has rewritten, and was restored from that copy then."""
+    purge_word(repository, drawn, tmp_path)
+    push_to(repository)
+    restore(backup, bare)
+    return repository
+
+
 def statuses(pushed):
     return {row.conversation: row.status for row in pushed.conversations}
 
@@ -75,34 +85,25 @@ def assert_clean(bare, tmp_path):
 
 
 @pytest.mark.parametrize("options", [{}, {"purged": True}, {"force": True}], ids=["push", "purged", "force"])
-def test_a_push_replaces_what_a_backup_brought_back(repository, drawn, backup, bare, tmp_path, options):
-    purge_word(repository, drawn, tmp_path)
-    push_to(repository)
-    restore(backup, bare)
-    pushed = push_to(repository, **options)
+def test_a_push_replaces_what_a_backup_brought_back(restored, bare, tmp_path, options):
+    pushed = push_to(restored, **options)
     assert (statuses(pushed), pushed.exit_code) == ({NAME: "updated"}, 0)
     assert len(lists_on(bare)) == 1
     assert_clean(bare, tmp_path)
 
 
 @pytest.mark.slow
-def test_it_is_replaced_with_newer_messages_too(repository, drawn, backup, bare, tmp_path):
-    purge_word(repository, drawn, tmp_path)
-    push_to(repository)
-    restore(backup, bare)
-    say(repository, NAME, "later")
-    pushed = push_to(repository, NAME)
+def test_it_is_replaced_with_newer_messages_too(restored, bare, tmp_path):
+    say(restored, NAME, "later")
+    pushed = push_to(restored, NAME)
     assert (statuses(pushed), pushed.exit_code) == ({NAME: "updated"}, 0)
     assert_clean(bare, tmp_path)
 
 
 @pytest.mark.slow
-def test_it_is_replaced_also_if_the_remote_takes_something_else(repository, drawn, backup, bare, tmp_path):
-    purge_word(repository, drawn, tmp_path)
-    push_to(repository)
-    restore(backup, bare)
-    say(repository, OTHER, "later")
-    assert statuses(push_to(repository)) == {NAME: "updated", OTHER: "updated"}
+def test_it_is_replaced_also_if_the_remote_takes_something_else(restored, bare, tmp_path):
+    say(restored, OTHER, "later")
+    assert statuses(push_to(restored)) == {NAME: "updated", OTHER: "updated"}
     assert_clean(bare, tmp_path)
 
 
@@ -118,11 +119,8 @@ def test_it_is_replaced_if_the_backup_is_older_than_what_was_purged(repository, 
     assert_clean(bare, tmp_path)
 
 
-def test_a_fetch_says_what_replaces_it(repository, drawn, backup, bare, tmp_path):
-    purge_word(repository, drawn, tmp_path)
-    push_to(repository)
-    restore(backup, bare)
-    (row,) = [row for row in fetch_from(repository).conversations if row.status == "unacceptable"]
+def test_a_fetch_says_what_replaces_it(restored, bare, tmp_path):
+    (row,) = [row for row in fetch_from(restored).conversations if row.status == "unacceptable"]
     assert row.reason.endswith("replace it there: scopes push --purged")
 
 
@@ -150,6 +148,7 @@ def test_a_plain_push_names_a_purged_conversation_that_came_back(repository, dra
     assert count_conversations(bare) == 2
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("probe", [True, False], ids=["asked", "not asked"])
 @pytest.mark.slow
 def test_it_is_replaced_by_a_store_that_has_added_the_remote_again(repository, drawn, backup, bare, tmp_path, probe):
@@ -173,6 +172,7 @@ def test_what_somebody_has_written_above_it_is_not_replaced(repository, drawn, b
     assert texts(theirs, NAME)[-1] == "theirs"
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("is_sent", [True, False], ids=["sent", "not sent"])
 @pytest.mark.slow
 def test_the_list_goes_with_the_conversations_to_a_remote_that_was_emptied(repository, drawn, bare, tmp_path, is_sent):
