@@ -15,13 +15,13 @@ ToGet: TypeAlias = Annotated[
 ToRemote: TypeAlias = Annotated[
     str | None,
     usage.Option(
-        "--remote", metavar="REMOTE", help="Where to (default: scopes.defaultRemote, origin, or the first one)"
+        "--remote", metavar="REMOTE", help="Push to it (default: scopes.defaultRemote, origin, or the first one)"
     ),
 ]
 FromRemote: TypeAlias = Annotated[
     str | None,
     usage.Option(
-        "--remote", metavar="REMOTE", help="Where from (default: scopes.defaultRemote, origin, or the first one)"
+        "--remote", metavar="REMOTE", help="Fetch from it (default: scopes.defaultRemote, origin, or the first one)"
     ),
 ]
 Everything: TypeAlias = Annotated[bool, usage.Option("--all", help="All conversations of the store")]
@@ -44,7 +44,7 @@ RemoteName: TypeAlias = Annotated[str, usage.Argument(metavar="REMOTE", help="Th
 BundleFile: TypeAlias = Annotated[str, usage.Argument(metavar="FILE", help="The bundle")]
 AsBranches: TypeAlias = Annotated[
     bool,
-    usage.Option("--as-branches", help="Keep conversations as branches there, for a host that takes no other refs"),
+    usage.Option("--as-branches", help="Store conversations as branches there, for a host that accepts no other refs"),
 ]
 
 
@@ -52,7 +52,7 @@ EverythingThere: TypeAlias = Annotated[bool, usage.Option("--all", help="All con
 
 
 class WantedFrom(NamedTuple):
-    """What fetch and pull get, and from where."""
+    """The conversations that fetch and pull get, and the remote that they get them from."""
 
     conversations: ToGet = None
     remote: FromRemote = None

@@ -1,4 +1,4 @@
-"""`--show-signature` of `log`, `show` and `cat`: what git says about the signatures of the messages that they show."""
+"""`--show-signature` of `log`, `show` and `cat`: git's verdicts about the signatures of the messages shown."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ _FEW = 5
 
 
 class SignedCommit(NamedTuple):
-    """A signed commit, its subject, and what git says about the signature, as in `Signature`.
+    """A signed commit, its subject, and git's verdict about the signature, as in `Signature`.
 
     author: the name in the author field of the commit, which proves nothing: anybody can write any name
-    message: the id of the message that it is; None if it is none, such as a list of what was purged
+    message: the id of the message in it; None if it has none, such as a list of what was purged
     """
 
     oid: Oid
@@ -45,7 +45,7 @@ class SignedCommit(NamedTuple):
 
 
 class UnsignedCommit(NamedTuple):
-    """A commit without a signature that has one where git signs: a merge, what a person decides, a list."""
+    """An unsigned commit of a kind that scopes signs if git signs: a merge, a decision of a person, a purge list."""
 
     oid: Oid
     subject: str
@@ -59,8 +59,8 @@ class UnsignedCommit(NamedTuple):
 class SignatureCheck(Result):
     """The number of commits that were read, and the signed ones, newest first in each ref.
 
-    unsigned: those that have no signature although scopes signs such commits
-    required: whether there may be none of them
+    unsigned: commits without a signature, of the kinds that scopes signs
+    required: whether unsigned commits are an error
     """
 
     path: str
@@ -85,7 +85,7 @@ def verify_signatures(
 ) -> SignatureCheck:
     """Check the signatures of the messages of all branches, of what remotes had, and of the facts.
 
-    directory: where the command runs, for settings of git with a condition
+    directory: the current directory, for conditional settings of git
     required: a merge, a decision or resolution of a person, or a list of what was purged must be signed
     since: those before this time need not be, unless a commit below them has a later one: who writes a commit
         chooses its time
@@ -169,7 +169,7 @@ def _walk(repository: Repository) -> Iterator[Commit]:
 
 
 def _describe_signable(repository: Repository, commit: Commit) -> str | None:
-    """Return what a commit is if scopes signs it where git signs; None for any other one."""
+    """Return the kind of a commit as text if scopes signs that kind; None for others."""
     if commit.kind == "merge":
         return "merge"
     if commit.oid == repository.find_ref(refs.PURGED):
@@ -208,7 +208,7 @@ def _notes(states: set[str], *, has_list: bool) -> Iterator[Note]:
 
 
 def _note_others(rows: Iterable[SignedCommit]) -> Iterator[Note]:
-    """Yield a note about good signatures of somebody else than the person who is named as author."""
+    """Yield a note about good signatures by somebody else than the named author."""
     others = [row for row in rows if row.state == GOOD and not _is_by(row)]
     if others:
         named = ", ".join(f"{row.oid[:8]} of {row.author} by {row.signer}" for row in others[:_FEW])
@@ -219,7 +219,7 @@ def _note_others(rows: Iterable[SignedCommit]) -> Iterator[Note]:
 
 
 def _is_by(row: SignedCommit) -> bool:
-    """Return True if the signer has the name of the author: as a whole, as a name before an address, or in that."""
+    """Return True if the author is the name of the signer, the mail address, or the part of that before the @."""
     signer, author = (row.signer or "").casefold(), row.author.casefold()
     name, _, address = signer.partition(" <")
     mail = address.rstrip(">") or name

@@ -1,4 +1,4 @@
-"""What is known of the signature of a commit; how it is checked is in `store.signatures`."""
+"""The signature of a commit, as git has checked it; `store.signatures` does that."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ SIGNATURE_STATES: Final = (GOOD, UNTRUSTED, UNKNOWN_KEY, BAD, EXPIRED, EXPIRED_K
 
 
 class Signature(NamedTuple):
-    """What git says about the signature of a commit; only that of a `good` one is known to be true.
+    """Git's verdict about the signature of a commit; the other fields are only reliable if it is `good`.
 
     state: one of SIGNATURE_STATES
-    signer: to whom the key belongs, as the user's own keys say; None if they do not know it
-    key: the key that is said to have signed
+    signer: the owner of the key, from the user's own keys; None if they do not have it
+    key: the key that the signature claims to be made with
     """
 
     state: str

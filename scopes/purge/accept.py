@@ -1,4 +1,4 @@
-"""`purge --accept`: do what others have purged. What is only offered removes nothing before that."""
+"""`purge --accept`: purge here what others have purged. Offers remove nothing before the user accepts them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ FETCH = "get the newest lists: scopes fetch; see them: scopes purge --offers"
 
 
 class OfferChoice(NamedTuple):
-    """Which offers are decided: all that are undecided, those of one remote or machine, or what is in a conversation.
+    """Which offers the user decides about: all undecided ones, those of one remote or machine, or in one conversation.
 
-    An offer that is named may have been declined before.
+    If a remote, machine or conversation is named, offers that were declined before are included.
     """
 
     name: str | None = None
@@ -36,10 +36,10 @@ class OfferChoice(NamedTuple):
 
 
 def plan_accept(repository: Repository, choice: OfferChoice | None = None) -> PurgePlanned:
-    """Return what was purged elsewhere and is here, and change nothing.
+    """Return what `accept_purges` would remove: content that is here and was purged elsewhere; change nothing.
 
     Raises:
-        NotFound: nothing is.
+        NotFound: there is none.
     """
     offered, found = _choose_all(repository, choice or OfferChoice())
     if not found:
@@ -55,7 +55,7 @@ def plan_accept(repository: Repository, choice: OfferChoice | None = None) -> Pu
 
 
 def count_unpublished(repository: Repository, conversations: Iterable[ConversationId]) -> int:
-    """Count the messages of conversations that no remote had when it was last seen: nobody else has them."""
+    """Count the messages of conversations that no remote had when it was last seen: they may exist only here."""
     count = 0
     for name in conversations:
         known = read_remote_branches(repository, find_root_commit(repository, name))
@@ -88,10 +88,10 @@ def accept_purges(
 def choose_offered(
     repository: Repository, choice: OfferChoice, derived: Derived | None = None
 ) -> tuple[Purged, list[OfferedHere]]:
-    """Return what a choice is about, and what of it is here.
+    """Return the entries that a choice selects, and the messages and conversations here that they apply to.
 
-    Who purged a message did not know what was made from it that is here alone: that is offered with it. What was made
-    from what was purged here before is, too, unless the choice is about one remote or machine.
+    Messages made from an offered message that only this store has are included: whoever purged it did not know them.
+    So are messages made from what was purged here before, unless the choice names a remote or machine.
     """
     known, own = derived or Derived(repository), read_purged(repository)
     offered = read_offered(repository, choice.name)
@@ -105,7 +105,7 @@ def choose_offered(
 
 
 def _choose_all(repository: Repository, choice: OfferChoice) -> tuple[Purged, list[OfferedHere]]:
-    """Return the same with all that was made from it, also in other conversations than the chosen one."""
+    """Return the same with all messages made from the selected ones, also in conversations that were not chosen."""
     derived = Derived(repository)
     offered, found = choose_offered(repository, choice, derived)
     more = derived.add_to(offered).without(offered).without(read_purged(repository))
@@ -113,7 +113,7 @@ def _choose_all(repository: Repository, choice: OfferChoice) -> tuple[Purged, li
 
 
 def _hint_declined(repository: Repository) -> str | None:
-    """Return how to accept what was declined before, if any of it is here."""
+    """Return a hint how to accept offers that were declined before, if their content is here."""
     found = next(walk_offered(repository, read_offered(repository)), None)
     return None if found is None else f"you have declined it; to change that: {ACCEPT} {found.conversation}"
 

@@ -17,7 +17,7 @@ _OWN_EMAIL = "scopes@systems.scopes"
 def walk_all_commits(objects: Objects, tips: Iterable[Oid]) -> Iterator[tuple[Commit, bytes]]:
     """Yield each commit below some tips with its bytes, every parent before its children.
 
-    What is no commit, or is missing, is left out: it has nothing that could be rewritten.
+    Tips that are missing or are not commits are left out: nothing in them can be rewritten.
     """
     done: set[Oid] = set()
     waiting: list[tuple[Oid, tuple[Commit, bytes] | None]] = [(tip, None) for tip in tips]
@@ -48,14 +48,14 @@ def _find(objects: Objects, oid: Oid) -> tuple[Commit, bytes] | None:
 
 
 def is_history(commit: Commit) -> bool:
-    """Return True for a commit of a conversation: of a message, a root, or of another program on a branch."""
+    """Return True for a commit of a conversation: a message, a root, or a commit of another program on a branch."""
     return commit.message_id is not None or is_root(commit) or commit.author.email != _OWN_EMAIL
 
 
 def list_operations(objects: Objects, newest: Oid | None) -> set[Oid]:
-    """Return the commits of the operation log, from the newest one: no other commit is an operation, whatever it says.
+    """Return the commits of the operation log, given the newest: other commits are not operations, whatever they claim.
 
-    The first parent of an operation is the one before it. The log ends at one that is missing.
+    The first parent of an operation is the operation before it. The log ends at a missing one.
     """
     listed: set[Oid] = set()
     found = None if newest is None else _find(objects, newest)
@@ -67,7 +67,7 @@ def list_operations(objects: Objects, newest: Oid | None) -> set[Oid]:
 
 
 def walk_known(tips: Iterable[Oid], parents: Mapping[Oid, Sequence[Oid]]) -> Iterator[Oid]:
-    """Yield the commits of `parents` that are reachable from some tips through others of it, each once."""
+    """Yield the commits reachable from tips by `parents` (commit to parents) that are keys of it, each once."""
     waiting, seen = [*tips], set[Oid]()
     while waiting:
         oid = waiting.pop()

@@ -1,6 +1,6 @@
-"""What else goes with what is purged: memory entries, facts, texts of merge requests, and titles that quote it.
+"""Notes about records that a purge also removes: memory entries, facts, texts of merge requests, and titles.
 
-A title that only has a short text of it stays, and is named, too.
+They quote the purged content, or were made from it. A title that only has a short text of it is kept, with a note.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _MENTIONS: Final = {
 
 
 def note_what_else(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
-    """Return notes about what goes, or loses a text, and is no part of what is purged; call it before the refs move."""
+    """Return notes about other records that are removed or lose a text; call it before the refs move."""
     found: dict[int, list[str]] = {noun: [] for noun in _TEXTS}
     for change in done.changes if done.changed else ():
         if change.old is not None and change.new is not None and not change.ref.startswith(_NO_RECORDS):
@@ -82,7 +82,7 @@ def note_what_else(repository: Repository, done: RewrittenStore) -> tuple[Note, 
 
 
 def _note_records(repository: Repository, done: RewrittenStore) -> Iterator[Note]:
-    """Yield a note for each stored transcript of which records go that are no messages."""
+    """Yield a note for each stored transcript that loses records which are not messages."""
     for change in done.changes:
         count = 0 if change.old is None or change.new is None else done.blanked.get(Oid(change.old), 0)
         if count and change.ref.startswith(SOURCES):
@@ -92,11 +92,11 @@ def _note_records(repository: Repository, done: RewrittenStore) -> Iterator[Note
                 f"{count:,} other {plural(count, 'record')} of the transcript {name} {'has' if count == 1 else 'have'}"
             )
             verb = "goes" if count == 1 else "go"
-            yield Note(f"{text} its text, and {verb}", "they are no messages: see the original in the agent's files")
+            yield Note(f"{text} its text, and {verb}", "they are not messages: see the original in the agent's files")
 
 
 def _note_mentions(repository: Repository, done: RewrittenStore) -> Iterator[Note]:
-    """Yield notes about memory entries and facts that stay, and have a path, a name or a short text of it."""
+    """Yield notes about memory entries and facts that are kept although they have a path, a name or a short text."""
     found: dict[int, list[str]] = {}
     for ref in (refs.MEMORY, refs.FACTS, refs.PROPOSED_FACTS) if done.mentioning else ():
         tip = repository.raw_ref(ref)
@@ -111,7 +111,7 @@ def _note_mentions(repository: Repository, done: RewrittenStore) -> Iterator[Not
 
 
 def _describe(repository: Repository, ref: str, path: str, blob: Oid) -> tuple[int, str]:
-    """Return what a file is, and its name."""
+    """Return the kind of a file, such as `_TAG`, and its name for people."""
     try:
         document = encoding.load(read_blob(repository, blob))
     except Corrupt:
@@ -143,7 +143,7 @@ def _list_few(names: Sequence[str]) -> str:
 
 
 def _note_titles(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
-    """Return notes about the titles of conversations that are left."""
+    """Return notes about the titles of conversations that are not purged: those removed, and those kept."""
     gone: list[ConversationId] = []
     kept: list[ConversationId] = []
     quotes = done.histories.lost_quotes

@@ -1,7 +1,7 @@
-"""What is on its way to remotes: the new values of their refs, in a file of the store, until they have answered.
+"""Ref values that are being pushed: a file of the store with them until the remote has answered.
 
-No ref of the store has these values yet, and a remote may have taken them, also when the push was killed. A purge that
-comes in between remembers those with what it removes, as it does for values that a remote is known to have.
+No ref of the store has these values yet, but the remote may have accepted them, also if the push was killed. A purge in
+between records those with purged content, like values that a remote is known to have.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FILE: Final = "being-sent.json"
 
 
 def read_being_sent(store: str) -> dict[str, dict[str, str]]:
-    """Return the values by name of the remote and ref there.
+    """Return the values being pushed, by name of the remote and ref there.
 
     Raises:
         Corrupt: the file is damaged.
@@ -32,7 +32,7 @@ def begin_to_send(repository: Repository, remote: str, values: Mapping[str, str]
 
 
 def end_to_send(repository: Repository, remote: str, on_remote: Iterable[str]) -> None:
-    """Forget the values of some refs, which the remote has answered; call it under the exclusive lock."""
+    """Forget the values of refs about which the remote has answered; call it under the exclusive lock."""
     known = read_being_sent(repository.path)
     sent, answered = known.get(remote, {}), set(on_remote)
     if not answered.isdisjoint(sent):

@@ -1,4 +1,4 @@
-"""Find what is wrong about purges, for `verify`: one that was interrupted, and entries that cannot be read."""
+"""Defects of purges, for `verify`: an interrupted purge, and entries of the list that cannot be read."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def walk_purge_defects(repository: Repository) -> Iterator[Finding]:
                 if is_entry(path):
                     decode_parts(read_blob(repository, oid))
             except ScopesError as error:
-                yield Finding("error", f"{PURGED}:{path}", error.message, "purge what it was about again")
+                yield Finding("error", f"{PURGED}:{path}", error.message, "purge the same content again")
     except ScopesError as error:
         yield Finding("error", PURGED, error.message, error.hint)

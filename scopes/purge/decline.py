@@ -20,11 +20,11 @@ from scopes.store.transactions import exclusive_write
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeDeclined(Result):
-    """What stays here although it was purged elsewhere.
+    """What is kept here although it was purged elsewhere.
 
     messages, conversations: how many of them are here
-    listed: how many entries of lists were declined, with those of which nothing is here
-    operation: None if all of it had been declined before
+    listed: how many entries of lists were declined, including those of which nothing is here
+    operation: None if all of them had been declined before
     """
 
     messages: int
@@ -63,10 +63,10 @@ def decline_purges(repository: Repository, choice: OfferChoice | None = None) ->
 
 
 def _note_others(found: Sequence[OfferedHere]) -> tuple[Note, ...]:
-    """Return a note about what those who have purged it do with a conversation that has it."""
+    """Return a note that those who have purged the content no longer accept a conversation with it."""
     if not found:
         return ()
     names = sorted({each.conversation for each in found})
     what = plural(len(names), "conversation")
-    text = f"who has purged it does not take the {what} with it from you any more: {', '.join(names[:5])}"
+    text = f"stores that have purged it no longer accept the {what} with it from you: {', '.join(names[:5])}"
     return (Note(text, f"to remove it after all: {ACCEPT} {names[0]}; then: scopes push"),)

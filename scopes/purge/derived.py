@@ -1,8 +1,8 @@
-"""What was made from a purged message goes with it: which messages of a store were made from others, and may not stay.
+"""Derived messages: messages of a store that were made from purged ones are purged with them.
 
-A message says itself what it was made from, wherever a copy of it is, see `links`. What a copy says counts for that
-copy: a message goes only if all its copies that have content say so, since anybody can write a copy of it that says
-anything. What was made from a message that is purged in part goes only if it has a line of that part.
+A message names its sources, in each of its copies, see `links`. Copies may differ, since anybody can write a copy with
+any links: a message is derived only if all of its copies with content name the source. If only parts of the source are
+purged, a derived message is purged only if it has a line of these parts.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _NO_PARTS: Final[Mapping[str, Parts]] = MappingProxyType({})
 
 
 class _Copy(NamedTuple):
-    """A message as one commit has it, and what it says that it was made from.
+    """A copy of a message in one commit, with its links to sources.
 
-    origins: the messages that it names
-    values: of other messages, which it repeats, by the key
-    stated: what it states itself, by the key
+    origins: the messages that it names as sources
+    values: the values of other messages that it repeats, by key
+    stated: the values that it states itself, by key
     """
 
     oid: Oid
@@ -46,7 +46,7 @@ class _Copy(NamedTuple):
 
 
 class Derived:
-    """What was made from messages of a store, undone ones too; it is read when the first question is asked."""
+    """The derived messages of a store, with those that only undo reaches; the store is read at the first call."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
@@ -54,10 +54,10 @@ class Derived:
     def list_versions(
         self, is_wanted: Callable[[str], bool], parts: Mapping[str, Parts] = _NO_PARTS
     ) -> list[MessageId]:
-        """Return what was made from the wanted messages, and from that.
+        """Return the messages made from the wanted ones, and transitively from those.
 
-        parts: the numbers of the parts, by messages that are wanted in part: what was made from them and has a line of
-            these parts is returned, too
+        parts: the numbers of purged parts, by message: derived messages that have a line of these parts are returned,
+            too
         """
         made = self._stored.made
         found = dict.fromkeys(self._walk_quoting(parts))
@@ -71,7 +71,7 @@ class Derived:
         return [*found]
 
     def _walk_quoting(self, parts: Mapping[str, Parts]) -> Iterator[MessageId]:
-        """Yield what was made from messages and has a line of some of their parts that the others do not have."""
+        """Yield messages made from others that have a line of the given parts which the remaining parts do not have."""
         for origin in parts.keys() & self._stored.made.keys():
             quotes = self._stored.read_quotes(origin, parts[origin] or frozenset())
             for message in self._stored.made[origin] if quotes else ():
@@ -79,18 +79,18 @@ class Derived:
                     yield message
 
     def list_left(self, is_wanted: Callable[[str], bool]) -> list[MessageId]:
-        """Return what stays though a copy says that it was made from what goes: see the rules above."""
+        """Return messages that are kept although one copy names a purged source: see the rules above."""
         made = self._stored.made
         names = dict.fromkeys(message for origin in made if is_wanted(origin) for message in made[origin])
         return [name for name in names if not is_wanted(name) and self._stored.has_content(name)]
 
     def find_origins(self, wanted: Collection[str], is_left: Callable[[str], bool]) -> frozenset[str]:
-        """Return the wanted messages from which a copy of a message that is left says that it was made."""
+        """Return the wanted messages that a copy of a kept message names as its source."""
         made = self._stored.made
         return frozenset(each for each in wanted if any(map(is_left, made.get(each, ()))))
 
     def add_to(self, purged: Purged, also: Purged = NOTHING) -> Purged:
-        """Return a list with what was made from its messages, and from those that another list has."""
+        """Return a list extended by the messages made from its messages, and from those of the list `also`."""
         every = purged.join(also)
         if not every.messages:
             return purged
@@ -104,10 +104,10 @@ class Derived:
 
 
 class _StoredCopies:
-    """All copies of all messages of a store, and what they say that they were made from.
+    """All copies of all messages of a store, with their links to sources.
 
     Attributes:
-        made: The messages of which a copy says that it was made from another one, by that one.
+        made: The messages that name a source in one of their copies, by the source.
     """
 
     def __init__(self, repository: Repository) -> None:
@@ -147,7 +147,7 @@ class _StoredCopies:
             self._copies[head.id].append(copy)
 
     def is_made(self, message: str, origin: str) -> bool:
-        """Return True if all copies of a message that have content were made from another one."""
+        """Return True if all copies of a message with content were made from `origin`."""
         return all(self._is_copy_made(each, origin) for each in self._list_with_content(message))
 
     def has_content(self, message: str) -> bool:
@@ -155,7 +155,7 @@ class _StoredCopies:
         return any(each.has_content for each in self._copies[message])
 
     def read_quotes(self, message: str, numbers: frozenset[int]) -> Quotes:
-        """Return the lines of some parts of a message that its other parts do not have; paths of files are left out."""
+        """Return the lines that only these parts of a message have; paths of files are left out."""
         found, kept, only = Quotes(), Quotes(), Quotes()
         for copy in self._copies[message]:
             for number, part in enumerate(self._read(copy).parts):
@@ -195,19 +195,19 @@ class _StoredCopies:
             yield from self._stating.get(stated, ())
 
     def _has_in_history(self, copy: _Copy, origin: str) -> bool:
-        """Return True if the history of a copy has a message, one that states a value that others repeat, whole."""
+        """Return True if the history of a copy has `origin` with its content; only for values that others repeat."""
         return bool(self._histories.get(copy.oid, 0) & self._bits.get(origin, 0))
 
     @cached_property
     def _bits(self) -> Mapping[str, int]:
-        """A bit for each message whose values others may repeat."""
+        """A bit mask for each message whose values others may repeat."""
         repeated = (self._stating.get(each, ()) for every in self._copies.values() for c in every for each in c.values)
         names = dict.fromkeys(name for names in repeated for name in names)
         return {name: 1 << number for number, name in enumerate(names)}
 
     @cached_property
     def _histories(self) -> Mapping[Oid, int]:
-        """The bits of all that is in the history of each commit with its content."""
+        """For each commit the bit masks, combined, of all such messages in its history that have content."""
         bits, found = self._bits, dict[Oid, int]()
         for oid, parents, message in self._graph if bits else ():
             known = 0 if message is None else bits.get(message, 0)

@@ -1,8 +1,8 @@
-"""Which conversations a remote had and has no more, as the last fetch of everything saw it: a file of the store.
+"""Conversations that a remote had and no longer has, as of the last fetch of everything: a file of the store.
 
-What is purged here need not be removed there any more. The manifests that such a remote had stay known: by them it is
-counted what nobody else has. Those that were gone all at once are lost: the remote was emptied or made anew. The file
-has ids of root commits alone, by the name of the remote.
+If one of them is purged here, it need not be removed there. Their tracking refs are kept, to count messages that nobody
+else has. If all conversations disappeared at once they are lost: the remote was emptied or recreated. The file only has
+ids of root commits, by the name of the remote.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from scopes.store.transactions import exclusive_write
 
 
 def read_lost(store: str) -> dict[str, frozenset[str]]:
-    """Return the roots of those conversations that were gone from a remote all at once, by the name of the remote."""
+    """Return the roots of conversations that disappeared from a remote all at once, by the name of the remote."""
     return read_sets(store, FILE, "lost")
 
 
 def note_seen(repository: Repository, remote: str, roots: Iterable[str], *, everything: bool) -> None:
-    """Remember that a remote has the conversations with some roots, and with `everything` that it has no others.
+    """Record that a remote has the conversations with these roots, and with `everything` that it has no others.
 
-    The exclusive lock is taken only if that is new.
+    The exclusive lock is taken only if something has changed.
     """
     known = read_gone(repository.path).get(remote, frozenset())
     if known or everything:
@@ -40,7 +40,7 @@ def _list_tracked(repository: Repository, remote: str) -> frozenset[str]:
 
 
 def change_gone(repository: Repository, remote: str, roots: frozenset[str], lost: frozenset[str] = frozenset()) -> None:
-    """Replace what a remote has no more, and add what of it was lost; call it under the exclusive lock."""
+    """Replace the roots that a remote no longer has, and add lost ones; call it under the exclusive lock."""
     gone = {**read_gone(repository.path), remote: roots}
     known = read_lost(repository.path)
     known[remote] = (known.get(remote, frozenset()) | lost) & roots
@@ -51,14 +51,14 @@ def change_gone(repository: Repository, remote: str, roots: frozenset[str], lost
 
 
 def forget_gone(repository: Repository, remote: str, roots: Iterable[str]) -> None:
-    """Forget that of conversations which were sent again; call it under the exclusive lock."""
+    """Remove conversations that were sent again from the file; call it under the exclusive lock."""
     known = read_gone(repository.path).get(remote, frozenset())
     if not known.isdisjoint(sent := set(roots)):
         change_gone(repository, remote, known - sent)
 
 
 def rename_gone(repository: Repository, remote: str, new: str) -> None:
-    """Keep what is known of a remote under its new name; call it under the exclusive lock."""
+    """Move the entries of a remote to its new name; call it under the exclusive lock."""
     known = read_gone(repository.path).get(remote)
     lost = read_lost(repository.path).get(remote, frozenset())
     if known:

@@ -1,7 +1,7 @@
-"""What messages hold of a file: the file itself, calls of tools that name it, what these did to it, and their results.
+"""Find the parts of messages that hold a file: the file itself, tool calls that name it, and their results.
 
-A call names a file by its path, or by what is left of it below the directory of the conversation or of the call. Other
-ways, such as `cd conf && cat *`, are not found.
+A call names a file by its path, or by its path relative to the directory of the conversation or of the call. Other ways
+to name it, such as `cd conf && cat *`, are not found.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WRITING: Final = frozenset({"create", "edit"})
 
 
 def list_held(repository: Repository, conversation: ConversationId | None, name: str) -> Mapping[str, Parts]:
-    """Return the numbers of the parts that hold a file, by messages, of one conversation or of all.
+    """Return the numbers of the parts that hold a file, by message, in one conversation or in all.
 
     name: the path of the file, or the end of it
     """
@@ -58,9 +58,9 @@ def list_held(repository: Repository, conversation: ConversationId | None, name:
 
 
 def walk_other_records(repository: Repository, conversation: ConversationId | None, name: str) -> Iterator[str]:
-    """Yield what the records are listed by that are no messages and name a file, of one conversation or of all.
+    """Yield the purge keys of records that are not messages and name a file, in one conversation or in all.
 
-    Agents keep files that a user attached in such records. A record names it in a text that is its path.
+    Agents store files that a user attached in such records. A record names a file if one of its texts is the path.
     """
     root = None if conversation is None else find_root_commit(repository, conversation)
     path = re.compile(rf"(?:.*/)?{re.escape(name)}", re.DOTALL)
@@ -107,7 +107,7 @@ class _Directories:
 
 
 class _Holder:
-    """Finds what messages of a conversation that began in a directory hold of a file."""
+    """Finds the parts of messages that hold a file, in a conversation that began in the directory `base`."""
 
     def __init__(self, repository: Repository, name: str, base: str | None) -> None:
         self._repository, self._name, self._base = repository, name, base
@@ -150,7 +150,7 @@ class _Holder:
                     yield call.message, call.number
 
     def _may_hold(self, result: Part) -> bool:
-        """Return True if a result may be of the file: to look for its call takes longer."""
+        """Return True if a result may be about the file; a fast test before its call is looked up."""
         texts = walk_texts(result.fields.get("structured"))
         return result.fields.get("call_id") in self._calls or any(self._last in text for text in texts)
 
@@ -161,7 +161,7 @@ class _Holder:
         return self._names_file(call.part) or any(map(self._is_file, touched))
 
     def _walk_written(self, message: Message) -> Iterator[int]:
-        """Yield all parts of an answer whose text is what was written into the file."""
+        """Yield all parts of an answer whose text is equal to what was written into the file."""
         if any(touch.op in _WRITING and self._is_file(touch.path) for touch in message.files):
             yield from range(len(message.parts))
 
@@ -181,7 +181,7 @@ class _Holder:
         return any(pattern.search(text) for text in texts for pattern in patterns)
 
     def _find_below(self, directory: str | None) -> tuple[re.Pattern[str], ...]:
-        """Return a pattern of the path as it is named in a directory; none if the file is not below it."""
+        """Return patterns of the path relative to a directory; empty if the file is not below it."""
         if not directory:
             return ()
         names, above = self._name.split("/"), posixpath.normpath(directory)

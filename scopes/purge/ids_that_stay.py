@@ -1,4 +1,4 @@
-"""Lines of what is purged that are nothing but ids of what stays: they are names of it, and no copies."""
+"""Lines of purged texts that consist of an id of something kept: they are names, not copies of the text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ID: Final = re.compile(
 def drop_ids_that_stay(
     objects: Objects, histories: HistoryRewriter, commits: Iterable[Commit], log: Collection[Oid]
 ) -> None:
-    """Leave ids of what stays out of the texts that are looked for; call it after all histories were rewritten.
+    """Remove ids of kept objects from the texts to search for; call it after all histories were rewritten.
 
     commits: all of the store
     log: those of the log of operations

@@ -1,7 +1,7 @@
-"""Delete the copies of content outside of the objects: indexes, caches, replaced files, bundles, logs of this store.
+"""Delete copies of purged content outside of the objects: indexes, caches, replaced files, bundles, logs of this store.
 
-What is not ours alone to delete is only named: a spool has messages that are not in the store yet, and the transcripts
-of agents are theirs.
+Files that must not be deleted are only reported: a spool has messages that are not in the store yet, and transcripts
+belong to the agents.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _KEPT: Final = frozenset({"refs/heads", "refs/tags", "logs/refs"})
 def delete_in_store(repository: Repository) -> None:
     """Delete files of the store that may have copies of objects; call it under the exclusive lock.
 
-    These are the directories of repairs and of dead processes, and bundles. Directories of refs that are gone go too:
-    they have the names of branches.
+    These are the directories of repairs and of dead processes, and bundles. Empty directories of deleted refs are
+    removed, too: they have the names of branches.
 
     Raises:
         Inaccessible: something cannot be deleted.
@@ -68,10 +68,10 @@ def _is_bundle(path: str) -> bool:
 
 
 def delete_caches(directories: Iterable[str]) -> dict[str, str]:
-    """Delete everything in directories of derived data but lock files; return why, by path, for each file that stays.
+    """Delete everything but lock files in directories of derived data; return the errors of files that stay, by path.
 
-    A directory of derived data is far below the root and has no home directory in it, wherever links lead: one that is
-    not so is left as it is.
+    A cache is several levels below the root directory and contains no home directory, after links are resolved. Nothing
+    is deleted in a directory for which that is not true.
     """
     errors: dict[str, str] = {}
     for directory in directories:
@@ -88,7 +88,7 @@ def delete_caches(directories: Iterable[str]) -> dict[str, str]:
 
 
 def _may_be_cache(directory: str) -> bool:
-    """Return True if a directory cannot be one of the system or of a user's own files."""
+    """Return True if a directory cannot be a system directory or contain a user's own files."""
     real, home = os.path.realpath(directory), os.path.realpath(os.path.expanduser("~"))
     is_deep = len(real.strip(os.sep).split(os.sep)) >= _MIN_DEPTH
     return os.path.isabs(directory) and is_deep and os.path.commonpath([real, home]) != real
@@ -104,9 +104,9 @@ def _delete(path: str, errors: dict[str, str]) -> None:
 
 
 def clear_logs(directory: str, quotes: Quotes, *, every_log: bool) -> list[str]:
-    """Delete the logs and crash reports that quote what was purged; return the paths of other files that do.
+    """Delete logs and crash reports that quote purged content; return the paths of other files that do.
 
-    every_log: delete all of them, because it is no longer known what was purged
+    every_log: delete all of them, because the purged content is no longer known
     """
     kept: list[str] = []
     for path in _walk_files(directory) if every_log or quotes.distinct() else ():

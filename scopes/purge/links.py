@@ -1,12 +1,12 @@
-"""How a message names what it was made from: the one place that says it, for what is stored and for what comes.
+"""Links of a message to its sources, the messages that it was made from; used for stored and for fetched messages.
 
-These are amendments, notices that quote what they retract, summaries and compactions, decisions that accept a
-candidate, reviews that repeat the values of a proposal, and resolutions and merges that repeat a value of a conflict. A
-compaction that an agent wrote names no message: the proof of a purge names it, if it has a line of one.
+Messages with sources are amendments, notices that quote what they retract, summaries and compactions, decisions that
+accept a candidate, reviews that repeat the values of a proposal, and resolutions and merges that repeat a value of a
+conflict. A compaction that an agent wrote names no source: the proof of a purge reports it if it has a purged line.
 
-The message itself says it, since a copy of it may be anywhere: a rebase takes it to where its sources are purged. What
-is made after a purge has nothing of what was purged, and does not name it. `memory/source_messages` leaves it out, and
-a resolution repeats "[purged]".
+The links are in the message itself, since copies of it may be anywhere: a rebase may move it to a history in which its
+sources are purged. A message made after a purge has no purged content and does not name its source:
+`memory/source_messages` leaves that out, and a resolution repeats "[purged]".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scopes.merge.conflict_keys import comparable_key, key_of_path
     from scopes.merge.divergence import state_of
     from scopes.merge.statements import stated_claims
-else:  # what has no links of conflicts needs none of them
+else:  # messages without links to conflicts need none of them
     claim_value = deferred("scopes.merge.attribution:claim_value")
     comparable_key = deferred("scopes.merge.conflict_keys:comparable_key")
     key_of_path = deferred("scopes.merge.conflict_keys:key_of_path")
@@ -46,17 +46,17 @@ _PURGED_MARK: Final = f'"{PURGED}"'.encode()
 
 
 def has_marks(data: bytes) -> bool:
-    """Return False if the bytes of a message name no other one from which it was made."""
+    """Return False if the bytes of a message cannot have a link to a source."""
     return any(mark in data for mark in _MARKS)
 
 
 def is_tombstone(data: bytes) -> bool:
-    """Return True if the bytes of a message are what a purge of all of it leaves."""
+    """Return True if the bytes of a message are a tombstone: what is left after all of it was purged."""
     return _PURGED_MARK in data and purge_message(data) == data
 
 
 def walk_origins(objects: Objects, commit: Oid, message: Message) -> Iterator[str]:
-    """Yield the messages from which the message of a commit says that it was made, each once."""
+    """Yield the ids of the messages that the message of a commit names as its sources, each once."""
     yield from dict.fromkeys(_walk_origins(objects, commit, message))
 
 
@@ -79,7 +79,7 @@ def _walk_origins(objects: Objects, commit: Oid, message: Message) -> Iterator[s
 
 
 def walk_unrecorded_values(objects: Objects, commit: Oid, message: Message) -> Iterator[tuple[str, bytes]]:
-    """Yield the values that a merge which nobody was asked about chose or rejected: it stores no record of them."""
+    """Yield the values that an automatic merge chose or rejected, by key: it stores no record of the conflict."""
     for document in _walk_resolutions(message):
         key = document.get("key")
         if isinstance(key, str) and _find_conflict(objects, commit, document) is None:
@@ -88,13 +88,13 @@ def walk_unrecorded_values(objects: Objects, commit: Oid, message: Message) -> I
 
 
 def list_values(message: Message) -> list[tuple[str, bytes]]:
-    """Return what a typed message states, by the key that a merge has for it."""
+    """Return the values that a typed message states, each with the key that a merge uses for it."""
     claims = ((key_of_path(path), encoding.load(claim)) for path, claim in stated_claims(message).items())
     return [(comparable_key(key), encoding.dump(claim_value(key, claim))) for key, claim in claims]
 
 
 def _walk_resolutions(message: Message) -> Iterator[dict[str, Any]]:
-    """Yield what a message says of conflicts: a resolution of one, a merge of all that it resolved."""
+    """Yield the resolutions in a message: one in a resolution, all that it resolved in a merge."""
     merge = message.extra.get("merge")
     resolved = merge.get("resolved") if isinstance(merge, dict) else None
     for document in (message.extra.get("conflict"), *(resolved if isinstance(resolved, list) else ())):
@@ -133,9 +133,9 @@ def _walk_repeated(record: Conflict, document: dict[str, Any], text: str) -> Ite
 
 
 def list_older_values(positions: Sequence[Any], resolution: dict[str, Any]) -> list[Any]:
-    """Return the values that a resolution rejected, but no position of the conflict has any more.
+    """Return the values that a resolution rejected and that are no longer in any position of the conflict.
 
-    Who made it still had them: it was replayed on a history whose record is without what was purged, or merged with it.
+    They existed when it was made: it was replayed on, or merged with, a history whose record has been purged.
     """
     return [
         value
@@ -146,7 +146,7 @@ def list_older_values(positions: Sequence[Any], resolution: dict[str, Any]) -> l
 
 
 def _walk_values(document: dict[str, Any]) -> Iterator[Any]:
-    """Yield the values that a resolution chose or rejected, and others of the same conflict before it."""
+    """Yield the values chosen or rejected by a resolution and by earlier ones of the same conflict."""
     for each in walk_resolutions(document):
         yield from _list_rejected(each)
         if "value" in each:
@@ -159,7 +159,7 @@ def _list_rejected(document: dict[str, Any]) -> list[Any]:
 
 
 def walk_resolutions(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the document of a resolution, and those of others of the same conflict that are in it."""
+    """Yield the document of a resolution, and those of other resolutions of the same conflict nested in it."""
     yield document
     also = document.get("also")
     for other in also if isinstance(also, list) else ():
@@ -168,5 +168,5 @@ def walk_resolutions(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def origin_of(message: Message) -> str | None:
-    """Return the message whose content a message has again; None if it is one of its own."""
+    """Return the id of the message whose content a message repeats; None if it repeats none."""
     return message.amends or quoted_by_retraction(message)

@@ -1,4 +1,4 @@
-"""What goes with entries of the memory: that their messages are covered. Others can be made of what is left."""
+"""Mark messages as not covered when their memory entries are removed, so that new ones can be made from the rest."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _COVERED: Final = "covered"
 
 
 def uncover_lost(objects: Objects, before: Oid, after: Oid) -> Oid:
-    """Return the rewritten tree of a memory, in which the branches of entries that went are not covered any more.
+    """Return the rewritten tree of a memory without the coverage of branches whose entries were removed.
 
-    A tree of something else is returned as it is.
+    before, after: the tree before and after the entries were removed; a tree that is not a memory is returned as is
     """
     if after in {before, EMPTY_TREE} or find_entry(objects, after, _COVERED) is None:
         return after

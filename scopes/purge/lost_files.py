@@ -1,4 +1,4 @@
-"""Stored files that go with a conversation although others are in them, too, such as an export of all chats."""
+"""Notes about stored files that are removed with a conversation although they also have others, such as an export."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FEW: Final = 5
 
 
 def note_lost_files(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
-    """Return a note about the conversations that are left and lose their stored file; call it before the refs move."""
+    """Return a note about kept conversations that lose their stored file; call it before the refs move."""
     roots: set[Oid] = set()
     for change in done.changes:
         if change.ref.startswith(SOURCES) and change.old is not None and change.new is None:

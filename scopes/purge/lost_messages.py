@@ -1,9 +1,9 @@
-"""The messages of purged conversations, so that no fetch brings one back that somebody has picked into another one.
+"""List the messages of purged conversations, so that no fetch brings one back that was cherry-picked into another one.
 
-A message is listed only if nothing of it stays here. A copy that is kept, such as a redacted one or that of a fork, has
-the same id, and what was made from it and is kept names it: neither is refused or offered then. Nor is a message listed
-that others may have who know nothing of it: the id of an imported one is a hash of what was said up to there, and many
-sessions begin with the same words.
+A message is listed only if nothing of it is kept here: a kept copy, such as that of a redacted copy or a fork, has the
+same id, and derived messages that are kept name it; otherwise these would be refused and offered. Messages that other
+people may have independently are not listed: the id of an imported message is a hash of the session up to there, and
+many sessions begin with the same words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scopes.store.repository import Repository, read_commit
 
 
 def with_lost_messages(repository: Repository, purged: Purged, histories: HistoryRewriter) -> Purged:
-    """Return a list with the messages of its conversations of which nothing stays; call it before the refs move."""
+    """Add the messages of purged conversations of which nothing is kept to a list; call it before the refs move."""
     lost = histories.lost & histories.gone
     lost &= frozenset(_walk_unique(repository, histories)) if lost else lost
     if not lost:
@@ -32,9 +32,9 @@ def with_lost_messages(repository: Repository, purged: Purged, histories: Histor
 
 
 def _walk_unique(repository: Repository, histories: HistoryRewriter) -> Iterator[MessageId]:
-    """Yield the messages that go with their conversation and whose ids no other history has by chance.
+    """Yield the messages of purged conversations whose ids no other history can have by chance.
 
-    These have a random id, or come after so much that an agent wrote.
+    These have a random id, or come after a certain amount of text that an agent wrote.
     """
     known = read_purged(repository)
     lengths: dict[Oid, int] = {}

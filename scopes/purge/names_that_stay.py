@@ -1,4 +1,4 @@
-"""Names that are lines of what is purged: of tags, branches, directories and remotes. They are no copies, and stay."""
+"""Notes about names that are equal to a purged line: of tags, branches, directories and remotes. They are kept."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _HISTORY: Final = "the history of the metadata keeps the name"
 
 
 def is_file_of_names(store: str, path: str) -> bool:
-    """Return True for a file of a store that only has the names of refs and remotes, and ids."""
+    """Return True for a file of a store that has only names of refs and remotes, and ids."""
     first, _, rest = os.path.relpath(path, store).partition(os.sep)
     return first == "refs" if rest else first in _FILES or first.endswith(_ON_REMOTES)
 
 
 def note_names(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
-    """Return notes about the names that stay in conversations that are left; call it before the refs move."""
+    """Return notes about such names in conversations that are kept; call it before the refs move."""
     quotes = done.histories.lost_quotes
     if not quotes:
         return ()

@@ -1,7 +1,7 @@
-"""What other machines have purged, as remotes say it: offers. They remove nothing here, and each may be declined.
+"""Offers: lists of what other machines have purged, from remotes. They remove nothing here, and each may be declined.
 
-Of each machine a remote has one list, which only grows. It is kept as it came, with its signature; what a newer one
-lacks is kept beside it. What the user declines is a list, too: what another machine adds later is undecided again.
+A remote has one list for each machine, which only grows. It is stored unchanged, with its signature; entries that a
+newer list lacks are stored separately. Declined entries are a list, too: entries that are added later are undecided.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LIST = "see: scopes purge --offers"
 class Offer(NamedTuple):
     """The list of a machine, as a remote has it.
 
-    remote, machine: both "earlier" of what lists of remotes had that they have no more
+    remote, machine: both "earlier" for entries that lists of remotes no longer have
     ref: where it is kept
     commit: the list, as it came
     """
@@ -44,7 +44,7 @@ class Offer(NamedTuple):
     commit: Oid
 
     def matches(self, name: str | None) -> bool:
-        """Return True if this is what somebody calls by the name of a remote, or the beginning of that of a machine."""
+        """Return True if `name` is None, the name of the remote, or the beginning of that of the machine."""
         return name is None or self.remote == name or (len(name) > 0 and self.machine.startswith(name))
 
 
@@ -56,7 +56,7 @@ class OfferedHere(NamedTuple):
 
 
 def offer_ref(remote: str, machine: str) -> str:
-    """Return where the list is that a remote has of a machine."""
+    """Return the ref here with the list that a remote has of a machine."""
     return f"{PURGE_OFFERS}{remote}/{machine}"
 
 
@@ -71,19 +71,19 @@ def list_offers(repository: Repository) -> list[Offer]:
 
 
 def fingerprint(repository: Repository) -> str:
-    """Return a hash of all lists of a store: it is the same as long as none of them has changed."""
+    """Return a hash of the refs of all lists of a store, which changes when one of them does."""
     values = [f"{each.ref} {each.commit}" for each in list_offers(repository)]
     values += [f"{ref} {repository.find_ref(ref)}" for ref in (PURGED, PURGE_DECLINED)]
     return sha256("\n".join(values).encode()).hexdigest()
 
 
 def read_undecided(repository: Repository) -> Purged:
-    """Return what is offered and was neither purged here nor declined."""
+    """Return the offered entries that were neither purged here nor declined."""
     return read_offered(repository).without(read_purged(repository, PURGE_DECLINED))
 
 
 def read_offered(repository: Repository, name: str | None = None) -> Purged:
-    """Return what is offered, or what one remote or machine offers, and was not purged here.
+    """Return the entries offered by all, or by one remote or machine, that were not purged here.
 
     Raises:
         NotFound: nobody of that name offers anything.
@@ -95,17 +95,17 @@ def read_offered(repository: Repository, name: str | None = None) -> Purged:
 
 
 def read_list(objects: Objects, commit: Oid) -> Purged:
-    """Return what a list has."""
+    """Return the entries of a list."""
     return read_purged_tree(objects, read_commit_stub(objects, commit).tree)
 
 
 def is_new_offer(repository: Repository, remote: str, lists: Mapping[str, Oid]) -> bool:
-    """Return True if one of the lists of a remote, by machine, is another one than when it was last seen."""
+    """Return True if one of the lists of a remote, by machine, has changed since it was last seen."""
     return any(repository.find_ref(offer_ref(remote, machine)) != commit for machine, commit in lists.items())
 
 
 def take_offers(objects: Objects, transaction: RefTransaction, remote: str, lists: Mapping[str, Oid]) -> None:
-    """Keep the lists that a remote has now, by machine; what older ones had beside that is kept, too."""
+    """Store the lists that a remote has now, by machine; entries that only older ones had are kept, too."""
     repository = transaction.repository
     lost = NOTHING
     for machine, commit in lists.items():
@@ -131,9 +131,9 @@ def has_content(repository: Repository, head: MessageHeader, purged: Purged) -> 
 def walk_offered(
     repository: Repository, offered: Purged, conversation: ConversationId | None = None
 ) -> Iterator[OfferedHere]:
-    """Yield the messages and conversations of this store, or of one conversation, that are on a list, each once.
+    """Yield the messages and conversations of this store, or in one conversation, that are on a list, each once.
 
-    First those of branches, then those that only undo or the trash reaches.
+    Those on branches come first, then those that only undo or the trash reaches.
     """
     seen: set[str] = set()
     names = conversation_ids(repository) if conversation is None else [conversation]
@@ -154,7 +154,7 @@ def walk_offered(
 
 
 def restrict(repository: Repository, offered: Purged, found: list[OfferedHere]) -> Purged:
-    """Return the entries of a list that some messages and conversations have."""
+    """Return the entries of a list that apply to these messages and conversations."""
     roots = [find_root_commit(repository, each.conversation) for each in found if each.head is None]
     messages = {hash_of(each.head.id): offered.parts_of(each.head.id) for each in found if each.head is not None}
     return Purged(messages, frozenset(hash_of(root) for root in roots if root is not None))

@@ -1,6 +1,6 @@
-"""What remotes still have of what was purged here: the values of their refs before, in a file of the store.
+"""Ref values of remotes that still have content which was purged here, in a file of the store.
 
-The file has ids of commits only. A push replaces exactly these values, and then they are forgotten.
+The file has only ids of commits. A push replaces exactly these values, and then removes them from the file.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OWN_SERVER: Final = "on the server: git reflog expire --expire=now --all && git
 
 
 class RemoteCopy(NamedTuple):
-    """A remote that still has something: its name and address, how many conversations, and what to do there."""
+    """A remote that still has purged content: its name and address, how many conversations, and what to do there."""
 
     remote: str
     address: str
@@ -51,7 +51,7 @@ class RemoteCopy(NamedTuple):
 
 
 def read_values(store: str) -> dict[str, dict[str, str]]:
-    """Return the manifests that remotes still have.
+    """Return the values with purged content that remotes still have, by name of the remote and ref there.
 
     Raises:
         Corrupt: the file is damaged.
@@ -60,9 +60,9 @@ def read_values(store: str) -> dict[str, dict[str, str]]:
 
 
 def add_values(repository: Repository, changes: Sequence[RefChange], rewritten: Collection[Oid]) -> None:
-    """Remember what remotes have of the conversations whose manifests are rewritten here; older values stay.
+    """Record the remotes' values of conversations whose manifests are rewritten here; older values are kept.
 
-    What is on its way to them belongs to it. `rewritten` are the commits that are written again, or go.
+    Values that are being pushed are included. `rewritten` are the commits that are rewritten or removed.
     """
     known, still_there = read_values(repository.path), still_there_of(repository)
     replaced: dict[str, set[Oid]] = {}
@@ -90,7 +90,7 @@ def add_values(repository: Repository, changes: Sequence[RefChange], rewritten: 
 
 
 def _is_above(repository: Repository, value: Oid, rewritten: Collection[Oid]) -> bool:
-    """Return True if a manifest that no ref has is on top of a commit that is rewritten, or it is gone."""
+    """Return True if a manifest without a ref has a rewritten commit in its history, or is missing."""
     try:
         return any(parent in rewritten for parent in read_commit(repository, value).parents)
     except NotFound:
@@ -98,7 +98,7 @@ def _is_above(repository: Repository, value: Oid, rewritten: Collection[Oid]) ->
 
 
 def keep_value(repository: Repository, remote: str, ref: str, value: Oid) -> None:
-    """Remember that a remote has taken a value from which something was purged meanwhile; under the exclusive lock."""
+    """Record a value that a remote accepted and that was purged meanwhile; call it under the exclusive lock."""
     add_purged_values(repository, {ref: [value]})
     known = read_values(repository.path)
     known.setdefault(remote, {})[ref] = value
@@ -106,34 +106,34 @@ def keep_value(repository: Repository, remote: str, ref: str, value: Oid) -> Non
 
 
 def _walk_earlier_sets(repository: Repository, change: RefChange) -> Iterator[Oid]:
-    """Yield what a remote had before of original files, by the reflog: a set does not name the one before it."""
+    """Yield earlier values of original files on a remote, from the reflog: a set does not name the one before it."""
     if change.ref.startswith(refs.REMOTE_SOURCES):
         yield from (move.new for move in walk_moves(repository, change.ref) if move.new not in {change.new, NULL_OID})
 
 
 def still_there_of(repository: Repository) -> Callable[[str], bool]:
-    """Return a function that is True for a ref here with what a remote has of a conversation, by all that is known.
+    """Return a function that is True for a tracking ref whose conversation or original files the remote still has.
 
-    That is its manifest, unless a fetch has seen that the conversation is gone there, or its original files.
+    It is False for a manifest if a fetch has seen that the conversation was deleted there.
     """
     gone = {f"{refs.REMOTES}{name}/{root}" for name, roots in read_gone(repository.path).items() for root in roots}
     return lambda ref: ref.startswith((refs.REMOTES, refs.REMOTE_SOURCES)) and ref not in gone
 
 
 def roots_in(on_remote: Iterable[str]) -> set[str]:
-    """Return the root commits of the conversations that refs of a remote belong to."""
+    """Return the root commits at the end of refs of a remote."""
     return {ref.rpartition("/")[2] for ref in on_remote}
 
 
 def _ref_on_remote(repository: Repository, manifest: Oid, root: Oid) -> str:
-    """Return the ref of a conversation on every remote; it may soon be unknown here."""
+    """Return the ref of a conversation on every remote; the purge may remove the data that it is computed from."""
     data = find_blob(repository, read_commit_stub(repository, manifest).tree, MANIFEST_FILE) or b"null"
     began = format_seconds(read_commit_stub(repository, root).time)
     return f"{CONVERSATIONS}{decode_manifest(data).project}/{began[:4]}{began[5:7]}/{root}"
 
 
 def forget_values(repository: Repository, remote: str, on_remote: Iterable[str]) -> None:
-    """Forget what a remote had at some refs, once a push has replaced it; call it under the exclusive lock."""
+    """Remove the values of refs that a push has replaced; call it under the exclusive lock."""
     known = read_values(repository.path)
     found = [ref for ref in on_remote if known.get(remote, {}).pop(ref, None) is not None]
     if found:
@@ -141,7 +141,7 @@ def forget_values(repository: Repository, remote: str, on_remote: Iterable[str])
 
 
 def rename_values(repository: Repository, remote: str, new: str) -> None:
-    """Keep what is known of a remote under its new name; call it under the exclusive lock."""
+    """Move the values of a remote to its new name; call it under the exclusive lock."""
     known = read_values(repository.path)
     if remote in known:
         known[new] = known.pop(remote)
@@ -155,7 +155,7 @@ def _write(repository: Repository, known: Values) -> None:
 
 
 def list_copies(store: str, also: Mapping[str, int] = NO_COUNTS) -> tuple[RemoteCopy, ...]:
-    """Return the remotes that still have something, and what to do about each; `also` have more conversations."""
+    """Return the remotes with purged content, and what to do about each; `also` has further counts, by remote."""
     addresses, values = read_addresses(store), read_values(store)
     counts = {
         name: len(roots_in(values.get(name, ()))) + also.get(name, 0) for name in {*values, *also} & addresses.keys()

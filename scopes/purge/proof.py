@@ -1,4 +1,4 @@
-"""Prove that what was purged is gone: from every object, and from every file of the store and its derived data."""
+"""Prove that purged content is gone: search every object, and every file of the store and its derived data."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _MANY_MESSAGES, _MANY_CONVERSATIONS = 10, 3  # other ones that have a line: it i
 
 
 class CopiedIn(NamedTuple):
-    """Another message with a line of what was purged; it is not purged."""
+    """A message that was not purged, and has a line of what was purged."""
 
     conversation: ConversationId
     message: MessageId
 
 
 class Proof(NamedTuple):
-    """What was searched, and what is left.
+    """Counts of what was searched, and what is left.
 
     objects, files: how many were searched
-    left: what should be gone and is not
+    left: objects and files that still have purged content, as texts
     copies: messages that have the same text, those with most of it first
-    alike: messages that share nothing else with it than lines which many messages have
+    alike: messages that only share lines with it that many messages have
     """
 
     objects: int
@@ -56,17 +56,18 @@ class Proof(NamedTuple):
 
 
 class _Sharing(NamedTuple):
-    """A message with the numbers of the lines of what was purged that it has."""
+    """A message with the numbers of the purged lines that it has."""
 
     copy: CopiedIn
     lines: frozenset[int]
 
 
 def prove(repository: Repository, removed: Collection[str], quotes: Quotes, directories: Sequence[str]) -> Proof:
-    """Search every object and every file; call it under the exclusive lock.
+    """Search every object and every file for purged content; call it under the exclusive lock.
 
-    removed: the ids of objects that must not be there
-    directories: of data that is derived from the store
+    removed: the ids of objects that must no longer exist
+    quotes: the purged texts to search for
+    directories: directories of data that is derived from the store
 
     Raises:
         Inaccessible, Corrupt: the store cannot be read.
@@ -96,7 +97,7 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
 
 
 class _Lines:
-    """Lines in all forms in which they may be somewhere."""
+    """Lines in all the forms in which they may be stored, see `_all_forms`."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._count = len(lines)
@@ -110,18 +111,18 @@ class _Lines:
         return self._count
 
     def are_in(self, data: bytes) -> bool:
-        """Return True if data have one of them."""
+        """Return True if the bytes contain one of them."""
         return self._needles.are_in(data)
 
     def find(self, data: bytes) -> frozenset[int]:
-        """Return the numbers of those that data have."""
+        """Return the numbers of the lines that the bytes contain."""
         return frozenset(number for form in self._needles.walk(data) for number in self._numbers[form])
 
 
 class _WholeTexts:
-    """Texts whose lines are too short to be looked for in others: a message may be nothing but one of them.
+    """Texts whose lines are too short to search for: only messages that consist of such a text are found.
 
-    They are numbered after the lines.
+    Their numbers follow those of the lines.
     """
 
     def __init__(self, quotes: Quotes, lines: int) -> None:
@@ -133,7 +134,7 @@ class _WholeTexts:
         return bool(self._numbers)
 
     def find(self, data: bytes) -> frozenset[int]:
-        """Return the number of the text that a stored message is nothing but."""
+        """Return the number of the text that a stored message consists of; empty if there is none."""
         if not self._words.are_in(data):
             return frozenset()
         own = Quotes()
@@ -154,18 +155,18 @@ def _all_forms(line: str) -> Iterator[bytes]:
 
 
 def _is_copy(kind: str, data: bytes, quotes: Quotes) -> bool:
-    """Return False for what only has a name, or a path, of what was purged, as a tree of files has: it stays."""
+    """Return False for an object that only has a name or a path of what was purged, as a tree has: it is kept."""
     return kind != TREE and (not is_json(data) or quotes.are_in_document(data))
 
 
 def _find_directories(repository: Repository, present: Iterable[Oid]) -> frozenset[Oid]:
-    """Return the objects that say where a conversation was started."""
+    """Return the objects with the directory in which a conversation began."""
     trees = (data for kind, data in map(repository.read, present) if kind == TREE and _DIRECTORY in data)
     return frozenset(parse_tree(data)[DIRECTORY].oid for data in trees if DIRECTORY in parse_tree(data))
 
 
 def find_names(repository: Repository) -> frozenset[Oid]:
-    """Return the objects of a store that have names alone: trees, and what says where a conversation was started."""
+    """Return the objects of a store that only have names: trees, and the directories in which conversations began."""
     how = ("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
     listed = run_git(repository.path, *how, lock=repository.lock.descriptor)
     present = dict(line.split(" ") for line in listed.splitlines())
@@ -176,7 +177,7 @@ def find_names(repository: Repository) -> frozenset[Oid]:
 def _find_messages(
     repository: Repository, lines: _Lines, whole: _WholeTexts, purged: Mapping[str, Parts]
 ) -> Iterator[_Sharing]:
-    """Yield the messages that have lines, or are a whole text; of a purged one, what is left of it counts."""
+    """Yield the messages that have such lines or consist of such a text; of purged ones only the rest is searched."""
     for conversation, each in walk_named_messages(repository) if lines or whole else ():
         data = without_purged(each, purged)
         shared = lines.find(without_branch(data)) | whole.find(data) if data else frozenset[int]()
@@ -185,7 +186,7 @@ def _find_messages(
 
 
 def without_purged(stored: StoredMessage, purged: Mapping[str, Parts]) -> bytes:
-    """Return what is left of a message without what is purged of it; nothing if all of it is."""
+    """Return the bytes of a message without its purged parts; empty if all of it is purged."""
     if stored.head.id not in purged:
         return stored.data
     parts = purged[stored.head.id]
@@ -197,16 +198,16 @@ def without_purged(stored: StoredMessage, purged: Mapping[str, Parts]) -> bytes:
 def find_copies(
     repository: Repository, quotes: Quotes, purged: Mapping[str, Parts], conversations: Collection[str]
 ) -> tuple[tuple[CopiedIn, ...], tuple[CopiedIn, ...]]:
-    """Return the copies that `prove` would find, before messages and conversations have gone; see `Proof`."""
+    """Return (copies, alike) as `prove` would find them, before anything is removed; see `Proof`."""
     lines = _Lines(quotes.distinct())
     found = dict.fromkeys(_find_messages(repository, lines, _WholeTexts(quotes, len(lines)), purged))
     return _divide([each for each in found if each.copy.conversation not in conversations], len(lines))
 
 
 def _divide(sharing: Sequence[_Sharing], lines: int) -> tuple[tuple[CopiedIn, ...], tuple[CopiedIn, ...]]:
-    """Return the messages that have the text of what was purged, and those that only have lines as many others have.
+    """Divide messages into those that have the purged text, and those that only have lines common to many messages.
 
-    A message with most of the lines has the text, however many others have these lines.
+    A message with most of the lines belongs to the former, however many messages have these lines.
     """
     holders: dict[int, set[CopiedIn]] = {}
     for each in sharing:
@@ -230,7 +231,7 @@ def _walk_files(directories: Iterable[str]) -> Iterator[str]:
 
 
 def _inflated(path: str) -> bytes:
-    """Return the bytes of a file, and after them what they are if they are a compressed object."""
+    """Return the bytes of a file; if they are a compressed object, followed by its inflated bytes."""
     with suppress(OSError):
         data = read_regular(path, _MAX_BYTES)
         with suppress(zlib.error):

@@ -1,9 +1,9 @@
-"""`purge`: remove messages, what they hold of a file, or conversations for good, from everything in and beside a store.
+"""`purge`: remove messages, the content of a file, or conversations permanently, from a store and its derived data.
 
-In this order, under the exclusive lock: every commit above what is to go is written again; what is to go is recorded
-(`unfinished`); the refs move in one operation; then reflogs, objects, indexes, caches and logs follow, and it is proven
-that nothing is left. Killed before the operation, nothing has changed; killed after it, `continue_purge` does the rest.
-Nothing of this can be undone.
+The steps, under the exclusive lock: rewrite every commit that has purged content in its history; record what is purged
+(`unfinished`); move the refs in one operation; clean reflogs, objects, indexes, caches and logs; search everything to
+prove that nothing is left. If it is killed before the operation, nothing has changed; after that, `continue_purge` does
+the rest. A purge cannot be undone.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Progress = Callable[[int], None]
 
 
 class Places(NamedTuple):
-    """Where copies are outside of the store: the index, other caches, and the directory of logs."""
+    """Directories with copies outside of the store: the index, other caches, and logs."""
 
     index_directory: str
     caches: tuple[str, ...] = ()
@@ -65,12 +65,12 @@ class Places(NamedTuple):
 
     @property
     def derived(self) -> tuple[str, ...]:
-        """The directories that are emptied."""
+        """The directories of derived data, which a purge empties."""
         return (self.index_directory, *self.caches)
 
 
 class PurgedMessage(NamedTuple):
-    """A message that goes; `parts` is how many parts of it, None for all of it."""
+    """A message that is purged; `parts` is the number of purged parts, None for all of it."""
 
     conversation: ConversationId
     message: MessageId
@@ -82,11 +82,11 @@ class PurgedMessage(NamedTuple):
 class PurgePlanned(Result):
     """What a purge would remove; nothing was changed.
 
-    commits: how many commits would be written again
-    operations: how many operations of the log would be
+    commits: how many commits would be rewritten
+    operations: how many operations of the log would be rewritten
     copies: other messages with the same text
-    alike: those that only have lines of it which many messages have
-    records: how many records of stored transcripts would go that are no messages
+    alike: other messages that only share lines with it that many messages have
+    records: how many records of stored transcripts would be removed that are not messages
     """
 
     messages: tuple[PurgedMessage, ...]
@@ -103,15 +103,15 @@ class PurgePlanned(Result):
 class PurgeDone(Result):
     """What was purged, and the proof.
 
-    messages, conversations: how many
-    operation: None if the objects were gone before, and only copies were
-    objects, files: how many were searched for what was purged
-    left: what is still there and should not be
+    messages, conversations: how many were purged
+    operation: None if no ref had to be moved, because only copies were left
+    objects, files: how many were searched for purged content
+    left: objects and files that still have purged content
     copies: other messages with the same text
-    alike: those that only have lines of it which many messages have
-    remotes: what still has it elsewhere
-    files_kept: files that are not scopes' to delete, which have it, or may have it
-    records: how many records of stored transcripts went that are no messages
+    alike: other messages that only share lines with it that many messages have
+    remotes: remotes that still have it
+    files_kept: files outside of the store that have it, or may have it; scopes does not delete them
+    records: how many records of stored transcripts were removed that are not messages
     """
 
     messages: int
@@ -128,7 +128,7 @@ class PurgeDone(Result):
 
     @property
     def exit_code(self) -> int:
-        """7 if something is left that should be gone; otherwise 0."""
+        """7 if purged content is left, otherwise 0."""
         return 7 if self.left else 0
 
 
@@ -150,7 +150,7 @@ def plan_removal(
     messages: tuple[PurgedMessage, ...],
     conversations: tuple[ConversationId, ...],
 ) -> PurgePlanned:
-    """Return what it would mean to remove what is on a list."""
+    """Return what a purge of the entries of a list would remove, and change nothing."""
     _require_possible(repository)
     with shared_write(repository), bulk_objects(repository, keep=False) as objects:
         done = rewrite_store(repository, objects, read_purged(repository).join(purged))
@@ -201,10 +201,10 @@ def purge_chosen(
     *,
     on_progress: Progress = lambda _: None,
 ) -> PurgeDone:
-    """Remove what a request names that depends on the store; raises as `purge` and as `make_request`.
+    """Remove what a request names, where the request depends on the store; raises as `purge` and as `make_request`.
 
-    It is made and resolved again under the lock if another process has written meanwhile: a message may have an
-    amendment now, and a conversation that was old a new message.
+    The request is made and resolved again under the lock if another process has written meanwhile: a message may have
+    been amended, and an old conversation may have a new message.
     """
     refuse_unfinished(repository)
     selection = _Selection(repository, make_request, places)
@@ -213,7 +213,7 @@ def purge_chosen(
 
 
 class _Selection:
-    """What is to go, as the store was when it was looked at."""
+    """The list of what to purge, with the state of the store for which it was resolved."""
 
     def __init__(self, repository: Repository, make_request: Callable[[], PurgeRequest], places: Places) -> None:
         self._repository, self._make_request, self._places = repository, make_request, places
@@ -224,14 +224,14 @@ class _Selection:
         return choose(self._repository, self._make_request(), index_directory=self._places.index_directory)
 
     def renew(self) -> Purged:
-        """Look again if anything has been written since, and return what is to go; call it under the lock."""
+        """Return the list, resolved again if the store has changed since; call it under the exclusive lock."""
         if self._seen != (self._repository.raw_ref(refs.OPERATIONS), self._repository.list_refs()):
             self.chosen = self._choose()
         return self.chosen.purged
 
 
 def continue_purge(repository: Repository, places: Places, *, on_progress: Progress = lambda _: None) -> PurgeDone:
-    """Finish a purge that was interrupted, or has left something; raises as `purge`, and NotFound if there is none."""
+    """Finish a purge that was interrupted or has left content; raises as `purge`, and NotFound if there is none."""
     unfinished = find_unfinished(repository.path)
     if unfinished is None and has_left(repository.path):
         return remove(repository, NOTHING, places, on_progress=on_progress)
@@ -249,9 +249,9 @@ def remove(
     choose_again: Callable[[], Purged] | None = None,
     is_continued: bool = False,
 ) -> PurgeDone:
-    """Remove what is on a list and put it on the list of the store; raises as `purge`.
+    """Purge the entries of a list and add them to the list of the store; raises as `purge`.
 
-    choose_again: returns the list under the lock, if what is on it depends on the store
+    choose_again: returns the list again, under the lock, if it depends on the store
     """
     _require_possible(repository)
     with exclusive_write(repository):
@@ -288,7 +288,7 @@ def remove(
 
 @contextmanager
 def _naming_the_rest() -> Iterator[None]:
-    """Add to an error how the purge is finished: the refs have moved, and the content is still on the disk."""
+    """Add to the hint of an error how to finish the purge: the refs have moved, the content is still on the disk."""
     try:
         yield
     except ScopesError as error:
@@ -297,7 +297,7 @@ def _naming_the_rest() -> Iterator[None]:
 
 
 def _without_paths(repository: Repository, done: RewrittenStore, copies: tuple[CopiedIn, ...]) -> tuple[CopiedIn, ...]:
-    """Return the copies without messages that were purged in part, and have only the path of a file of it."""
+    """Return the copies without partly purged messages that only have the path of a purged file."""
     partly = {each.message for each in copies} & done.histories.messages.keys()
     prose = done.histories.quotes.prose
     found = walk_named_messages(repository) if partly else ()
@@ -323,7 +323,7 @@ def _require_possible(repository: Repository) -> None:
 
 
 def _move_refs(repository: Repository, done: RewrittenStore, listed: Oid) -> OperationId | None:
-    """Move all refs in one operation; None if a purge that was interrupted had moved them."""
+    """Move all refs in one operation; return None if an interrupted purge had already moved them."""
     add_values(repository, done.changes, done.histories.commits)
     before = repository.raw_ref(refs.PURGED)
     changes = [each for each in done.changes if each.ref not in {refs.OPERATIONS, refs.PURGED}]
@@ -348,7 +348,7 @@ def _counts(done: RewrittenStore) -> list[str]:
 
 
 def _source_files(repository: Repository, done: RewrittenStore) -> list[str]:
-    """Return the transcripts of agents, outside of the store, that the sources which change were imported from."""
+    """Return the paths of the agents' transcripts, outside of the store, from which changed sources were imported."""
     found = []
     for change in done.changes:
         if change.ref.startswith(SOURCES) and change.old is not None:
@@ -359,7 +359,7 @@ def _source_files(repository: Repository, done: RewrittenStore) -> list[str]:
 
 
 def _describe(repository: Repository, chosen: Chosen) -> tuple[PurgedMessage, ...]:
-    """Return a row for each message; the conversation of one that was deleted has no name but that of its root."""
+    """Return a row for each message; a deleted conversation is named by its root."""
     found: dict[MessageId, PurgedMessage] = {}
     for conversation, head in _walk_described(repository) if chosen.messages else ():
         if head.id in chosen.messages and head.id not in found:
@@ -384,7 +384,7 @@ def _note_others(repository: Repository, done: RewrittenStore) -> tuple[Note, ..
 
 
 def _note_remote(copy: RemoteCopy) -> Note:
-    """Return a note about what a remote still has: also where the text of the result is one line for a script."""
+    """Return a note about what a remote still has; notes are also shown when the result is printed for a script."""
     text = f"the remote {copy.remote} ({copy.address}) has {copy.conversations} "
     return Note(f"{text}{plural(copy.conversations, 'conversation')} with it", f"{copy.push}; {copy.server}")
 
@@ -397,7 +397,7 @@ def _file_notes(files: Sequence[str]) -> tuple[Note, ...]:
 
 
 def _note_left(repository: Repository, chosen: Chosen) -> tuple[Note, ...]:
-    """Return a note about messages that stay, though a copy of them says that they were made from what goes."""
+    """Return a note about messages that are kept although one of their copies names a purged message as its source."""
     if not chosen.left:
         return ()
     count, first = len(chosen.left), chosen.left[0]
@@ -418,8 +418,8 @@ def _note_copies(found: Sequence[CopiedIn], what: str, then: str) -> tuple[Note,
 
 
 def note_alike(found: Sequence[CopiedIn]) -> tuple[Note, ...]:
-    """Return a note about messages that only share lines which many messages have: who looks closely wants it."""
-    what, then = "nothing of it but lines that many messages have", "purge it too if that is not of a program"
+    """Return a note about messages that only share lines that many messages have, shown on request."""
+    what, then = "only lines of it that many messages have", "purge it too if that is not of a program"
     return _note_copies(found, what, then)
 
 
@@ -432,7 +432,7 @@ def _note_unsearched(quotes: Quotes) -> tuple[Note, ...]:
 
 
 class _Found(NamedTuple):
-    """What became of a removal, beside the rewritten store."""
+    """Further results of a removal, in addition to the rewritten store."""
 
     operation: OperationId | None
     proof: Proof

@@ -29,17 +29,17 @@ DECLINED: Final = "declined"
 
 
 class OfferedMessage(NamedTuple):
-    """A message that is here and on a list."""
+    """A message that is in this store and on a list."""
 
     message: MessageId
     subject: str
 
 
 class OfferedConversation(NamedTuple):
-    """What of an offer is in a conversation: the conversation itself if `messages` is None, or so many messages.
+    """The part of an offer that applies to one conversation: all of it if `messages` is None, else that many messages.
 
     title: that of the conversation, or the beginning of its first prompt; None if it has neither
-    named: these messages
+    named: the messages
     """
 
     conversation: ConversationId
@@ -50,13 +50,13 @@ class OfferedConversation(NamedTuple):
 
 
 class PurgeOffer(NamedTuple):
-    """What a machine has purged, as a remote says it.
+    """The list of one machine on one remote.
 
     machine: its id, which is the same on all remotes
-    received: when its newest list came; None if that is not known any more
-    signature: what git says about that of the list; None if it has none
-    listed: how many messages and conversations
-    here: what of it is here and was not purged
+    received: when its newest list was fetched; None if that is no longer known
+    signature: git's verdict about the signature of the list; None if it is not signed
+    listed: how many messages and conversations are on the list
+    here: those that are in this store and were not purged
     """
 
     remote: str
@@ -69,18 +69,18 @@ class PurgeOffer(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeOffers(Result):
-    """What other machines have purged."""
+    """The lists of what other machines have purged."""
 
     offers: tuple[PurgeOffer, ...]
 
 
 def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
-    """Return all offers, with what of them is here.
+    """Return all offers, each with the content of this store that it applies to.
 
-    The list of this machine, as a remote has it, is none, unless the store is older than the list and has something of
-    it again.
+    The list of this machine on a remote is not an offer, unless this store was restored from a backup and has content
+    of it again.
 
-    directory: where the command runs, for settings of git with a condition
+    directory: the current directory, for conditional settings of git
 
     Raises:
         Corrupt, NotFound: the store cannot be read.
@@ -112,10 +112,10 @@ def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
 
 
 def _note_unsigned(rows: Sequence[PurgeOffer]) -> Iterator[Note]:
-    """Yield a note about lists that do not say who has written them: a list names a machine, and no person."""
+    """Yield a note about unsigned lists: a list names a machine, only a signature names a person."""
     machines = ", ".join(dict.fromkeys(row.machine for row in rows))
     if machines:
-        text = f"a list names no person, only who signs it does, and nobody has signed that of {machines}"
+        text = f"only a signature says who has written a list, and that of {machines} is not signed"
         yield Note(text, "ask who purged it; a list is signed where git signs: git config --global commit.gpgSign true")
 
 

@@ -1,6 +1,6 @@
-"""Which metadata go with the conversations that are purged, and what the others say about these.
+"""Decide which metadata commits belong to purged conversations, and rewrite references to these in other metadata.
 
-The metadata of a conversation that stays may come from others, and they may name any commit: that takes nothing of it.
+The metadata of a kept conversation may come from other people and may name any commit: this does not remove it.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ Commits = Mapping[Oid, Oid | None]
 
 
 class MetadataOf(NamedTuple):
-    """The commits with metadata of conversations that stay, and of those that go, as far as refs lead to them."""
+    """The metadata commits of kept and of purged conversations, as far as they are reachable from refs."""
 
     staying: frozenset[Oid]
     going: frozenset[Oid]
 
     def is_gone(self, objects: Objects, commit: Commit, commits: Commits) -> bool:
-        """Return True if a commit has the metadata of a conversation that goes.
+        """Return True if a commit has the metadata of a purged conversation.
 
-        Where only the log of operations leads to it, the entry of main says it, which names the root; if there is
-        none, that of another branch.
+        If it is only reachable from the operation log, the root in the entry of main decides; if there is no such
+        entry, that of another branch.
         """
         if commit.oid in self.staying:
             return False
@@ -49,10 +49,10 @@ class MetadataOf(NamedTuple):
 
 
 def list_metadata(values: Mapping[str, str], commits: Commits, others: Iterable[Commit]) -> MetadataOf:
-    """Return which metadata belong to conversations that stay, and to those that go.
+    """Find the metadata commits of kept and of purged conversations.
 
-    values: of all refs
-    others: the commits that are no history
+    values: the values of all refs
+    others: the commits that are not part of a history
     """
     groups: dict[str, bool] = {}  # of refs, whether one of their branches stays
     tips: dict[str, list[Oid]] = {}
@@ -71,7 +71,7 @@ def list_metadata(values: Mapping[str, str], commits: Commits, others: Iterable[
 
 
 def _split(ref: str) -> tuple[str, str]:
-    """Return what belongs to one conversation, or was deleted with it, and whether a ref is a branch or metadata."""
+    """Split a ref into its conversation (or deletion), and whether it is a branch or metadata."""
     for prefix, kind in ((refs.HEADS, "heads"), (refs.META, "meta")):
         if ref.startswith(prefix):
             return ref.removeprefix(prefix).partition("/")[0], kind
@@ -102,12 +102,12 @@ def _fork_of(data: bytes) -> Oid | None:
 
 
 def names_gone(data: bytes, commits: Commits) -> bool:
-    """Return True for a tag of a commit that goes."""
+    """Return True for a tag of a commit that is removed."""
     return commits.get(Oid(data.decode("ascii", "replace").strip()), "") is None
 
 
 def without_gone(data: bytes, commits: Commits) -> bytes:
-    """Return the entry of a branch without the fields that name a commit that goes."""
+    """Return the entry of a branch without the fields that name a removed commit."""
     try:
         document = encoding.load(data)
     except Corrupt:
@@ -123,7 +123,7 @@ def without_gone(data: bytes, commits: Commits) -> bytes:
 
 
 def advance_tags(objects: Objects, before: Oid, after: Oid) -> Oid:
-    """Return a rewritten tree of metadata in which tags that went have a greater clock: no join brings them back."""
+    """Return a rewritten metadata tree in which removed tags have a greater clock, so that no join brings them back."""
     for folder in TAGS:
         left, right = (find_entry(objects, tree, folder.rstrip("/")) for tree in (before, after))
         if left is None or not left.is_tree or (right is not None and right.oid == left.oid):

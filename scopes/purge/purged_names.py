@@ -1,10 +1,10 @@
-"""Where else the names of a purged conversation and its branches stand: first lines of commits, and inboxes.
+"""Find the names of purged conversations and their branches in subjects of commits and in inboxes.
 
-Memory, facts and inboxes say in the first line of a commit what it is about, as `remember CONV/BRANCH`. A name may be
-what was to be removed, so such a line is replaced, as in the operation log, and an entry of an inbox goes.
+Commits of memory, facts and inboxes name a conversation in their subject, as `remember CONV/BRANCH`. The name may be
+what the user wants to remove, so such a subject is replaced, as in the operation log, and an inbox entry is removed.
 
-A name may be that of several conversations, one after the other: the next import after an undone one gets its number.
-The operation log says which of them had it when.
+Several conversations may have the same name, one after the other: after an undone import the next one gets its number.
+The operation log shows which of them had the name when.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MESSAGE: Final = re.compile(rb"(?<![a-z0-9])[a-z2-7]{26}(?![a-z0-9])")
 
 
 class _Owner(NamedTuple):
-    """Whether the conversation with a name goes, before and after an operation, by its number."""
+    """Whether the conversation with a name is purged, before and after an operation, given by its number."""
 
     number: int
     before: bool
@@ -37,9 +37,9 @@ class _Owner(NamedTuple):
 
 
 class NamesInLog:
-    """Knows at which operations a name was that of a conversation that goes.
+    """Finds the operations at which a name was that of a purged conversation.
 
-    is_gone_commit: tells of a commit whether it is one of such a conversation
+    is_gone_commit: returns True for a commit of such a conversation
     """
 
     def __init__(self, is_gone_commit: Callable[[str], bool]) -> None:
@@ -68,18 +68,18 @@ class NamesInLog:
         self._count += 1
 
     def note_refs(self, values: Mapping[str, str]) -> None:
-        """Note what refs have after all operations: the log may begin later than a conversation."""
+        """Note the values of refs after all operations: the log may begin later than a conversation."""
         self.note(_NOW, [RefChange(ref, None, value) for ref, value in values.items() if ref.startswith(refs.HEADS)])
 
     def note_records(self, commits: Sequence[Commit]) -> None:
-        """Note the commits of memory, facts and inboxes, parents first: one of several is below what was moved to."""
+        """Note the commits of memory, facts and inboxes, parents first; one operation may have added several."""
         for commit in reversed(commits):
             if commit.oid in self._numbers:
                 for parent in commit.parents:
                     self._numbers.setdefault(parent, self._numbers[commit.oid])
 
     def is_gone(self, name: str, commit: Oid) -> bool:
-        """Return True if a conversation that goes had a name at an operation, or when a record was written."""
+        """Return True if a purged conversation had a name at an operation, or when a record was written."""
         if name not in self._gone:
             return False
         number = self._numbers.get(commit)
@@ -92,18 +92,18 @@ class NamesInLog:
         return owners[place - 1].after if place else owners[0].before
 
     def are_in(self, text: str, commit: Oid) -> bool:
-        """Return True if a text, at an operation or in a record, has the name of a conversation that goes as a word."""
+        """Return True if a text of an operation or a record has the name of a purged conversation as a word."""
         return bool(self._gone) and any(
             self.is_gone(word, commit) or self.is_gone(word.rstrip("."), commit) for word in _WORDS.split(text)
         )
 
     def subject_without(self, commit: Commit) -> str | None:
-        """Return what replaces the first line of a commit that names such a conversation; None if it may stay."""
+        """Return the replacement for the subject of a commit that names such a conversation; None to keep it."""
         return PURGED_TEXT if commit.kind is None and self.are_in(commit.subject, commit.oid) else None
 
 
 def is_inbox_entry_of(path: str, data: bytes, uuids: Collection[str], messages: Collection[str]) -> bool:
-    """Return True for a file of an inbox about a message of a conversation that is gone."""
+    """Return True for a file of an inbox about a message of a purged conversation."""
     if not path.startswith(_INBOX) or not (uuids or messages):
         return False
     return any(each.decode() in uuids for each in _UUID.findall(data)) or any(

@@ -1,7 +1,7 @@
-"""What a session is known by that belongs to a conversation which is purged, so that no import brings it back.
+"""Names of the sessions of purged conversations, so that no import brings one back.
 
-Another file of it may have another root: a copy that was continued, what `checkout` wrote, a session recorded live.
-These are listed beside the root of a conversation, as hashes like it:
+Another file of a session may have another root: a copy that was continued, a file that `checkout` wrote, a session
+recorded live. So these names are put on the list, as hashes, in addition to the root of the conversation:
 
     the key of a source          that was imported into it, or written from it
     session <native id>          that was recorded live
@@ -39,7 +39,7 @@ class _Line(NamedTuple):
 
 
 def with_sessions(repository: Repository, purged: Purged) -> Purged:
-    """Return a list with what the sessions of its conversations are known by, as far as these are in the store."""
+    """Add the names of the sessions of purged conversations to a list, as far as these are in the store."""
     if not purged.conversations:
         return purged
     names: set[str] = set()
@@ -78,9 +78,9 @@ def _live_names(repository: Repository, conversation: ConversationId) -> set[str
 def _walk_proofs(
     repository: Repository, tips: list[Oid], purged: Purged, elsewhere: Container[MessageId]
 ) -> Iterator[bytes]:
-    """Yield the proofs of the first answer on each line that has any: what is a copy of more has this one, too.
+    """Yield the proof of the first answer on each branch that has one: every longer copy has that answer, too.
 
-    If a conversation that is kept has it elsewhere, the first one that none has follows: a copy may join that.
+    If a kept conversation has that answer, also yield the first one that none of them has: a copy could join it.
     """
     lines: dict[Oid, _Line] = {}
     for commit in walk_oldest_first(repository, tips):
@@ -102,7 +102,7 @@ def _walk_proofs(
 
 
 def agent_text_length(message: Message) -> int:
-    """Return the length of a message that an agent has written, as `importers/beginning` counts it; else 0."""
+    """Return the number of characters in a message of an agent, as `importers/beginning` counts it; otherwise 0."""
     texts = (part.fields.get("text") for part in message.parts if part.type == "text")
     return sum(len(text or "") for text in texts) if message.author.kind == "agent" else 0
 

@@ -1,7 +1,7 @@
-"""Every value that refs of remotes had before something was purged from it: a file of the store, which only grows.
+"""All values that refs of remotes had before content was purged from them: a file of the store, which only grows.
 
-A remote that comes back from a backup has one of them again. By this list a push knows that nobody else wrote it, and
-replaces it. A value is the id of a commit, and means the same on every remote. The file has nothing else.
+A remote that was restored from a backup has one of these values again. A push finds it in this file, so that it was not
+written by somebody else, and replaces it. A value is the id of a commit; the file has no other data.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def add_purged_values(repository: Repository, values: Mapping[str, Iterable[Oid]
 
 
 def list_replaced(repository: Repository, old: str, new: str | None) -> set[Oid]:
-    """Return a value and those before it, as far as a rewritten value does not have them in its own history."""
+    """Return the value `old` and the manifests before it that are not in the history of the rewritten value `new`."""
     kept = set() if new is None else set(_walk_manifests(repository, new))
     return {each for each in _walk_manifests(repository, old) if each not in kept}
 

@@ -1,7 +1,7 @@
-"""`redact`: write a conversation again with its secrets masked, as a conversation of its own; the original stays.
+"""`redact`: copy a conversation into a new one with its secrets masked; the original is not changed.
 
-Messages with a secret get new ids, all others keep theirs. Which commit and message became which is kept on this
-machine alone, in refs/scopes/local/redacted/<root of the copy>.
+Messages with a secret get new ids, all others keep theirs. The mapping from old to new commits and messages is kept on
+this machine only, in refs/scopes/local/redacted/<root of the copy>.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from scopes.store.trees import read_blob, walk_blobs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationRedacted(Result):
-    """A redacted copy: the conversation it is of, its own id, how many messages have changed, and how many secrets."""
+    """A redacted copy: the original, the id of the copy, and the numbers of changed messages and of masked secrets."""
 
     source: ConversationId
     conversation: ConversationId
@@ -56,7 +56,7 @@ class ConversationRedacted(Result):
 
 
 def _note_original(conversation: ConversationId, remotes: Sequence[str]) -> Note:
-    """Return a note about the conversation that was copied, and the remotes that have it."""
+    """Return a note about the original, and the remotes that have it."""
     hint = f"remove it for good: scopes purge {quote(conversation)} --whole"
     if not remotes:
         return Note("the original is as it was", hint)
@@ -65,9 +65,9 @@ def _note_original(conversation: ConversationId, remotes: Sequence[str]) -> Note
 
 
 def redact(repository: Repository, conversation: str, *, conversation_id: str | None = None) -> ConversationRedacted:
-    """Write a conversation again, with all its branches, tags and its title, with the secrets in them masked.
+    """Copy a conversation with all branches, tags and the title, and mask the secrets in them.
 
-    What the allow-list has is no secret. The copy belongs to the same project, and an import does not find it.
+    Secrets on the allow-list are not masked. The copy belongs to the same project; imports do not extend it.
 
     Raises:
         NotFound, Ambiguous: there is no such conversation, or several.
@@ -110,7 +110,7 @@ def redact(repository: Repository, conversation: str, *, conversation_id: str | 
 
 
 def _note_earlier(copies: Iterable[RedactedCopy], source: ConversationId) -> Iterable[Note]:
-    """Yield a note about the copies that were made of a conversation before."""
+    """Yield a note about earlier copies of a conversation."""
     names = [each.copy for each in copies if each.original == source]
     if names:
         words = "is an earlier copy" if len(names) == 1 else "are earlier copies"
@@ -119,7 +119,7 @@ def _note_earlier(copies: Iterable[RedactedCopy], source: ConversationId) -> Ite
 
 
 def _count_left_out(repository: Repository, conversation: ConversationId, gate: Gate) -> None:
-    """Let the gate count the secrets in all metadata: merge requests and names of removed tags are not in the copy."""
+    """Let the gate count the secrets in metadata that are not copied: merge requests and names of removed tags."""
     metadata = repository.find_ref(meta_ref(conversation))
     tree = None if metadata is None else read_commit_stub(repository, Oid(metadata)).tree
     for path, oid in walk_blobs(repository, tree) if tree is not None else ():
@@ -137,7 +137,7 @@ def _root_of(repository: Repository, conversation: ConversationId) -> Oid:
 
 
 class _Names:
-    """What the metadata of the copy has instead of the title and the names of the source."""
+    """The title and the names of branches and tags in the copy, by those of the original."""
 
     def __init__(self, gate: Gate, metadata: Metadata, branches: Iterable[BranchName]) -> None:
         self.title = None if metadata.title is None else gate.clear_name(metadata.title, "the title")
@@ -148,7 +148,7 @@ class _Names:
 
 
 class _Copied:
-    """The operation that makes the copy a conversation."""
+    """The operation that creates the conversation of the copy."""
 
     def __init__(self, repository: Repository, name: ConversationId, copy: _Copy, names: _Names) -> None:
         self._repository = repository
@@ -176,7 +176,7 @@ class _Copied:
         return tx
 
     def _entry(self, entry: BranchEntry) -> BranchEntry:
-        """Return the entry of a branch of the copy; what is unfinished in the original is not in it."""
+        """Return the entry of a branch of the copy, without an unfinished merge or replay of the original."""
         fork = None if entry.fork is None else self._copy.commits.get(entry.fork)
         agent = None if entry.agent is None else AgentName(self._names.agents[entry.agent])
         parent = self._names.branches.branch(entry.parent)
@@ -184,7 +184,7 @@ class _Copied:
 
 
 class _Copy:
-    """Commits with secrets masked; `commits` and `messages` map old ones to new ones, messages only if other."""
+    """Rewrites commits with secrets masked; `commits` maps old to new ids, `messages` only those that differ."""
 
     def __init__(self, objects: Objects, gate: Gate) -> None:
         self._objects = objects
@@ -194,7 +194,7 @@ class _Copy:
         self.messages: dict[MessageId, MessageId] = {}
 
     def add(self, commit: Commit) -> None:
-        """Write a commit again, after those below it."""
+        """Rewrite a commit; its parents must have been added before."""
         entries = parse_tree(read_data(self._objects, commit.tree, TREE))
         data = read_data(self._objects, commit.oid, COMMIT)
         found = entries.get(MESSAGE_FILE)
@@ -228,7 +228,7 @@ class _Copy:
         return f"\nScopes-Message: {self.messages[message]}\n".encode()
 
     def _clear_root(self, blob: Oid) -> bytes:
-        """Return the root of another conversation, which no import and no remote takes for the original."""
+        """Return a new root document, so that imports and remotes do not mistake the copy for the original."""
         root = decode_root(self.gate.clear_line(read_blob(self._objects, blob), "the root"))
         return encode_root(root._replace(uuid=new_uuid(), format=None, native_id=None))
 
@@ -240,7 +240,7 @@ class _Copy:
         return encode(self._with_new_ids(replace(message, id=self.messages.get(name, name))))
 
     def _with_new_ids(self, message: Message) -> Message:
-        """Return a message that names the new ids of others."""
+        """Return a message in which the ids of other messages are replaced by their new ids."""
 
         def new(name: str | None) -> str | None:
             return None if name is None else self.messages.get(MessageId(name), name)
@@ -258,7 +258,7 @@ class _Copy:
         )
 
     def _clear_tree(self, tree: Oid) -> Oid:
-        """Write a directory of the state again; keys are named by messages and by texts that may have a secret."""
+        """Rewrite a directory of the state; its names may have ids of messages, and texts that may have a secret."""
         if tree not in self._trees:
             entries = [
                 TreeEntry(

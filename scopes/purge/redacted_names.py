@@ -1,4 +1,4 @@
-"""Names of branches and tags in a redacted copy: what is in the place of a secret has to be valid in a name."""
+"""Names of branches and tags in a redacted copy: the placeholder of a secret has to be valid in a name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLACEHOLDER = compile_lazily(r"\[redacted:([a-z0-9-]+)(?::[0-9a-f]+)?\]")
 
 
 class RedactedNames:
-    """The names of the copy by those of the original; no two conflict. A name without a secret stays as it is."""
+    """The names of the copy by those of the original; no two conflict. A name without a secret is not changed."""
 
     def __init__(self, gate: Gate, names: Iterable[str], place: str) -> None:
         cleared = {name: gate.clear_text(name, place) for name in names}
@@ -28,7 +28,7 @@ class RedactedNames:
         return self._names[name]
 
     def branch(self, name: BranchName | None) -> BranchName | None:
-        """Return the name of a branch in the copy; None for one that has none there."""
+        """Return the name of a branch in the copy; None for a branch that is not in it."""
         return None if name is None or name not in self._names else BranchName(self._names[name])
 
 

@@ -1,7 +1,7 @@
-"""`retention`: which conversations are older than the settings keep them, and the purge of these. Never by itself.
+"""`retention`: find conversations that are older than the settings allow, and purge them; never automatically.
 
 scopes.retention.all.age          for every conversation
-scopes.retention.<project>.age    for those of a project, by the name of its directory; it counts instead
+scopes.retention.<project>.age    for those of a project, by the name of its directory; takes precedence
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class DueConversation(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionStatus(Result):
-    """The rules, and what they would let go now, the oldest first."""
+    """The rules, and the conversations that are due now, the oldest first."""
 
     rules: tuple[RetentionRule, ...]
     due: tuple[DueConversation, ...]
 
 
 def read_retention(repository: Repository) -> RetentionStatus:
-    """Return the rules and what is due, and change nothing.
+    """Return the rules and the conversations that are due, and change nothing.
 
     Raises:
         Invalid: an age is not valid.
@@ -89,7 +89,7 @@ def read_retention(repository: Repository) -> RetentionStatus:
 
 
 def _note_without_time(found: Sequence[ConversationId]) -> tuple[Note, ...]:
-    """Return a note about conversations whose age nobody knows: their messages were imported without times."""
+    """Return a note about conversations of unknown age: their messages were imported without times."""
     if not found:
         return ()
     count = len(found)
@@ -103,7 +103,7 @@ def _note_without_time(found: Sequence[ConversationId]) -> tuple[Note, ...]:
 
 
 def plan_retention(repository: Repository, status: RetentionStatus, places: Places) -> RetentionStatus:
-    """Return a status with notes about what else goes with what is due, and who has it; raises as `plan_purge`."""
+    """Add notes about what else the purge removes, and who has it, to a status; raises as `plan_purge`."""
     if not status.due:
         return replace(status, notes=(*status.notes, NOTHING_DUE)) if status.rules else status
     return replace(status, notes=(*status.notes, *plan_purge(repository, _request_of(status), places).notes))
@@ -114,9 +114,9 @@ def _request_of(status: RetentionStatus) -> PurgeRequest:
 
 
 def run_retention(repository: Repository, places: Places, *, on_progress: Progress = lambda _: None) -> PurgeDone:
-    """Purge what is due now; raises as `purge`, and NotFound if nothing is.
+    """Purge the conversations that are due now; raises as `purge`, and NotFound if there are none.
 
-    A conversation that gets a message while this waits for the lock is not due any more, and stays.
+    A conversation that gets a message while this waits for the lock is no longer due, and is kept.
     """
 
     def make_request() -> PurgeRequest:
@@ -136,7 +136,7 @@ def _walk_rules(repository: Repository) -> Iterator[tuple[str, str]]:
 
 
 def _cutoff(project: str, age: str) -> int:
-    """Return the time before which conversations are due, in seconds since 1970."""
+    """Return the time, in seconds since 1970, before which conversations are due."""
     now = now_nanoseconds()
     moment = parse_date(f"{age} ago", now)
     if moment >= now:

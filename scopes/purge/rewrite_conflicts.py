@@ -1,7 +1,7 @@
-"""Take the values of purged messages out of the records of conflicts, which name the message of each value.
+"""Remove the values of purged messages from records of conflicts, which name the message of each value.
 
-What is written is a function of the record and of what is purged, so that it is the same on every machine. A conflict
-keeps its status: it is not open again because what it was about is gone.
+The result depends only on the record and on what is purged, so it is the same on every machine. A conflict keeps its
+status: a resolved one does not become open because its values are gone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SIDES = ("base", "source", "target")
 class ConflictRewriter:
     """Rewrites the records of conflicts in states, each tree of records once.
 
-    is_purged: tells of the id of a message whether all of it is purged
+    is_purged: returns True for the id of a message that is purged as a whole
     """
 
     def __init__(self, objects: Objects, is_purged: Callable[[str], bool]) -> None:
@@ -48,7 +48,7 @@ class ConflictRewriter:
         return update_tree(self._objects, state, changes) if changes else state
 
     def _rewrite(self, data: bytes) -> bytes | None:
-        """Return a record without the values of purged messages; None if it has none."""
+        """Return a record without the values of purged messages; None if it has no such value."""
         document = _load(data)
         purged = [each for each in _list_positions(document) if self._is_purged(str(each.get("message")))]
         if not purged:
@@ -70,7 +70,7 @@ def _list_positions(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _take_older_values(document: dict[str, Any], resolution: dict[str, Any]) -> list[object]:
-    """Return the values in a record that was merged with one in which they were purged before; their reasons go."""
+    """Return values that are only left because the record was merged with a purged one, and remove their reasons."""
     positions = [each.get("value") for each in _list_positions(document)]
     older = list_older_values(positions, resolution)
     for each in walk_resolutions(resolution) if older else ():
@@ -80,7 +80,7 @@ def _take_older_values(document: dict[str, Any], resolution: dict[str, Any]) -> 
 
 
 def without_resolution(data: bytes) -> bytes:
-    """Return the record of a conflict without what was said when it was resolved; that it was stays."""
+    """Return the record of a conflict without the texts of its resolution; it stays resolved."""
     document = _load(data)
     resolution = document.get("resolution")
     if isinstance(resolution, dict):
@@ -100,7 +100,7 @@ def _load(data: bytes) -> dict[str, Any]:
 
 
 def _replace_values(resolution: object, gone: list[object]) -> None:
-    """Replace values in a resolution and in others of the same conflict, and a reason that has one of them in it."""
+    """Replace values in a resolution and in others nested in it, and reasons that contain one of the values."""
     if not isinstance(resolution, dict):
         return
     rejected, also, reason = (resolution.get(name) for name in ("rejected", "also", "reason"))

@@ -1,7 +1,7 @@
-"""Rewrite the histories of conversations without what is purged; the ids of messages stay, the commits are others.
+"""Rewrite the histories of conversations without purged content; messages keep their ids, commits get new ones.
 
-A purged message keeps its place. What it had put into the state goes from there on: the value that was there before it
-comes back, unless a later message has claimed the same again.
+A purged message keeps its place. Its changes of the state are reverted from there on: the earlier value comes back,
+unless a later message has made the same claim again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class HistoryRewriter:
     """Rewrites commits of conversations, given parents first.
 
     Attributes:
-        commits: The new commit of every commit that changes; None: it goes.
+        commits: The new commit of every commit that changes; None if it is removed.
         messages: The ids of the messages that are purged now.
         parts: How many parts of messages are purged now.
         roots: The root commits of the conversations that are purged now.
@@ -45,9 +45,9 @@ class HistoryRewriter:
         purged_commits: The commits with them.
         gone: The ids of the messages of purged conversations.
         quotes: The texts of what is purged.
-        lost_quotes: Those of them that no message which stays has under the same id, after `finish`.
+        lost_quotes: Those of them that no kept message with the same id has, after `finish`.
         topics: What purged messages are about.
-        lost: The ids of the messages of which nothing stays anywhere, after `finish`.
+        lost: The ids of the messages of which nothing is kept anywhere, after `finish`.
     """
 
     def __init__(self, objects: Objects, purged: Purged) -> None:
@@ -74,7 +74,7 @@ class HistoryRewriter:
         self._left: dict[str, set[Oid]] = {}  # messages of others, with their trees
 
     def rewrite(self, commit: Commit, data: bytes) -> None:
-        """Rewrite one commit, if it is purged or above one that is."""
+        """Rewrite one commit, if it or a commit in its history is purged."""
         if self._is_gone(commit):
             self._drop(commit)
             return
@@ -97,7 +97,7 @@ class HistoryRewriter:
         self.commits[commit.oid] = self._objects.write(COMMIT, written)
 
     def finish(self) -> None:
-        """Find out what of the purged conversations stays in others, such as a redacted copy; call it at the end."""
+        """Find content of purged conversations that others keep, such as a redacted copy; call it at the end."""
         whole = {message for message, parts in self.messages.items() if parts is None}
         self.lost = frozenset(whole | {each for each in self.gone if not self.is_left(each)})
         for blob, message in self._dropped.items():
@@ -108,14 +108,14 @@ class HistoryRewriter:
             self.lost_quotes.add_others(found, kept)
 
     def read_kept(self, message: str) -> Iterator[bytes]:
-        """Yield what is stored of a message that is not purged, in all its forms; call it after all was rewritten."""
+        """Yield the stored bytes of all kept copies of a message; call it after everything was rewritten."""
         for tree in self._left.get(message, ()):
             entry = find_entry(self._objects, tree, MESSAGE_FILE)
             if entry is not None and not entry.is_tree:
                 yield read_blob(self._objects, entry.oid)
 
     def is_left(self, message: str) -> bool:
-        """Return True if a copy of a message stays with its content; call it after all was rewritten."""
+        """Return True if a copy of a message is kept with its content; call it after everything was rewritten."""
         return message in self._left and not self._is_purged_whole(message)
 
     def _is_gone(self, commit: Commit) -> bool:
@@ -124,7 +124,7 @@ class HistoryRewriter:
         return any(parent in self.commits and self.commits[parent] is None for parent in commit.parents)
 
     def _drop(self, commit: Commit) -> None:
-        """Remember what the commit of a purged conversation had."""
+        """Record the message, blobs and texts of a commit of a purged conversation."""
         self.commits[commit.oid] = None
         entry = find_entry(self._objects, commit.tree, MESSAGE_FILE)
         if entry is None:
@@ -140,7 +140,7 @@ class HistoryRewriter:
             _add_topics(self.topics, data)
 
     def _purge(self, commit: Commit, entries: dict[str, TreeEntry]) -> Message | None:
-        """Replace the message of a commit; return what it is now, None if it was purged before."""
+        """Replace the message of a commit by its purged form; return that, None if it was purged before."""
         entry = entries.get(MESSAGE_FILE)
         if entry is None or entry.is_tree or commit.message_id is None:
             return None
@@ -170,7 +170,7 @@ class HistoryRewriter:
     def _find_removed(
         self, commit: Commit, entries: Mapping[str, TreeEntry], message: Message, *, only_files: bool
     ) -> None:
-        """Remember what the message has put into the state, with what is there instead from now on."""
+        """Record the claims that the message has added to the state, with the values that replace them."""
         state = entries.get(STATE_DIRECTORY)
         if state is None:
             return
@@ -194,7 +194,7 @@ class HistoryRewriter:
                 self._removed[path, blob] = None if found is None or found.is_tree else found.oid
 
     def _without_hash(self, blob: Oid, message: Message) -> Oid:
-        """Write the claim of a file again without a hash of what was in it."""
+        """Rewrite the claim of a file without the hash of its content."""
         match encoding.load(read_blob(self._objects, blob)):
             case {"operation": str(operation), **rest} if {"content", "derived"} & rest.keys():
                 return self._objects.write(BLOB, encoding.dump({"operation": operation, "unknown": message.id}))
@@ -208,7 +208,7 @@ class HistoryRewriter:
         return None if entry is None else entry.oid
 
     def _replace_state(self, commit: Commit, entries: dict[str, TreeEntry]) -> None:
-        """Put back what was in the state before purged messages."""
+        """Restore the values that the state had before purged messages."""
         state = entries.get(STATE_DIRECTORY)
         if state is None:
             return
@@ -235,7 +235,7 @@ class HistoryRewriter:
         return self._purged.has_message(message) and self._purged.parts_of(message) is None
 
     def _list_own_claims(self, commit: Commit, entries: Mapping[str, TreeEntry]) -> frozenset[Claim]:
-        """Return what a message that stays claims again, although a purged one has claimed the same."""
+        """Return the claims that a kept message makes again after a purged one has made them."""
         if commit.kind not in TYPED_KINDS:
             return _NO_CLAIMS
         try:

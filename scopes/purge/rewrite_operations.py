@@ -1,7 +1,7 @@
-"""Rewrite the operation log: the entries stay, so that undo works, and lead to the rewritten commits.
+"""Rewrite the operation log: entries are kept, so that undo works, with the ids of the rewritten commits.
 
-What an operation did to a purged conversation is no longer in it. Command lines and summaries that quote what was
-purged are replaced. Another conversation that had the same name before or afterwards keeps its entries.
+Changes of purged conversations are removed from operations. Command lines and summaries that quote purged content are
+replaced. Another conversation that had the same name before or afterwards keeps its entries.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class OperationRewriter:
     """Rewrites the commits of the operation log, given parents first, after everything else was rewritten.
 
     Attributes:
-        rewritten: How many were.
-        names: When which names were those of conversations that go; `note_names` finds them.
-        summaries: What stands in the reflogs for the operations whose summaries were replaced.
+        rewritten: How many operations were rewritten.
+        names: When which names were those of purged conversations; `note_names` finds them.
+        summaries: New reflog messages, by the old ones, of operations whose summaries were replaced.
     """
 
     def __init__(self, objects: Objects, histories: HistoryRewriter, records: RecordRewriter) -> None:
@@ -47,11 +47,11 @@ class OperationRewriter:
         self.rewritten = 0
 
     def note_names(self, log: Iterable[Commit], records: Sequence[Commit], values: Mapping[str, str]) -> None:
-        """Find out when which names were those of conversations that go; call it before `rewrite`.
+        """Find out when which names were those of purged conversations; call it before `rewrite`.
 
         log: all commits of the log, parents first
-        records: the other commits that are no history, parents first
-        values: what refs have
+        records: the other commits that are not part of a history, parents first
+        values: the values of all refs
         """
         for commit in log:
             self.names.note(commit.oid, read_operation(self._objects, commit).changes)
@@ -80,7 +80,7 @@ class OperationRewriter:
         self._prefixes[commit.oid[:length].encode()] = written[:length].encode()
 
     def with_new_prefixes(self, data: bytes) -> bytes:
-        """Return a line of a reflog, or several, with the new beginnings of ids that appends are ordered by."""
+        """Return lines of a reflog with the new prefixes of ids that appends are ordered by."""
         return _AFTER.sub(lambda match: self._prefixes.get(match[0], match[0]), data)
 
     def _rewrite(self, operation: Operation, commit: Oid) -> Operation:
@@ -95,14 +95,14 @@ class OperationRewriter:
         return replace(operation, changes=changes, details=self._without_quotes(operation.details, is_named=is_named))
 
     def _is_gone(self, change: RefChange, commit: Oid) -> bool:
-        """Return True for the change of a ref of a conversation that goes, which had this name at that operation."""
+        """Return True for the change of a ref of a purged conversation, which had this name at that operation."""
         if any(value is not None and self._commits.get(Oid(value), "") is None for value in (change.old, change.new)):
             return True
         name = refs.conversation_of(change.ref)
         return name is not None and not change.ref.startswith(refs.HEADS) and self.names.is_gone(name, commit)
 
     def _without_quotes(self, details: Mapping[str, Any], *, is_named: bool) -> Mapping[str, Any]:
-        """Return the details, or only those that undo needs if others quote what was purged."""
+        """Return the details, or only those that undo needs if others quote purged content."""
         if not is_named and not any(self._histories.quotes.are_copied_in(text) for text in walk_texts(details)):
             return details
         return {name: value for name, value in details.items() if name == SAME_COMMAND}

@@ -1,6 +1,7 @@
-"""Rewrite what is said about conversations elsewhere: metadata, manifests, sources, memory, facts and lists.
+"""Rewrite records about conversations: metadata, manifests, sources, memory, facts and lists.
 
-What names a rewritten commit gets the new id of it. Files about purged messages go, and so do titles that quote them.
+Ids of rewritten commits are replaced by the new ones. Files about purged messages, and titles that quote them, are
+removed.
 """
 
 from __future__ import annotations
@@ -69,19 +70,19 @@ def _has(objects: Objects, tree: Oid, path: str) -> bool:
 
 
 def quotes_in_title(quotes: Quotes, title: str, *, is_own: bool) -> bool:
-    """Return True if a title goes, because it quotes what was purged.
+    """Return True if a title is removed because it quotes purged content.
 
-    A short text in the title of another conversation may be there by chance.
+    A short text in the title of another conversation may be there by chance, and is kept.
 
-    is_own: the title is that of a conversation with a purged message
+    is_own: whether the title is that of a conversation with a purged message
     """
     return quotes.are_in(title) if is_own else quotes.are_distinct_in(title)
 
 
 class RecordRewriter:
-    """Rewrites commits that are no history, given parents first, after all histories were rewritten.
+    """Rewrites commits that are not part of a history, given parents first, after all histories were rewritten.
 
-    `commits` gets the new commit of every commit that changes; None: it goes.
+    `commits` gets the new commit of every commit that changes; None if it is removed.
     """
 
     def __init__(self, objects: Objects, histories: HistoryRewriter, purged: Purged) -> None:
@@ -105,7 +106,7 @@ class RecordRewriter:
         return self._histories.lost_quotes
 
     def rewrite(self, commit: Commit, data: bytes) -> None:
-        """Rewrite one commit, if it has something to change or a parent of it changes."""
+        """Rewrite one commit, if its content or one of its parents changes."""
         if self._is_gone(commit):
             self.commits[commit.oid] = None
             return
@@ -140,7 +141,7 @@ class RecordRewriter:
             self.commits[commit.oid] = self._objects.write(COMMIT, written)
 
     def substitute(self, data: bytes) -> bytes:
-        """Return a file with the new ids of the commits that it names; of one that goes, zeros."""
+        """Return a file with the new ids of the commits that it names; ids of removed commits become zeros."""
 
         def new(match: re.Match[bytes]) -> bytes:
             oid = Oid(match[0].decode())
@@ -162,7 +163,7 @@ class RecordRewriter:
         return self.metadata.is_gone(self._objects, commit, self.commits)
 
     def _rewrite_tree(self, path: str, tree: Oid) -> Oid | None:
-        """Return the tree without what goes; None if nothing is left. A tree is rewritten once for each path."""
+        """Return the tree without removed files; None if it is empty. A tree is rewritten once for each path."""
         key = path, tree, self._is_own
         if key in self._trees:
             return self._trees[key]
@@ -209,7 +210,7 @@ class RecordRewriter:
         return blob if new == data else self._objects.write(BLOB, new)
 
     def _rewrite_document(self, path: str, blob: Oid, data: bytes) -> bytes:
-        """Return a document that stays, without texts that quote what was purged."""
+        """Return a kept document without texts that quote purged content."""
         is_request = path.startswith(_REQUESTS)
         cleared = self._without_quotes(data) if is_request else self._without_copies(data)
         new = self.substitute(cleared)
@@ -224,7 +225,7 @@ class RecordRewriter:
             self.mentioning.add(blob)
 
     def _goes(self, path: str, data: bytes) -> bool:
-        """Return True for an entry of an inbox about what is purged, a title that quotes it, or a tag of it."""
+        """Return True for a removed file: an inbox entry about purged content, a title that quotes it, or its tag."""
         if is_inbox_entry_of(path, data, self._histories.uuids, self._histories.lost & self._histories.gone):
             return True
         if path in _TITLES:
@@ -239,9 +240,9 @@ class RecordRewriter:
         return data
 
     def _without_quotes(self, data: bytes) -> bytes:
-        """Return a merge request in which every text that quotes what was purged says so instead.
+        """Return a merge request in which each text that quotes purged content is replaced by [purged].
 
-        In one of another conversation a short text may be there by chance, and in any the path of a file.
+        Short texts in merge requests of other conversations, and paths of files, are kept: they may be there by chance.
         """
         try:
             document = encoding.load(data)
@@ -257,7 +258,7 @@ class RecordRewriter:
         return encoding.dump(document) if quoted else data
 
     def _without_copies(self, data: bytes) -> bytes:
-        """Return the document of an agent, or the like, in which each text that is a copy says that it was purged."""
+        """Return a document, such as that of an agent, in which each text that is a copy is replaced by [purged]."""
         if not self._quotes.are_in_document(data):
             return data
         try:

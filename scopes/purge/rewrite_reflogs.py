@@ -1,4 +1,4 @@
-"""Rewrite the reflogs: moves to rewritten commits, and none to what no ref and no operation reaches any more."""
+"""Rewrite the reflogs with the new ids of commits, and drop entries of commits that are no longer reachable."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _LOCK: Final = ".lock"  # what no ref may end with
 class ReflogRewriter:
     """Rewrites the reflogs of a store, in place, each as a whole.
 
-    commits: the new commits by old ones; None: it goes
-    kept: every commit that refs and operations reach afterwards
-    summaries: new reasons by old ones
-    with_new_prefixes: gives a line the new beginnings of ids of operations
+    commits: the new ids of commits by the old ones; None if removed
+    kept: every commit that is reachable from refs and operations afterwards
+    summaries: new reflog messages by the old ones
+    with_new_prefixes: returns a line with the new prefixes of ids of operations
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class ReflogRewriter:
             yield b"%s %s %s%s\n" % (old.encode(), new.encode(), found["who"], reason)
 
     def _value(self, oid: str) -> str | None:
-        """Return the new value of a ref; None if nothing has it any more."""
+        """Return the new id for an id in a reflog; None if it is no longer reachable."""
         if oid == NULL_OID:
             return oid
         new = self._commits.get(Oid(oid), Oid(oid))

@@ -1,4 +1,4 @@
-"""Take the bytes of purged messages out of stored transcripts."""
+"""Remove the bytes of purged messages from stored transcripts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def purge_source(
 ) -> Oid:
     """Return the tree of a stored source without the records of purged messages, and with the new ids of commits.
 
-    note_others: is told how many records go that are no messages
+    note_others: called with the number of removed records that are not messages
     """
     chunks = [(path, oid) for path, oid in walk_blobs(objects, tree) if path.startswith(CHUNKS)]
 
@@ -71,7 +71,7 @@ def purge_source(
 
 
 def walk_records(objects: Objects, tree: Oid) -> Iterator[RecordSpan]:
-    """Yield where the records of a stored source are, and the message of each."""
+    """Yield the byte range of each record of a stored source, with its message."""
     for path, oid in walk_blobs(objects, tree):
         for line in read_blob(objects, oid).splitlines() if path.startswith(SEGMENTS) else ():
             try:

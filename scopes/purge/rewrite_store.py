@@ -1,4 +1,4 @@
-"""Rewrite everything that refs and operations of a store reach, and say how its refs move. Nothing is moved here."""
+"""Rewrite all commits reachable from refs and operations of a store, and plan the ref changes; no ref is moved here."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from scopes.store.repository import Objects, Repository
 
 @dataclass(frozen=True, slots=True)
 class RewrittenStore:
-    """What a store is without what is purged.
+    """The result of rewriting a store without purged content.
 
-    changes: how refs move; a ref of a purged conversation goes
-    histories: what was found
-    operations: the log
-    kept: all commits that are reached afterwards
-    conversations: those that go
-    own: those with a purged message
-    changed: the files of others than these that go, or lose a text: memory entries, facts, merge requests
-    mentioning: the files that stay, and have a path, a name or a short text of what is purged
-    blanked: how many records go that are no messages, by the commit of the stored transcript
+    changes: the changes of refs; those of purged conversations are deleted
+    histories: the rewriter of histories, with what it found
+    operations: the rewriter of the operation log
+    kept: all commits that are reachable afterwards
+    conversations: the purged conversations
+    own: the conversations with a purged message
+    changed: files of other records that are removed or lose a text: memory entries, facts, merge requests
+    mentioning: files that are kept, and have a path, a name or a short text of purged content
+    blanked: how many records are removed that are not messages, by the commit of the stored transcript
     """
 
     changes: tuple[RefChange, ...]
@@ -49,7 +49,7 @@ class RewrittenStore:
 def rewrite_store(
     repository: Repository, objects: Objects, purged: Purged, on_progress: Callable[[int], None] = lambda _: None
 ) -> RewrittenStore:
-    """Write all commits of a store again that change without what is purged.
+    """Rewrite all commits of a store that have purged content, or a rewritten commit in their history.
 
     Raises:
         Corrupt, NotFound: an object is damaged or missing.
@@ -96,7 +96,7 @@ def rewrite_store(
 
 
 def _list_own(values: Mapping[str, str], commits: Collection[Oid]) -> frozenset[ConversationId]:
-    """Return the conversations of which a branch is written again."""
+    """Return the conversations with a rewritten branch."""
     moved = (refs.conversation_of(ref) for ref, value in values.items() if "/heads/" in ref and Oid(value) in commits)
     return frozenset(name for name in moved if name is not None)
 
@@ -107,7 +107,7 @@ def _list_records(
     commits: Collection[Oid],
     others: Iterable[Commit],
 ) -> frozenset[Oid]:
-    """Return the commits with the metadata of conversations, and the manifests whose branches are written again."""
+    """Return the metadata commits of these conversations, and the manifests whose branches are rewritten."""
     parents = {each.oid: each.parents for each in others}
     tips = [Oid(value) for ref, value in values.items() if refs.conversation_of(ref) in own]
     tips += [oid for oid, found in parents.items() if any(parent in commits for parent in found)]
@@ -115,12 +115,12 @@ def _list_records(
 
 
 def _rank(commit: Commit, log: Collection[Oid]) -> int:
-    """Return the order of rewriting: paths of sources come after sources, operations after all that they move."""
+    """Return the sort key for rewriting: paths of sources after sources, operations after the commits they name."""
     return 2 if commit.oid in log else 1 if commit.subject == PATHS else 0
 
 
 def _list_changes(values: Mapping[str, str], commits: Mapping[Oid, Oid | None]) -> tuple[RefChange, ...]:
-    """Return the changes of all refs; a symbolic ref goes with its target."""
+    """Return the changes of all refs; a symbolic ref is deleted with its target."""
     new: dict[str, str | None] = {}
     for ref, value in values.items():
         new[ref] = value if value.startswith(refs.SYMBOLIC) else commits.get(Oid(value), Oid(value))

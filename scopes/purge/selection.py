@@ -1,4 +1,4 @@
-"""What a purge is about: messages and what was made of them, the parts that hold a file, hits of a search, or all."""
+"""Resolve what to purge: messages and those made from them, parts that hold a file, hits of a search, conversations."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _SHORT_ROOT = 12
 class PurgeRequest(NamedTuple):
     """What the user wants to purge.
 
-    conversations: all of these
-    conversation: where `messages`, `file` and `query` are looked for; None: everywhere
-    messages: revisions in it
+    conversations: purge all of these
+    conversation: where to look for `messages`, `file` and `query`; None: everywhere
+    messages: revisions in `conversation`
     file: a path, or the end of one
-    query: of a search, whose hits go
-    source: the path of a transcript, or the end of one; all messages that were imported from it go
-    only: nothing else than these messages and what was made from them, whatever else is found; None: all that is found
+    query: purge the hits of this search
+    source: the path of a transcript, or the end of one: purge all messages that were imported from it
+    only: purge only these messages and those made from them, whatever else is found; None: all that is found
     """
 
     conversations: tuple[str, ...] = ()
@@ -56,10 +56,10 @@ class PurgeRequest(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What a request is about: messages with the parts of them, and conversations with their roots.
+    """A resolved request: messages with the purged parts, and conversations with their roots.
 
-    left: messages that stay, though a copy of them says that they were made from these
-    records: what the records of transcripts are listed by that are no messages and hold the file
+    left: messages that are kept although one of their copies names one of these as its source
+    records: the purge keys of records of transcripts that are not messages and hold the file
     """
 
     messages: dict[str, Parts]
@@ -74,7 +74,7 @@ class Chosen(NamedTuple):
 
 
 def pin(repository: Repository, request: PurgeRequest) -> PurgeRequest:
-    """Return a request that names messages by their ids: `main` may be another one when it is looked at again.
+    """Replace revisions in a request by message ids: `main` may be another message when it is resolved again.
 
     Raises:
         NotFound, Ambiguous, Invalid: a name cannot be resolved.
@@ -100,7 +100,7 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
         messages = dict.fromkeys(_walk_imported(repository, request.source))
         if not messages:
             raise NotFound(
-                f"no message was imported from {request.source!a}", hint="its path is that from which it was imported"
+                f"no message was imported from {request.source!a}", hint="use the path from which it was imported"
             )
     elif request.file is not None:
         name = _check_file(request.file)
@@ -120,10 +120,10 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
 
 
 def _find_conversation(repository: Repository, name: str) -> tuple[Oid, ConversationId]:
-    """Return a conversation with its root; one that is in no list any more, or only on a remote, by its root.
+    """Return the root and the id of a conversation; one that only undo, the trash or a remote has is found by its root.
 
     Raises:
-        NotFound, Ambiguous: there is none, or several begin like this.
+        NotFound, Ambiguous: there is none, or several have this prefix.
     """
     try:
         found = resolve_conversation(repository, name)
@@ -162,10 +162,10 @@ def _walk_named(repository: Repository, request: PurgeRequest) -> Iterator[Messa
 
 
 def _find_anywhere(repository: Repository, prefix: str, error: NotFound) -> MessageId:
-    """Return a message that no branch has any more: it is in the trash, or was undone, rewound or rebased away.
+    """Return a message that is on no branch: it is in the trash, or was undone, rewound or rebased away.
 
     Raises:
-        NotFound, Ambiguous: there is none, or several begin like this.
+        NotFound, Ambiguous: there is none, or several have this prefix.
     """
     if len(prefix) < MIN_PREFIX_LENGTH:
         raise error
@@ -177,7 +177,7 @@ def _find_anywhere(repository: Repository, prefix: str, error: NotFound) -> Mess
 
 
 def _walk_imported(repository: Repository, path: str) -> Iterator[MessageId]:
-    """Yield the messages of all transcripts with a path, whose records go out of the stored copy with them."""
+    """Yield the messages of all transcripts with a path; their records are removed from the stored copy, too."""
     name = path.removeprefix("./").rstrip("/")
     for value in repository.list_refs(SOURCES).values():
         record = with_last_path(repository, read_source_record(repository, Oid(value)))
@@ -209,12 +209,12 @@ def _walk_hits(repository: Repository, request: PurgeRequest, index_directory: s
 
 
 def _check_file(path: str) -> str:
-    """Return a path of a file, or the end of one, as it is looked for.
+    """Normalize the path of a file, or the end of one.
 
     Raises:
         Invalid: it is empty, or a directory such as `..`.
     """
     name = path.removeprefix("./").rstrip("/")
     if not name.strip("./"):
-        raise Invalid(f"{path!a} is no file", hint="name it by its path or the end of it: --file src/app.py")
+        raise Invalid(f"{path!a} is not a file", hint="name it by its path or the end of it: --file src/app.py")
     return name

@@ -1,7 +1,7 @@
-"""What a purge has left although it should be gone: what it is of, what removes it, and that it is not forgotten.
+"""Record and explain purged content that a purge could not remove: what contains it, and how to remove it.
 
-When the messages are purged, nobody knows any more what to search for. So the objects and files in which something was
-found are in a file of the store, beside the hashes of what was purged, until they are gone.
+After the messages are purged, the texts to search for are no longer known. So the objects and files in which something
+was found are kept in a file of the store, with the hashes of what was purged, until they are gone.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _THEN: Final = "then: scopes purge --continue"
 
 
 class _Left(NamedTuple):
-    """What one purge has left: by the hashes of what it was about, the objects, and the files with their times."""
+    """What one purge has left: the hashes of what was purged, the objects, and the files with their times."""
 
     of: frozenset[str]
     objects: frozenset[str]
@@ -43,16 +43,16 @@ class _Left(NamedTuple):
 
 
 def has_left(store: str) -> bool:
-    """Return True if a purge has left something that may still be there."""
+    """Return True if a purge has left content that may still be there."""
     return bool(_read(store))
 
 
 def with_earlier(repository: Repository, purged: Purged, left: Sequence[str]) -> tuple[str, ...]:
-    """Return what is left, with what earlier purges of the same have left and is still there, and remember it.
+    """Return what is left, including what earlier purges of the same content have left and is still there; record it.
 
     Call it under the exclusive lock.
 
-    purged: what goes now; if that is nothing, what all earlier ones have left counts
+    purged: what is purged now; if it is empty, all earlier purges count
     """
     about = frozenset((*purged.messages, *purged.conversations))
     earlier = _read(repository.path)
@@ -71,7 +71,7 @@ def with_earlier(repository: Repository, purged: Purged, left: Sequence[str]) ->
 
 
 def _still(repository: Repository, left: _Left, names: Container[str]) -> _Left:
-    """Return what is still there and is no mere name: an earlier version took names for copies."""
+    """Return what is still there, without mere names, which an earlier version of scopes also recorded."""
     files = {
         path: time
         for path, time in left.files.items()
@@ -108,7 +108,7 @@ def _write(repository: Repository, left: Sequence[_Left]) -> None:
 
 
 def explain_left(repository: Repository, left: Sequence[str]) -> tuple[Note, ...]:
-    """Return a note for each thing that reaches an object with something of what was purged, with what removes it."""
+    """Return notes about what keeps objects with purged content reachable, each with a hint how to remove it."""
     wanted = frozenset(Oid(match[1]) for each in left if (match := _OBJECT.match(each)) is not None)
     return tuple(dict.fromkeys(_walk_notes(repository, wanted))) if wanted else ()
 
@@ -145,7 +145,7 @@ def _walk_notes(repository: Repository, wanted: frozenset[Oid]) -> Iterator[Note
 def _walk_refs_above(
     values: Mapping[str, Oid], parents: Mapping[Oid, Sequence[Oid]], holding: Container[Oid]
 ) -> Iterator[str]:
-    """Yield the refs, branches aside, from which one of some commits is reachable through `parents`."""
+    """Yield the refs other than branches from which one of the `holding` commits is reachable through `parents`."""
     for ref, tip in values.items():
         if not ref.startswith(refs.HEADS) and any(oid in holding for oid in walk_known([tip], parents)):
             yield ref
@@ -178,7 +178,7 @@ def _note_message(
 
 
 def _note_ref(repository: Repository, ref: str, tip: Oid) -> Note:
-    """Return a note about what is no message."""
+    """Return a note about a ref that is not a branch: a transcript, metadata, a tracking ref or another one."""
     if ref.startswith(SOURCES):
         path = with_last_path(repository, read_source_record(repository, tip)).path
         return Note(
@@ -207,7 +207,7 @@ class _Search:
         self.found: set[Oid] = set()
 
     def has_one(self, commit: Commit) -> bool:
-        """Return True if a commit is one of the objects, or has one."""
+        """Return True if a commit is one of the objects, or if its tree has one."""
         if commit.oid in self._wanted:
             self.found.add(commit.oid)
         return self._is_in(commit.tree) or commit.oid in self._wanted

@@ -1,6 +1,6 @@
-"""Every message that a store holds: of branches, and those that only the trash, undo or a remote's manifest reaches.
+"""All messages of a store: those on branches, and those reachable only from the trash, undo or a remote's manifest.
 
-A view of a store shows what branches have. What goes for good must be looked for in everything that stays reachable.
+Commands that show a store read its branches only. A purge must look at everything that is reachable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scopes.store.repository import Repository
 
 
 class StoredMessage(NamedTuple):
-    """A message as one commit has it: a copy that was purged, or rebased, is another one."""
+    """A copy of a message in one commit; a purged or rebased copy is another one."""
 
     head: MessageHeader
     data: bytes
@@ -28,7 +28,7 @@ class StoredMessage(NamedTuple):
 def walk_stored_headers(
     repository: Repository, conversation: ConversationId | None = None, *, branches: bool = True
 ) -> Iterator[tuple[Oid | None, MessageHeader]]:
-    """Yield the messages of one conversation, or of all, with its root; as `walk_stored_messages`, without reading."""
+    """Yield root and header of the messages that `walk_stored_messages` yields, without reading the messages."""
     wanted = None if conversation is None else find_root_commit(repository, conversation)
     tips = [Oid(value) for value in repository.list_refs().values() if not value.startswith(refs.SYMBOLIC)]
     roots: dict[Oid, Oid] = {}
@@ -47,7 +47,7 @@ def walk_stored_headers(
 def walk_stored_messages(
     repository: Repository, conversation: str | None = None, *, branches: bool = True
 ) -> Iterator[StoredMessage]:
-    """Yield the messages of one conversation, or of all, parents first; a message that was rewritten comes again.
+    """Yield the messages of one conversation, or of all, parents first; each copy of a message is yielded.
 
     branches: False leaves out the commits that branches have
 

@@ -1,4 +1,4 @@
-"""What a purged decision or the like is about, and others are, too: a topic is a name, but it may say more."""
+"""Find kept messages with the topic of a purged decision or the like: a topic is a name, but may be a sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scopes.store.repository import Repository
 
 
 def find_same_topics(repository: Repository, done: RewrittenStore) -> tuple[CopiedIn, ...]:
-    """Return the messages that stay, and have the topic, subject or key of what goes, if it is a sentence.
+    """Return the kept messages that have the topic, subject or key of a purged one, if that is a sentence.
 
     Call it before the refs move.
     """

@@ -1,7 +1,7 @@
-"""A purge that has begun: what is to go, by hashes, in a file of the store until all of it is gone.
+"""A purge in progress: hashes of what is purged, in a file of the store until all of it is gone.
 
-Before the refs are moved nothing has changed; afterwards nobody can read it any more, but it is still on the disk. In
-both cases `purge --continue` does the rest. The file has no content and no id.
+Before the refs are moved nothing has changed; after that the content is unreachable, but still on the disk. In both
+cases `purge --continue` does the rest. The file has no content and no id.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CONTINUE: Final = "finish it: scopes purge --continue"
 
 
 def find_unfinished(store: str) -> Purged | None:
-    """Return what a purge that was interrupted is to remove; None if there is none.
+    """Return the list of an interrupted purge; None if there is none.
 
     Raises:
         Corrupt: the file is damaged.
@@ -36,7 +36,7 @@ def _parts(value: object) -> Parts:
 
 
 def begin(repository: Repository, purged: Purged) -> None:
-    """Record what is to go, before anything is changed."""
+    """Record what is purged, before anything is changed."""
     messages: dict[str, Any] = {
         name: None if parts is None else sorted(parts) for name, parts in purged.messages.items()
     }
@@ -45,12 +45,12 @@ def begin(repository: Repository, purged: Purged) -> None:
 
 
 def end(repository: Repository) -> None:
-    """Record that all of it is gone."""
+    """Delete the record after all of it is gone."""
     write_json(repository.path, FILE, None)
 
 
 def refuse_unfinished(repository: Repository) -> None:
-    """Refuse what must not happen in the middle of a purge.
+    """Raise Refused if a purge was interrupted; for operations that must not happen in the middle of one.
 
     Raises:
         Refused: a purge was interrupted.

@@ -1,1 +1,1 @@
-"""Find secrets in everything that is stored, in any form that one decoding undoes, and keep them from leaving."""
+"""Find secrets in stored data, as plain text or encoded once, and keep them from leaving the store."""

@@ -10,14 +10,14 @@ from zlib import crc32
 
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _CRC_CHARACTERS: Final = 6
-_CLASSIC_LENGTH: Final = 40  # of a token of GitHub or npm with four characters in front; other lengths have no checksum
+_CLASSIC_LENGTH: Final = 40  # of a token of GitHub or npm with its prefix; other lengths have no checksum
 _BECH32: Final = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _GENERATOR: Final = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 _PYPI: Final = (b"pypi.org", b"test.pypi.org")
 
 
 def is_possible(kind: str, value: str) -> bool:
-    """Return False if a value of this kind has a wrong checksum, or does not say what the kind has to say."""
+    """Return False if a value of this kind has a wrong checksum, or lacks content that the kind requires."""
     match kind:
         case "github-token" | "npm-token" if len(value) == _CLASSIC_LENGTH:
             return has_crc32(value)
@@ -33,7 +33,7 @@ def is_possible(kind: str, value: str) -> bool:
 
 
 def has_crc32(token: str) -> bool:
-    """Return True if a token of GitHub or npm ends with the CRC-32 of what is between its prefix and that."""
+    """Return True if a token of GitHub or npm ends with the CRC-32 of the characters between prefix and checksum."""
     secret, checksum = token[4:-_CRC_CHARACTERS], token[-_CRC_CHARACTERS:]
     return base62(crc32(secret.encode())) == checksum
 
@@ -72,7 +72,7 @@ def is_json(encoded: str) -> bool:
 
 
 def is_login(encoded: str) -> bool:
-    """Return True if base64 is of a name, a colon and a password."""
+    """Return True if base64 decodes to a name, a colon and a password."""
     try:
         name, colon, password = _decode(encoded.replace("+", "-").replace("/", "_")).partition(b":")
     except ValueError:

@@ -1,7 +1,7 @@
-"""What may leave: `Cleared` is the only thing that doors write, and only a `Gate` makes it.
+"""Gates for everything that leaves a store: only bytes that are `Cleared` may be written, and only a `Gate` makes them.
 
-A gate refuses what has secrets, replaces them, or lets them pass once. A secret has an id, a keyed hash: equal secrets
-have equal ids in one store, and an id tells nothing about the secret.
+A gate refuses data with secrets, replaces the secrets, or allows them once. A secret has an id, a keyed hash: equal
+secrets have equal ids in one store, and an id reveals nothing about the secret.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _HINT: Final = (
 @final
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """Bytes that passed a gate; nobody else can make them."""
+    """Bytes that passed a gate; only a gate can create them."""
 
     data: bytes
     maker: object = field(repr=False, compare=False)
@@ -48,7 +48,7 @@ class Cleared:
 
 
 class Leak(NamedTuple):
-    """A secret that would leave: where it is, its rule and its id; `line` counts from 1 in its text."""
+    """A secret that would leave: its place, rule and id; `line` counts from 1 in its text."""
 
     place: str
     rule: str
@@ -60,10 +60,10 @@ class Leak(NamedTuple):
 
 
 class Gate:
-    """Looks at everything that leaves through one door.
+    """Checks everything that leaves by one command or output.
 
     Attributes:
-        mode: "refuse" raises, "redact" replaces secrets by placeholders, and "allow" looks at nothing.
+        mode: "refuse" raises, "redact" replaces secrets by placeholders, and "allow" checks nothing.
     """
 
     def __init__(self, mode: Mode, identify: Identify, allowed: Container[str] = ()) -> None:
@@ -76,11 +76,11 @@ class Gate:
         self._leaks: list[Leak] = []
 
     def first_leak(self, text: str, place: str) -> Leak | None:
-        """Return the first secret of a text that is not let pass; None if there is none."""
+        """Return the first secret of a text that is not allowed; None if there is none."""
         return None if self.mode == "allow" else next(iter(self._list_leaks(scan_text(text), text, place)), None)
 
     def inspect(self, data: bytes, place: str) -> bool:
-        """Remember the secrets in a stored JSON line or in a text, for `refuse_leaks`, unless they are let pass.
+        """Record the secrets in a stored JSON line or in a text, for `refuse_leaks`, unless they are allowed.
 
         Return True if there are any.
         """
@@ -92,12 +92,12 @@ class Gate:
         return len(self._leaks) > before
 
     def inspect_text(self, text: str, place: str) -> None:
-        """Remember the secrets in a text, for `refuse_leaks`, unless they are let pass."""
+        """Record the secrets in a text, for `refuse_leaks`, unless they are allowed."""
         if self.mode != "allow":
             self._leaks += self._list_leaks(scan_text(text), text, place)
 
     def inspect_part(self, text: str, place: str) -> None:
-        """Remember the secrets in a part of a text that was inspected before, unless they are parts of what it had."""
+        """Record the secrets in a part of a text that was inspected before, unless they are parts of known ones."""
         if self.mode != "allow":
             self._leaks += self._list_leaks(self._without_known(scan_text(text)), text, place)
 
@@ -105,10 +105,10 @@ class Gate:
         return [each for each in found if not any(_bare(each.value) in whole for whole in self._known)]
 
     def inspect_name(self, text: str, place: str) -> None:
-        """Remember the secrets in a title, a subject or another text that may be cut, and the beginnings of secrets.
+        """Record the secrets in a title, a subject or another text that may be cut, and the beginnings of cut secrets.
 
-        What is a part of a secret that was found before, in a message for example, is not named again: it has no id
-        that could be allowed.
+        A part of a secret that was found before, such as in a message, is not reported: it has no id that could be
+        allowed.
         """
         if self.mode != "allow":
             found = scan_text(text)
@@ -122,12 +122,12 @@ class Gate:
 
     @property
     def leaks(self) -> tuple[Leak, ...]:
-        """The secrets that were found and are not let pass, each place once."""
+        """The secrets that were found and are not allowed, each place once."""
         return tuple(dict.fromkeys(self._leaks))
 
     @property
     def has_found_nothing(self) -> bool:
-        """Return True if nothing looked like a secret so far, not even what is let pass."""
+        """Return True if nothing looked like a secret so far, not even allowed ones."""
         return not self._leaks and not self._passed
 
     def refuse_leaks(self) -> None:
@@ -146,11 +146,11 @@ class Gate:
             raise SecretsFound(f"{what} would leave the store: {named}", hint=_HINT)
 
     def clear_inspected(self, data: bytes) -> Cleared:
-        """Return bytes as they may leave, after everything in them was given to `inspect`.
+        """Return bytes as cleared, after everything in them was given to `inspect`.
 
         Raises:
             SecretsFound: there was a secret.
-            ValueError: the gate replaces secrets, and nothing was replaced.
+            ValueError: the gate replaces secrets, which `inspect` does not do.
         """
         if self.mode == "redact":
             raise ValueError("what was only inspected cannot be redacted")
@@ -158,7 +158,7 @@ class Gate:
         return Cleared(data, _MAKER)
 
     def clear_encoded(self, data: bytes) -> Cleared:
-        """Return bytes that encode only what `clear_document` or `clear_text` of this gate returned, such as a table.
+        """Return bytes as cleared that encode only results of `clear_document` or `clear_text`, such as a table.
 
         Raises:
             SecretsFound: there was a secret.
@@ -167,10 +167,10 @@ class Gate:
         return Cleared(data, _MAKER)
 
     def clear(self, data: bytes, place: str) -> Cleared:
-        """Return bytes as they may leave.
+        """Return the bytes as cleared, with secrets replaced if the gate redacts.
 
         Raises:
-            SecretsFound: they have a secret, and it is refused.
+            SecretsFound: they have a secret, and the gate refuses.
         """
         if self.may_change(data):
             text = data.decode("utf-8", "surrogateescape")
@@ -179,10 +179,10 @@ class Gate:
         return Cleared(data, _MAKER)
 
     def clear_line(self, data: bytes, place: str) -> bytes:
-        """Return a line of JSON as it may leave: its texts are cleared and written again; another line as a text.
+        """Return a line of JSON with each of its texts cleared; a line that is not JSON is cleared as a text.
 
         Raises:
-            SecretsFound: it has a secret, and it is refused.
+            SecretsFound: it has a secret, and the gate refuses.
         """
         if not self.may_change(data):
             return data
@@ -196,11 +196,11 @@ class Gate:
         return text.encode("utf-8", "backslashreplace") + data[len(data.rstrip(b"\r\n")) :]
 
     def clear_text(self, text: str, place: str) -> str:
-        """Return a text as it may leave; raises as `clear` does."""
+        """Return a text with secrets replaced if the gate redacts; raises as `clear` does."""
         return self._clear_member(text, place, NOTHING)
 
     def clear_document(self, value: Any, place: str, around: Around = NOTHING) -> Any:
-        """Return a JSON value whose texts and names may leave; raises as `clear` does."""
+        """Return a JSON value with its texts and names of members cleared; raises as `clear` does."""
         if isinstance(value, str):
             return self._clear_member(value, place, around)
         if isinstance(value, Mapping):
@@ -220,9 +220,9 @@ class Gate:
         return value
 
     def clear_name(self, text: str, place: str) -> str:
-        """Return a title or a subject as it may leave: what a limit has left of a secret is replaced, never refused.
+        """Return a cleared title or subject: the beginning of a cut secret is replaced in it, never refused.
 
-        It has no id that could be allowed; the whole secret is in the message. Raises as `clear` does.
+        It has no id that could be allowed; the complete secret is in the message. Raises as `clear` does.
         """
         cleared = self.clear_text(text, place)
         return self._replace(cleared, [], find_cut_ends(cleared)) if self.mode == "refuse" else cleared
@@ -239,7 +239,7 @@ class Gate:
         return self._replace(text, found, [] if is_opaque else find_cut_ends(text))
 
     def _replace(self, text: str, found: list[Found], ends: list[Found]) -> str:
-        """Return a text with placeholders for secrets that are not let pass, and for the beginnings of other ones."""
+        """Return a text with placeholders for secrets that are not allowed, and for the beginnings of cut secrets."""
         places = [(each, self._identify(each.rule, each.value)) for each in found]
         places += [(end, "") for end in ends if not any(_overlap(end, each) for each in found)]
         pieces, position = [], 0
@@ -252,7 +252,7 @@ class Gate:
         return "".join([*pieces, text[position:]])
 
     def may_change(self, data: bytes) -> bool:
-        """Return False if `clear` would return these bytes as they are; that is told in a fraction of the time."""
+        """Return False if `clear` would return these bytes unchanged; this takes a fraction of its time."""
         if self.mode == "allow":
             return False
         return prefilter.may_hold_secret(data) or (self.mode == "redact" and prefilter.may_hold_beginning(data))
@@ -273,7 +273,7 @@ def _overlap(one: Found, other: Found) -> bool:
 
 
 def placeholder(rule: str, secret: str) -> str:
-    """Return what stands for a secret: it names the rule, and is the same for the same secret of a store."""
+    """Return the placeholder of a secret: it names the rule, and is the same for the same secret of a store."""
     return f"[redacted:{rule}:{secret[:_SHOWN]}]" if secret else f"[redacted:{rule}]"
 
 
@@ -283,17 +283,17 @@ def count_placeholders(text: str) -> int:
 
 
 def without_store() -> Gate:
-    """Return a gate that redacts what belongs to no store, so that its placeholders have no ids."""
+    """Return a gate that redacts data of no store; its placeholders have no ids."""
     return Gate("redact", lambda _rule, _value: "")
 
 
 def _bare(value: str) -> str:
-    """Return a value without blanks and line ends: a title or a subject has a key of several lines on one."""
+    """Return a value without spaces and line ends: in a title or a subject a key of several lines is on one line."""
     return "".join(value.split())
 
 
 def _parse(data: bytes) -> Any:
-    """Return the value of a line of JSON, or the text of another one."""
+    """Return the value of a line of JSON; a line that is not JSON as a text."""
     text = data.decode("utf-8", "surrogateescape")
     try:
         value = EVERY_VALUE.decode(text)

@@ -1,7 +1,7 @@
-"""Find what a limit has left of a secret: subjects and titles are stored cut, and a part has no checksum and no end.
+"""Find the beginnings of secrets in cut texts: subjects and titles are stored cut, so a checksum or an end may be lost.
 
-A rule's prefix and what follows it count as a secret if they run into a place where a text may be cut: its end, an
-ellipsis, or the end of a long line. Where nothing else tells that it was cut, words in small letters are left out.
+The prefix of a rule and what follows it count as a secret if they extend to a place where a text may be cut: its end,
+an ellipsis, or the end of a long line. If nothing else shows that it was cut, words in lower case are left out.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from scopes.secret_scan.cut_patterns import ASSIGNED, MARKS, PLACE, CutRule, cut
 from scopes.secret_scan.decoding import decode_base32, decode_base64, decode_escapes, without_zeros
 from scopes.secret_scan.scan import Found
 
-LONG_LINE: Final = 71  # characters; a subject that was cut has as many, or one more
-_LEAST: Final = 6  # characters behind the prefix; fewer tell nothing
+LONG_LINE: Final = 71  # characters of a cut subject; it may have one more
+_LEAST: Final = 6  # characters after the prefix; fewer reveal nothing
 _RUN: Final = compile_lazily(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _BASE32: Final = compile_lazily(r"[A-Z2-7]{12,}={0,6}")
 _ASCII: Final = bytes((9, 10, 13, *range(32, 127)))
@@ -69,9 +69,9 @@ def _walk_plain(text: str) -> Iterator[Found]:
 
 
 def _next_places(text: str, anchors: Mapping[str, Sequence[int]]) -> Mapping[int, int]:
-    """Return where the next place of a cut is behind each anchor, in the same word; a text without one has no secret.
+    """Return the next possible cut after each anchor in the same word, by the position of the anchor.
 
-    Without this every anchor of a long word would be tried, each up to the greatest length of its rule.
+    Without this every anchor of a long word would be tried, each up to the maximum length of its rule.
     """
     found: dict[int, int] = {}
     end, places = 0, [_NOWHERE]
@@ -120,7 +120,7 @@ def _walk_encoded(text: str) -> Iterator[Found]:
 
 
 def _decoded_ends(run: str) -> Iterator[str]:
-    """Yield the ASCII at the end of what base64 or base32 stands for; a word in front may belong to the run."""
+    """Yield the decoded ASCII at the end of a run of base64 or base32; a word in front of it may belong to the run."""
     begin = max(0, len(run) - _DECODED_CHARACTERS) // 8 * 8
     ways = [(decode_base64, 4), (decode_base32, 8)] if _BASE32.fullmatch(run, begin) else [(decode_base64, 4)]
     for decode, shifts in ways:
@@ -133,7 +133,7 @@ def _decoded_ends(run: str) -> Iterator[str]:
 
 
 def _is_sure(text: str, end: int) -> bool:
-    """Return True if a text was surely cut here: at a mark, or at the end of a line as long as a subject."""
+    """Return True if a text was certainly cut here: at an ellipsis, or at the end of a line as long as a subject."""
     if _MARK.match(text, end):
         return True
     line = text.rfind("\n", 0, end) + 1

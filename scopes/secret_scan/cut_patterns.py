@@ -1,6 +1,6 @@
-"""Patterns for the beginning of a secret that a limit has cut: made from the pattern of its rule, atom by atom.
+"""Patterns for the beginnings of cut secrets: derived from the pattern of each rule, atom by atom.
 
-`ghp_[A-Za-z0-9]{36,251}` becomes `ghp_` with up to 251 such characters, and then the place of the cut.
+`ghp_[A-Za-z0-9]{36,251}` becomes `ghp_` with up to 251 such characters, followed by the place of the cut.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _UNFINISHED: Final = (
     r"%[0-9A-Fa-f]?|\\{1,20}(?:[ux]\{?[0-9A-Fa-f]{0,5}|[0-7]{1,2})?"
     r"|(?:\x1b|\^\[|\\{1,20}(?:x1[bB]|u001[bB]|033|[eE]))[^A-Za-z\s]{0,40}|\^"
 )
-PLACE: Final = rf"(?=(?:{_UNFINISHED})?(?:{MARKS}|[\r\n]|\Z))"  # behind half of an escape, too
+PLACE: Final = rf"(?=(?:{_UNFINISHED})?(?:{MARKS}|[\r\n]|\Z))"  # also after half of an escape
 _WORD: Final = re.compile(r"\[[A-Za-z0-9_=/+-]+\]|\\d")  # classes without a character that a place begins with
 _ATOM: Final = re.compile(
     r"(?P<atom>\\.|\[(?:\\.|[^\]\\])+\]|\((?:\[(?:\\.|[^\]\\])+\]|\((?:\\.|[^()\\])*\)|\\.|[^()\\\[])*\)|[^()])"
@@ -40,14 +40,14 @@ ASSIGNED: Final = rf"[\"']?(?<![A-Za-z0-9_+/-])([A-Za-z0-9_+/-]{{6,120}}={{0,2}}
 
 
 class CutRule(NamedTuple):
-    """A rule for what a cut leaves; `longest` is a number of characters, 0 if the rule may match anything but words."""
+    """A rule for cut secrets; `longest` is a number of characters, 0 if the rule may match anything but words."""
 
     rule: Rule
     longest: int
 
 
 def cut_rules() -> tuple[CutRule, ...]:
-    """Return all rules with patterns for what a cut leaves of their secrets."""
+    """Return all rules with patterns for the beginnings of their secrets."""
     return tuple(_cut_rule(rule) for rule in RULES)
 
 
@@ -69,7 +69,7 @@ def longest(pattern: str) -> int:
 
 
 def is_general(kind: str) -> bool:
-    """Return True if a rule has no prefix of its own: what it finds means something at a certain cut alone."""
+    """Return True if a rule has no prefix of its own: its matches only count where a text was certainly cut."""
     return kind in GENERAL
 
 
@@ -105,7 +105,7 @@ def _atoms(pattern: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """Return what `|` divides outside of groups."""
+    """Return the alternatives of a pattern: what `|` divides outside of groups."""
     found, text = [], ""
     for match in _ATOM.finditer(pattern):
         if match[0] == "|":

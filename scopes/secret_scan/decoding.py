@@ -1,7 +1,7 @@
-r"""Undo one encoding of a text: escapes and what is invisible inside words (see `escapes`), base64 and base32.
+r"""Undo one encoding of a text: escapes and invisible characters inside words (see `escapes`), base64 and base32.
 
-A decoded text knows where its characters were, so that what is found in it can be replaced in the original. Hex, and
-words that line breaks divide, are not decoded.
+A decoded text has the original positions of its characters, so that a secret found in it can be replaced in the
+original. Hex, and words divided by line breaks, are not decoded.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ _STRETCH: Final = compile_lazily(
     rb"[\t\n\r\x1b -~]{20,}|(?:[\t\n\r\x1b -~]\x00){19,}[\t\n\r\x1b -~]?"
 )  # of ASCII, in UTF-16 too
 _KINDS: Final = bytes(1 if n in b"\t\n\r\x1b" or 0x20 <= n <= 0x7E else 2 if n else 0 for n in range(256))
-_SHORTEST: Final = (b"\1" * 20, b"\1\0" * 19)  # stretches, as kinds of bytes
+_SHORTEST: Final = (b"\1" * 20, b"\1\0" * 19)  # kinds of bytes in a stretch
 _WORDS: Final = compile_lazily(rb"[ -~]{20}")
 _STEP: Final = 1 << 16  # characters of a run that are decoded at a time
 _OVERLAP: Final = 1 << 14
 
 
 class DecodedText(NamedTuple):
-    """A text after one decoding; `starts` are places in it, and `origins` those of the same characters before."""
+    """A text after one decoding; `starts` are positions in it, `origins` the original positions of these characters."""
 
     text: str
     starts: list[int]
     origins: list[int]
 
     def original(self, place: int) -> int:
-        """Return where a character of the decoded text was."""
+        """Return the original position of a character of the decoded text."""
         number = bisect_right(self.starts, place) - 1
         return self.origins[number] + place - self.starts[number]
 
 
 class EncodedStretch(NamedTuple):
-    """A run of base64 with ASCII text in it: its place, and the text, with the escape characters of colors."""
+    """A run of base64 that contains ASCII text: its position, and the text, which may have escape sequences."""
 
     start: int
     end: int
@@ -58,7 +58,7 @@ class EncodedStretch(NamedTuple):
 
 
 def without_json_escapes(data: bytes) -> bytes:
-    """Return JSON with the characters that its escapes stand for, so that every text of it is a part of the bytes."""
+    """Return JSON with its escapes replaced by their characters, so that each of its texts is a part of the bytes."""
     return _IN_JSON.sub(_json_character, data)
 
 
@@ -115,7 +115,7 @@ def walk_encoded(text: str) -> Iterator[EncodedStretch]:
 
 
 def _find_stretches(data: bytes) -> Iterable[re.Match[bytes]]:
-    """Return the stretches of ASCII; most data have none, which is seen without the pattern, in a tenth of the time."""
+    """Return the stretches of ASCII; most data have none, which a fast test finds in a tenth of the time."""
     kinds = data.translate(_KINDS)
     return _STRETCH.finditer(data) if any(shortest in kinds for shortest in _SHORTEST) else ()
 

@@ -1,8 +1,8 @@
-r"""What may stand inside of a secret without being a part of it, and for its characters: the one table of it.
+r"""The table of sequences that may be inside of a secret without being part of it, or that encode its characters.
 
-What a terminal does not show (colors, character sets, hyperlinks), NULs, invisible characters, soft line ends of
-quoted-printable and a backslash in front of a sign are left out. Escapes (`\x2d`, `\055`, `\u002d`, `%2D`, `=2D`), wide
-letters and dashes of other scripts stand for a character. Each is described for texts and for UTF-8. All of it takes
+Left out are terminal sequences (colors, character sets, hyperlinks), NULs, invisible characters, soft line breaks of
+quoted-printable, and a backslash in front of a sign. Decoded to a character are escapes (`\x2d`, `\055`, `\u002d`,
+`%2D`, `=2D`), wide letters and dashes of other scripts. Each has a pattern for texts and one for UTF-8. Decoding takes
 linear time: a run of backslashes is read once, from its first.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_HIDDEN: Final = "\ufffd"  # what a prompt has for a NUL and for an escape
+_HIDDEN: Final = "\ufffd"  # replacements in prompts for NUL and escape characters
 _INVISIBLE: Final = (
     "\u00ad\u00ad", "\u034f\u034f", "\u061c\u061c", "\u115f\u1160", "\u17b4\u17b5", "\u180b\u180e", "\u200b\u200f",
     "\u202a\u202e", "\u2060\u206f", "\u2800\u2800", "\u3164\u3164", "\ufe00\ufe0f", "\ufeff\ufeff", "\uffa0\uffa0",
@@ -32,7 +32,7 @@ _ONE: Final = r"[78=>cDEHMNOZ]"  # such as those that keep the place of the curs
 _STRING_END: Final = rf"(?:\x07|\^G|(?:\x1b|\^\[)\\+|\\+(?:[aA]|x07|0?07|u0007|{_ESCAPE_CODE}\\+))"
 _STRING: Final = rf"[\]P_X^][^\x00-\x1f\x7f\"\\^WIDE]{{0,400}}{_STRING_END}"  # a hyperlink or a title
 _SEQUENCE: Final = f"(?:{_COLOR}|{_SET}|{_STRING}|{_ONE})"
-_SHOWN_SEQUENCE: Final = rf"(?:{_COLOR}|[()][0-9A-Z]|{_STRING})?"  # behind what stands for any sign
+_SHOWN_SEQUENCE: Final = rf"(?:{_COLOR}|[()][0-9A-Z]|{_STRING})?"  # after a sequence for any sign
 _BEHIND_BACKSLASH: Final = "|".join((
     f"{_ESCAPE_CODE}{_SEQUENCE}",
     rf"(?:x9[bB]|u009[bB]|233){_C1_COLOR}",
@@ -57,7 +57,9 @@ _WAYS: Final = (
     rf"(?<=\^)(?:\[{_SEQUENCE}|@)",
     r"(?<=\x00)",
 )
-NO_USUAL_ESCAPE: Final = r"(?!(?<=\\)[^\\uUx0-2eE/_.-])"  # told at once of `\n` and `\"`, which are most of JSON
+NO_USUAL_ESCAPE: Final = (
+    r"(?!(?<=\\)[^\\uUx0-2eE/_.-])"  # distinguished fast from `\n` and `\"`, the most frequent in JSON
+)
 _BASES: Final = {
     "unicode": 16, "long": 16, "hex": 16, "octal": 8, "braced": 16, "long_octal": 8, "percent": 16,
     "percent_u": 16, "quoted": 16,
@@ -65,7 +67,7 @@ _BASES: Final = {
 
 
 def _text_pattern() -> str:
-    """Return the pattern for texts: it begins with one set of characters, which is searched for fast."""
+    """Return the pattern for texts: it begins with one set of characters, which makes the search fast."""
     invisible, dashes, wide = map(_set_of, (_INVISIBLE, _DASHES, _WIDE))
     others = rf"(?<={_HIDDEN}){_SHOWN_SEQUENCE}|(?<=[{invisible}{_TAGS}])|(?<=[{dashes}])(?P<dash>)"
     others += rf"|(?<=[{wide}])(?P<wide>)|(?<=\x9b){_C1_COLOR}"
@@ -93,7 +95,7 @@ _REPLACED: Final = ((b"dash", _DASHES), (b"wide", _WIDE))
 
 
 def _range_in_bytes(ends: str) -> bytes:
-    """Return a pattern behind the first byte of characters of a range, which differ in their last byte alone."""
+    """Return the pattern of all but the first byte, for a range of characters that differ only in their last byte."""
     first, last = ends[0].encode(), ends[1].encode()
     between = b"".join(rb"\x%02x" % code for code in first[1:-1])
     return rb"(?<=\x%02x)%b[\x%02x-\x%02x]" % (first[0], between, first[-1], last[-1])
@@ -128,14 +130,14 @@ A dash counts in front of a letter, a digit or an underscore alone: others are f
 
 
 def is_decodable(text: str) -> bool:
-    """Return False if nothing of the table is in a text; that is told fast."""
+    """Return False if a text has no sequence of the table; a fast test."""
     return not text.isascii() or any(sign in text for sign in "\\%\x1b\0^=")
 
 
 def character_of(match: re.Match[str]) -> str:
-    """Return the character that a match of the pattern stands for; an empty text if it is to be left out.
+    """Return the decoded character for a match of the pattern; empty if the sequence is to be left out.
 
-    A match has one group, which says what it is, or none.
+    A match has at most one group, whose name is the kind of the sequence.
     """
     group = match.lastgroup
     if group is None:
@@ -146,7 +148,7 @@ def character_of(match: re.Match[str]) -> str:
 
 
 def byte_of(match: re.Match[bytes]) -> bytes:
-    """Return the same for UTF-8."""
+    """Return the decoded byte for a match in UTF-8; empty if the sequence is to be left out."""
     group = match.lastgroup
     if group is None:
         return b""

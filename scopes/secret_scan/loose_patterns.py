@@ -1,6 +1,6 @@
-r"""Patterns that match wherever there is a secret, in a text and in JSON that has the text in it.
+r"""Patterns that match wherever there is a secret, in a text and in JSON that contains the text.
 
-They are those of `secret_patterns` without their ends, and text in base64. They match in other places too.
+They are the patterns of `secret_patterns` without their ends, and one for text in base64. They have false positives.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BEHIND_AUTHORIZATION: Final = (
 )
 KEY_BEGIN: Final = rf"(?:-----BEGIN|{SSH2_BEGIN}) [A-Z ]{{0,40}}PRIVATE KEY"
 _LOOSE: Final = {
-    # JSON may write what is between the words longer.
+    # In JSON the text between the words may be longer.
     "private-key": rf"{KEY_BEGIN}|Private-Lines: \d",
     "url-password": r"://(?:[^\s:/?#@'\"<>${}%]|%[0-9A-Fa-f]{2}){0,400}:[^\s:/?#@'\"<>${}]{6,900}@",
     "auth-header": f"(?i:{'|'.join(HEADER_WORDS)}){BEHIND_HEADER_WORD}|(?i:authorization){BEHIND_AUTHORIZATION}",
@@ -57,7 +57,7 @@ _REPETITION: Final = re.compile(r"\{(\d+),\d+\}")
 
 
 class LooseRule(NamedTuple):
-    """A pattern without its end; it matches only where one of the anchors occurs."""
+    """A pattern without its end; it can only match where one of the anchors occurs."""
 
     kind: str
     pattern: str
@@ -67,7 +67,7 @@ class LooseRule(NamedTuple):
 def walk_loose_rules(*, is_linear: bool) -> Iterator[LooseRule]:
     """Yield the patterns of the rules.
 
-    is_linear: the engine takes linear time, and more of it for large numbers: repetitions are without them
+    is_linear: for an engine with linear time that is slow for large repetition counts: these are left out
     """
     for rule in RULES:
         pattern = _LAST.sub(r"{\1}", without_end(rule.pattern))  # the first characters of the end are enough

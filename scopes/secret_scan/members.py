@@ -1,4 +1,4 @@
-"""Walk the texts of a JSON value, each with what stands around it: its name, or the option in front of it.
+"""Walk the texts of a JSON value, each with its context: its name, or the option in front of it.
 
 `{"Authorization": "token X"}`, `["--password", X]` and `{"name": "DB_PASSWORD", "value": X}` are secrets only by that.
 """
@@ -28,7 +28,7 @@ _MAX_NAME: Final = 100
 
 
 class Around(NamedTuple):
-    """What a text has in front of it, and whether its name says that it is ciphertext, a signature or an image."""
+    """The text in front of a text, and whether its name is one of ciphertext, a signature or an image."""
 
     before: str = ""
     is_opaque: bool = False
@@ -38,7 +38,7 @@ NOTHING: Final = Around()
 
 
 def walk_texts(document: object) -> Iterator[tuple[Path, str, Around]]:
-    """Yield each text of a JSON value with its path and what is around it; a name has the path of its object."""
+    """Yield each text of a JSON value with its path and context; names of members have the path of their object."""
     waiting: list[tuple[Path, object, Around]] = [((), document, NOTHING)]
     while waiting:
         path, value, around = waiting.pop()
@@ -54,7 +54,7 @@ def walk_texts(document: object) -> Iterator[tuple[Path, str, Around]]:
 
 
 def around_member(value: Mapping[str, Any], name: str) -> Around:
-    """Return what is around a member of an object."""
+    """Return the context of a member of an object."""
     label = name
     if name in {"value", "Value"}:
         label = next((each for key in _NAMES if isinstance(each := value.get(key), str)), name)
@@ -63,7 +63,7 @@ def around_member(value: Mapping[str, Any], name: str) -> Around:
 
 
 def around_item(items: Sequence[object], number: int) -> Around:
-    """Return what is around an item of a list: a name in front of its value, or a command with an option."""
+    """Return the context of an item of a list: a name in front of its value, or a command with an option."""
     item, last = items[number], items[number - 1] if number else None
     if not isinstance(item, str) or not isinstance(last, str):
         return NOTHING
@@ -87,7 +87,7 @@ def is_ciphertext(text: str) -> bool:
 
 
 def _before(label: str) -> str:
-    """Return what a text has in front of it by a name or an option; nothing if it can tell nothing."""
+    """Return the text to put in front of a text for a name or an option; empty if that has no meaning."""
     lower = label[:_MAX_NAME].lower()
     if lower.endswith("authorization"):
         return 'Authorization: "'

@@ -1,7 +1,7 @@
-r"""Find where bytes may hold a secret without RE2; in the standard library one expression for all kinds is slow.
+r"""Find where bytes may have a secret without RE2; in the standard library one expression for all kinds is slow.
 
 Most kinds are long runs of certain bytes, and few texts have many of those: only these runs are searched for the kinds
-and for base64. Other kinds have beginnings that are rare, or stand behind a word such as `token`.
+and for base64. Other kinds have rare prefixes, or come after a word such as `token`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RARER: Final = {  # than the beginnings that the rules have; a longer text is f
     "docker-auth": (b'"auth"', b'"auth\\'),
     "private-key": (b"PRIVATE KEY", b"Private-Lines:"),
 }
-_HEADERS: Final = "auth-header"  # behind words
+_HEADERS: Final = "auth-header"  # after words
 SHORTEST_RUN: Final = 20  # bytes; no secret that is a run is shorter, and no base64 with a secret in it
 _BEFORE_RUN: Final = 160  # bytes; no word is longer with what is between it and its value, in JSON too
 _FAR_RUN: Final = 400  # bytes from run to run; if they are nearer, searching for the words takes less time
@@ -77,7 +77,7 @@ class _Runs:
         return b"=" in self._joined
 
     def places(self) -> Iterator[int]:
-        """Yield where the runs begin."""
+        """Yield the positions of the runs."""
         return chain.from_iterable(self._places.values())
 
     def walk(self, pattern: re.Pattern[bytes]) -> Iterator[int]:
@@ -124,17 +124,17 @@ def walk_suspicious(data: bytes) -> Iterator[int]:
 
 
 def walk_secrets(data: bytes) -> Iterator[int]:
-    """Yield where there may be a secret that is not encoded."""
+    """Yield positions of possible secrets that are not encoded."""
     return _walk_secrets(data, _Runs(data))
 
 
 def walk_encoded(data: bytes) -> Iterator[int]:
-    """Yield the runs that may be base64 of a text."""
+    """Yield the positions of runs that may be base64 of a text."""
     return _Runs(data).walk_each(_ENCODED)
 
 
 def walk_escapes(data: bytes) -> Iterator[int]:
-    """Yield where one decoding may change something."""
+    """Yield positions that one decoding may change."""
     for first, pattern in _ESCAPES:
         if first in data:
             yield from (match.start() for match in pattern.finditer(data))
@@ -151,7 +151,7 @@ def _walk_secrets(data: bytes, runs: _Runs) -> Iterator[int]:
 
 
 def _walk_behind_words(data: bytes, runs: _Runs) -> Iterator[int]:
-    """Yield places with a word such as `token=` and a value; what is between them is in no run, or is one `=`."""
+    """Yield positions of a word such as `token=` with a value; between them is only `=`, or bytes of no run."""
     lower = data.lower()
     if runs.count * _FAR_RUN > len(data):
         yield from _walk_words(data, lower)
@@ -177,7 +177,7 @@ def _walk_words(data: bytes, lower: bytes) -> Iterator[int]:
 
 
 def _kinds_in(data: bytes, *, in_runs: bool) -> Iterable[_Kind]:
-    """Return the kinds of which the bytes have a beginning."""
+    """Return the kinds whose prefix occurs in the bytes."""
     found = [kinds for anchor, kinds in _anchors(in_runs=in_runs) if anchor in data]
     return dict.fromkeys(chain.from_iterable(found))
 
@@ -193,9 +193,9 @@ def _anchors(*, in_runs: bool) -> Sequence[tuple[bytes, Sequence[_Kind]]]:
 
 
 def _may_have_anchor(short: bytes) -> bool:
-    """Return False if runs have no beginning of a kind; in few bytes this takes an eighth of the time of all searches.
+    """Return False if runs have no prefix of a kind; for few bytes this takes an eighth of the time of all searches.
 
-    To compile one expression for all of them takes as long as a hundred appends.
+    Compiling one expression for all of them would take as long as a hundred appends.
     """
     starts, others = _starts_in_runs()
     return not starts.isdisjoint(zip(short, short[1:], short[2:], strict=False)) or any(map(short.__contains__, others))
@@ -221,7 +221,7 @@ def _kinds(*, in_runs: bool) -> Sequence[_Kind]:
 
 @cache
 def _words() -> Sequence[tuple[bytes, re.Pattern[bytes]]]:
-    """Return the words, each with the pattern of itself and what may be a secret behind it."""
+    """Return the words, each with a pattern of the word followed by a possible secret."""
     headers = ("authorization",)
     behind = [(KEY_WORDS, BEHIND_KEY), (HEADER_WORDS, BEHIND_HEADER_WORD), (headers, BEHIND_AUTHORIZATION)]
     patterns = {

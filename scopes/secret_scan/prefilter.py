@@ -1,8 +1,8 @@
-r"""Tell whether bytes may hold a secret; nearly all do not, and need no closer look.
+r"""A fast test whether bytes may have a secret; nearly all do not, and need no closer search.
 
-The patterns are those of `secret_patterns` without their ends, and text in base64. They may match where there is no
-secret, and they match wherever there is one: in a text, and in JSON that has the text in it. RE2 (the extra `secrets`)
-looks for all of them in one pass; without it `plain_search` takes a few times as long.
+The patterns are those of `secret_patterns` without their ends, and one for text in base64. They have false positives
+but no false negatives, in a text and in JSON that contains the text. RE2 (the extra `secrets`) searches for all of them
+in one pass; without it `plain_search` takes a few times as long.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from scopes.secret_scan.escapes import BEFORE_SOFT_END, ESCAPES
 from scopes.secret_scan.loose_patterns import ASSIGNED, BEHIND_KEY, KEY_BEGIN, TEXT_IN_BASE, walk_loose_rules
 
 _FEW_BYTES: Final = 100_000
-_MAX_MEMORY: Final = 64 << 20  # bytes for the automaton, which uses what the text needs of it
+_MAX_MEMORY: Final = 64 << 20  # bytes of memory for the automaton, at most
 _PREFIXES: Final = tuple(dict.fromkeys(anchor.encode() for rule in RULES for anchor in rule.anchors))
 _BEGINNING: Final = "|".join((
     f"(?:{'|'.join(re.escape(each.decode()) for each in _PREFIXES)})[^\\s\"]{{6}}",
@@ -53,9 +53,9 @@ _searched: Final = [0]  # bytes that were searched without RE2
 
 
 class _Searches(NamedTuple):
-    """Functions that search bytes and return something if they find it: any of the next two, a secret, base64.
+    """Functions that search bytes; each returns something other than None or False if it finds what it is named after.
 
-    `beginning` finds what is left of a secret that was cut.
+    anything: a secret or base64; encoded: base64; beginning: the beginning of a cut secret
     """
 
     anything: Callable[..., Any]
@@ -65,7 +65,7 @@ class _Searches(NamedTuple):
 
 
 def may_hold_secret(data: bytes) -> bool:
-    """Return False if there is no secret in a text, given in UTF-8 or as JSON, in any form that can be found."""
+    """Return False if a text, given in UTF-8 or as JSON, has no secret in any form that can be found."""
     searches = _searches(len(data))
     if searches.anything(data) is None:
         return False
@@ -78,7 +78,7 @@ def may_hold_secret(data: bytes) -> bool:
 
 
 def may_hold_readable(data: bytes) -> bool:
-    """Return False if there is no secret in a text or in what its escapes stand for; base64 is not looked at."""
+    """Return False if a text has no secret, as it is or with its escapes decoded; base64 is not decoded."""
     search = _searches(len(data)).secret
     if search(data) is not None:
         return True
@@ -87,14 +87,14 @@ def may_hold_readable(data: bytes) -> bool:
 
 
 def may_hold_encoded(data: bytes) -> bool:
-    """Return False if there is no base64 with a text in it that is as long as a secret."""
+    """Return False if there is no base64 of a text that is long enough for a secret."""
     return _searches(len(data)).encoded(data) is not None
 
 
 def choose_suspicious(texts: Sequence[bytes]) -> list[bytes]:
-    """Return the texts that may hold a secret, as `may_hold_secret` says of each.
+    """Return the texts for which `may_hold_secret` is True.
 
-    All of them are searched at once: for small ones the calls would take longer than the search.
+    All of them are searched at once: for small ones single calls would take longer than the search.
     """
     joined, found, position = b"\n".join(texts), [], 0
     searches = _searches(len(joined))
@@ -111,22 +111,22 @@ def choose_suspicious(texts: Sequence[bytes]) -> list[bytes]:
 
 
 def may_hold_beginning(data: bytes) -> bool:
-    """Return False if there is no beginning of a secret that a limit may have cut, and that can be read as it is."""
+    """Return False if there is no beginning of a cut secret in plain text."""
     return _searches(len(data)).beginning(data) is not None
 
 
 def is_fast() -> bool:
-    """Return True if RE2 is installed; it is loaded then, for small texts too."""
+    """Return True if RE2 is installed; also loads it."""
     return _by_re2() is not None
 
 
 def can_be_fast() -> bool:
-    """Return True if RE2 is installed; it is not loaded, which `is_fast` does."""
+    """Return True if RE2 is installed, without loading it as `is_fast` does."""
     return PathFinder.find_spec("re2") is not None
 
 
 def _searches(size: int) -> _Searches:
-    """Return the search functions for so many more bytes: for a few it does not pay to load RE2, which takes 30 ms."""
+    """Return the search functions for this many more bytes; for few, RE2 is not loaded, which takes 30 ms."""
     if not _by_re2.cache_info().currsize:
         _searched[0] += size
         if _searched[0] < _FEW_BYTES:
@@ -176,7 +176,7 @@ def _find_beginning(data: bytes) -> bool | None:
 
 
 def _marked_words(data: bytes) -> bytes:
-    """Return the long words with a sign that no small letter or digit is: most beginnings have one, few words do."""
+    """Return the long words with a character other than lower case letters and digits: most prefixes have one."""
     marked = data.translate(_MARKS) + _BLANK
     words: list[bytes] = []
     end, at = 0, marked.find(_SIGN)
@@ -190,7 +190,7 @@ def _marked_words(data: bytes) -> bytes:
 
 
 def _is_followed(data: bytes, wanted: bytes, behind: re.Pattern[bytes], searched: bytes | None = None) -> bool:
-    """Return True if a pattern matches behind a text, which is looked for in `searched` if that is given."""
+    """Return True if a pattern matches right after the text `wanted`, which is searched in `searched` if given."""
     searched = data if searched is None else searched
     at = searched.find(wanted)
     while at >= 0:

@@ -1,4 +1,4 @@
-"""Read JSON without losing a value: of an object that has a key several times, readers take only one of the values.
+"""Read JSON without losing a value: if an object has a key several times, other readers return only one of the values.
 
 Stored documents have every key once, but a line that another program has written may not.
 """

@@ -1,7 +1,7 @@
 """Find the secrets in texts and JSON documents, in the forms that `decoding` undoes.
 
-The time is linear in the text, and long texts are read in windows, so that memory is bounded. Not found are secrets in
-hex, and those that line breaks divide.
+The time is linear in the length of the text, and long texts are read in windows, so that memory is bounded. Secrets in
+hex, and those divided by line breaks, are not found.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from scopes.secret_scan.members import NOTHING, Around, Path, is_ciphertext, wal
 RULES_VERSION: Final = 7
 """Changed with the rules: what an older version found is looked for again."""
 
-_SHORTEST: Final = 12  # characters of a secret with what has to be around it: `://u:123456@`
+_SHORTEST: Final = 12  # characters of a secret with its required context: `://u:123456@`
 _WINDOW: Final = 1 << 20
 _OVERLAP: Final = 1 << 14  # no secret is longer
 _KEY_END: Final = compile_lazily(r"-----END[^-]{0,40}-----|---- END[^-]{0,40}----")
-_MAX_VALUE: Final = 400  # characters of a value that is looked at together with its key
+_MAX_VALUE: Final = 400  # characters of a value that is searched together with its key
 
 
 class Found(NamedTuple):
@@ -36,7 +36,7 @@ class Found(NamedTuple):
 
 
 class FoundInDocument(NamedTuple):
-    """A secret in a text of a JSON document: where the text is, and the secret in it."""
+    """A secret in a text of a JSON document: the path of the text, and the secret in it."""
 
     path: Path
     found: Found
@@ -58,14 +58,14 @@ def scan_text(text: str, *, is_opaque: bool = False) -> list[Found]:
 
 
 def scan_document(document: object) -> Iterator[FoundInDocument]:
-    """Yield the secrets in the texts of a JSON value, also in names of members; a name stands in front of its value."""
+    """Yield the secrets in the texts of a JSON value and in names of members; a name is text before its value."""
     for path, text, around in walk_texts(document):
         for found in scan_member(text, around):
             yield FoundInDocument(path, found)
 
 
 def scan_member(text: str, around: Around = NOTHING) -> list[Found]:
-    """Return the secrets of a text of a document; what is around it counts: the name `password`, and a value."""
+    """Return the secrets of a text of a document, in its context, such as the name `password` of the member."""
     found = scan_text(text, is_opaque=around.is_opaque and is_ciphertext(text))
     if found or not around.before or len(text) > _MAX_VALUE:
         return found
@@ -75,7 +75,7 @@ def scan_member(text: str, around: Around = NOTHING) -> list[Found]:
 
 
 def _scan_window(text: str, start: int) -> Iterator[Found]:
-    """Yield what begins in a window; it is read with what is around it."""
+    """Yield the secrets that begin in a window; the text before and after it is read, too."""
     first = max(start - _OVERLAP, 0)
     window = text[first : start + _WINDOW + _OVERLAP]
     if not prefilter.may_hold_readable(_bytes(window)):
@@ -96,7 +96,7 @@ def _scan_window(text: str, start: int) -> Iterator[Found]:
 
 
 def _end_of_key(text: str, start: int) -> int:
-    """Return where a private key ends that is longer than a window."""
+    """Return the end of a private key that is longer than a window."""
     match = _KEY_END.search(text, start)
     return len(text) if match is None else match.end()
 
@@ -127,9 +127,9 @@ def _value(text: str, secret: Secret) -> str:
 
 
 def _without_overlaps(found: list[Found]) -> list[Found]:
-    """Return the secrets of each place, which do not overlap; a rule with a prefix is preferred to a general one.
+    """Return secrets whose places do not overlap; a rule with a prefix is preferred to a general one.
 
-    A place that has several secrets, as a run of base64 may, has one entry for each: all of them leave together.
+    A place with several secrets, such as a run of base64, has one entry for each.
     """
     ordered = sorted(set(found), key=lambda each: (each.start, each.rule in GENERAL, -each.end, each.rule))
     places: list[list[Found]] = []
@@ -145,7 +145,7 @@ def _without_overlaps(found: list[Found]) -> list[Found]:
 
 
 def _secrets_of_place(found: list[Found]) -> list[Found]:
-    """Return each secret of a place once, without what another form of the text has of it."""
+    """Return each secret of a place once, without partial finds of the same secret in another form of the text."""
     if len(found) == 1:
         return found
     start, end = found[0].start, max(each.end for each in found)

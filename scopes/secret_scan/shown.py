@@ -1,4 +1,4 @@
-"""Hide secrets in what a report shows: those that doors know, in any form, and short values that log in somewhere."""
+"""Hide secrets in reports: those that gates find, in any form, and short passwords."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ else:
 
 
 def hide_secrets(text: str) -> str:
-    """Return a text as a report may show it."""
+    """Return a text with secrets and short passwords replaced, for a report."""
     return without_store().clear_text(redact(text), "a report")
 
 
 def without_secrets(text: str) -> str:
-    """Return a text as errors and notes may show it, such as a directory: without what doors replace."""
+    """Return a text, such as a directory, with the secrets replaced that gates find, for errors and notes."""
     return without_store().clear_text(text, "a text")

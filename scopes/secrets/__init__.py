@@ -1,1 +1,1 @@
-"""The secrets in a store: find them, allow what is none, and make the gates that what leaves has to pass."""
+"""The secrets in a store: find them, allow false alarms, and make the gates for everything that leaves the store."""

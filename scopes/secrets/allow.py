@@ -1,4 +1,4 @@
-"""`secrets allow`: let one secret leave for good, or no more; the allow-list has its id, never its value."""
+"""`secrets allow`: add a secret to the allow-list, or remove it; the list has its id, never its value."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def allow(
     find_outside: FindOutside = lambda *_: (),
     find_elsewhere: FindElsewhere = lambda _repository: (),
 ) -> SecretAllowed:
-    """Let a secret leave by every door; if no scan has found it yet, all conversations are scanned now.
+    """Allow a secret in everything that leaves; if no scan has found it yet, all conversations are scanned now.
 
     find_outside: as for `scan`
-    find_elsewhere: asked for what a scan does not list, if that has not found it either
+    find_elsewhere: returns secrets that a scan does not list; called only if the scan has not found it
 
     Raises:
-        NotFound, Ambiguous: there is no such secret, or several begin like this.
+        NotFound, Ambiguous: there is no such secret, or several have this prefix.
     """
     known = known_secrets(repository, index_directory)
     if not any(each.startswith(name) for each in {**known, **read_allowed(repository)}):
@@ -71,7 +71,7 @@ def disallow(repository: Repository, name: str) -> SecretAllowed:
     """Take a secret off the allow-list.
 
     Raises:
-        NotFound, Ambiguous: it is not on the list, or several begin like this.
+        NotFound, Ambiguous: it is not on the list, or several have this prefix.
     """
     with exclusive_write(repository):
         allowed = read_allowed(repository)

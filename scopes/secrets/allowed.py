@@ -1,9 +1,9 @@
 """Storage of the allow-list: a ref of its own, with a file for each id that a person has allowed.
 
-    allowed/<id>.json    what looks like a secret and is none, or may leave
+    allowed/<id>.json    a false alarm, or a secret that may leave
 
 The history can be read with plain git. Every change is an operation, so undo works, file by file. A file has the rule,
-who allowed it, when, and the reason, and nothing of the secret.
+who allowed it, when, and the reason, but no part of the secret.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class AllowedSecret:
 
 
 def read_allowed(repository: Repository) -> Mapping[str, AllowedSecret]:
-    """Return the allow-list by id; files that cannot be read allow nothing."""
+    """Return the allow-list by id; files that cannot be read are ignored."""
     value = repository.find_ref(SECRETS)
     found: dict[str, AllowedSecret] = {}
     if value is not None:

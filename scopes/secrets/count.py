@@ -1,4 +1,4 @@
-"""Count the possible secrets in what an import or an append writes: told once, and never a reason to refuse it."""
+"""Count the possible secrets in what an import or an append writes: one note, never a reason to refuse it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scopes.store.repository import Repository
 
 SETTING: Final = "scopes.secrets.onImport"
 _AT_ONCE: Final = 1 << 18  # bytes
-_SLOW_BYTES: Final = 1 << 20  # of an import that are searched without RE2: a third of a second
+_SLOW_BYTES: Final = 1 << 20  # of an import that are searched without RE2, which takes a third of a second
 LIST_HINT: Final = "see: scopes secrets list"
 NOT_SCANNED: Final = Note(
     "not all messages were scanned for secrets: without RE2 that takes long",
@@ -30,10 +30,10 @@ def is_wanted(repository: Repository) -> bool:
 
 
 class SearchLimit:
-    """How much of an import may still be searched; nothing limits it with RE2.
+    """How many bytes of an import may still be searched; unlimited with RE2.
 
     Attributes:
-        is_reached: something was not searched.
+        is_reached: Whether something was not searched because of the limit.
     """
 
     def __init__(self, size: int | None = None) -> None:
@@ -83,14 +83,14 @@ class NewSecrets:
 
 
 class SecretFinder:
-    """Begins to count the secrets of each session of an import."""
+    """Counts the secrets of each session of an import, with one limit for all."""
 
     def __init__(self, identify: Identify) -> None:
         self._identify = identify
         self._limit = SearchLimit(None if prefilter.is_fast() else _SLOW_BYTES)
 
     def begin(self) -> NewSecrets:
-        """Begin with another session."""
+        """Return a new counter for another session."""
         return NewSecrets(self._identify, self._limit)
 
     @property
@@ -99,12 +99,12 @@ class SecretFinder:
         return self._limit.is_reached
 
     def note_incomplete(self) -> None:
-        """Take note that another process of the import has not searched all of its messages."""
+        """Record that another process of the import has not searched all of its messages."""
         self._limit.is_reached = True
 
 
 def secret_finder(repository: Repository) -> SecretFinder | None:
-    """Return what counts the secrets of an import; None if it is turned off."""
+    """Return the counter of secrets for an import; None if counting is turned off."""
     return SecretFinder(identify_with(repository)) if is_wanted(repository) else None
 
 
@@ -140,5 +140,5 @@ def append_note(repository: Repository, lines: Sequence[bytes], where: str = "te
 
 
 def title_note(repository: Repository, title: str) -> tuple[Note, ...]:
-    """Return one note about the secrets in a title that was given; none if all are allowed."""
+    """Return one note about the secrets in a title that the user has set; none if all are allowed."""
     return append_note(repository, [encoding.dump({"title": title})], "title")

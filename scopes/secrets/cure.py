@@ -1,6 +1,6 @@
-"""What takes a secret out of what a push sends: a command for each place. None of them names the secret.
+"""Commands that remove a secret from what a push sends, one for each place. None of them contains the secret.
 
-A name with a secret is changed or deleted; of all else a copy is made without it, because messages do not change.
+A name with a secret is changed or deleted. Everything else needs a redacted copy, because messages do not change.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ _NAMES = {
     "tags": "scopes tag {conversation} --delete TAG",
     "branches": "scopes rename {conversation} --branch OLD NEW",
 }
-_ENTRY = "the entry of a branch"  # the entries of others have the name of a branch, and change with it
+_ENTRY = "the entry of a branch"  # entries of other branches contain the name of a branch, and change with it
 _COPY = "scopes redact {conversation}"
 
 
 def place_of(message: str | None, field: str) -> str:
-    """Return in words where a secret is: a message, the title, a tag, the name of a branch, or other metadata."""
+    """Return the place of a secret as text: a message, the title, a tag, the name of a branch, or other metadata."""
     if message is not None:
         return "message"
     return {"title": "title", "tags": "tag", "branches": "branch"}.get(_name_of(field), field.removeprefix("the "))
 
 
 def cures_of(conversation: ConversationId, places: Iterable[tuple[str | None, str]]) -> tuple[str, ...]:
-    """Return the commands after which a conversation, or its copy, leaves without a secret.
+    """Return the commands after which a conversation, or its redacted copy, can be pushed without a secret.
 
-    places: the message and the field of every place of the secret in that conversation
+    places: (message, field) of every place of the secret in that conversation
     """
     fields = ["" if message is not None else field for message, field in places]
     names = [_name_of(field) for field in fields]
@@ -39,5 +39,5 @@ def cures_of(conversation: ConversationId, places: Iterable[tuple[str | None, st
 
 
 def _name_of(field: str) -> str:
-    """Return which name of the metadata a field of a scan is; the title may be named as a push does."""
+    """Return the kind of name that a field of a scan or a push means, such as `title` or `tags`."""
     return "title" if field == "the title" else field.partition("[")[0]

@@ -1,4 +1,4 @@
-"""Find the entries of the allow-list that cannot be read, for `verify`: they allow nothing."""
+"""Find entries of the allow-list that cannot be read, for `verify`: they have no effect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scopes.store.trees import read_blob, walk_blobs
 
 
 def walk_allowed_defects(repository: Repository) -> Iterator[Finding]:
-    """Yield a finding for each file of the allow-list that cannot be read; those of unknown places are left out."""
+    """Yield a finding for each file of the allow-list that cannot be read; files of unknown paths are left out."""
     value = repository.find_ref(SECRETS)
     if value is None:
         return

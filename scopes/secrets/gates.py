@@ -1,4 +1,4 @@
-"""Make the gate of a door: with the ids of the store, and what its allow-list lets pass."""
+"""Create gates for a store: with its ids of secrets and its allow-list."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from scopes.store.repository import Repository
 
 
 def gate_of(repository: Repository, mode: Mode) -> Gate:
-    """Return the gate for one door of a store."""
+    """Return a gate for one output of a store, such as an export."""
     return gate_maker(repository, mode)()
 
 
 def gate_maker(repository: Repository, mode: Mode) -> Callable[[], Gate]:
-    """Return a function that makes gates as `gate_of` does; what is allowed is read once for all of them."""
+    """Return a function that makes gates as `gate_of` does; the allow-list is read once for all of them."""
     return partial(Gate, mode, identify_with(repository), read_allowed(repository))
 
 
 @contextmanager
 def redacting(repository: Repository, gate: Gate, clear: Callable[[bytes], bytes] | None = None) -> Iterator[None]:
-    """Redact every message that is read from the store meanwhile, if the gate redacts; `clear` does it for the gate."""
+    """Redact every message that is read from the store in the block, if the gate redacts.
+
+    clear: replaces secrets in a stored message; by default `gate.clear_line`
+    """
     before = repository.clear_message
     if gate.mode == "redact":
         repository.clear_message = clear or (lambda data: gate.clear_line(data, "a message"))
@@ -37,9 +40,9 @@ def redacting(repository: Repository, gate: Gate, clear: Callable[[bytes], bytes
 
 
 def clear_notes(repository: Repository, notes: Iterable[Note], mode: Mode) -> tuple[Note, ...]:
-    """Return notes of a door as they may be shown: their secrets are replaced, as those in the texts of errors are.
+    """Return notes with their secrets replaced, as is done for the texts of errors; with the mode `allow`, unchanged.
 
-    A note names directories, branches and files; `allow` leaves it as it is.
+    Notes name directories, branches and files, which may have secrets.
     """
     if mode == "allow":
         return tuple(notes)
@@ -49,7 +52,7 @@ def clear_notes(repository: Repository, notes: Iterable[Note], mode: Mode) -> tu
 
 
 def policy_key(repository: Repository, mode: Mode) -> str:
-    """Return a text that differs where the same history may leave in another form: for keys of caches."""
+    """Return a key for caches of cleared texts: it differs if the mode or the allow-list may give another result."""
     return sha256(" ".join((mode, *sorted(read_allowed(repository)))).encode()).hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""The ids of secrets: keyed hashes. The key is a file of the store that is in no object, so that it never leaves.
+"""The ids of secrets: keyed hashes. The key is a file of the store and in no object, so it never leaves.
 
-Whoever has an id, from a list, a report or the allow-list, cannot try out which secret it is of.
+Without the key nobody can test whether an id, from a list, a report or the allow-list, is that of a guessed secret.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def identify_with(repository: Repository) -> Identify:
 
 
 def fingerprint(repository: Repository) -> str:
-    """Return a text that differs for another key; empty as long as no secret was found and there is no key."""
+    """Return a hash of the key, to compare keys; empty if no secret was found yet, so that there is no key."""
     key = _read_key(repository.path)
     return "" if key is None else sha256(key).hexdigest()
 

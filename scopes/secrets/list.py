@@ -1,4 +1,4 @@
-"""`secrets list` and `explain`: what scans found, and what is allowed; `list` scans what has changed since."""
+"""`secrets list` and `explain`: found and allowed secrets; `list` first scans conversations that have changed."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from scopes.store.repository import Repository
 
 _GENERAL: Final = {
     "assigned-secret": "20 characters or more, 10 of them different, letters and digits, behind a name like password=",
-    "auth-header": "what stands behind Bearer, Basic or token in a header",
-    "curl-password": "the password behind -u or --user of a curl command",
-    "docker-auth": "the name and the password in base64 of a file of Docker, behind auth",
+    "auth-header": "the value after Bearer, Basic or token in a header",
+    "curl-password": "the password after -u or --user of a curl command",
+    "docker-auth": "the name and the password in base64 after auth in a configuration file of Docker",
     "netrc-password": "the password of a machine in a .netrc file",
     "url-password": "the password in a URL, as in scheme://user:password@host",
-    "url-token": "what stands in front of the host of a URL, as in https://token@host, with 20 characters or more",
+    "url-token": "20 or more characters before the host of a URL, as in https://token@host",
     "jwt": "a JSON Web Token: three parts in base64, of which the first names an algorithm",
     "private-key": "the block of a private key, from its BEGIN line on",
 }
@@ -40,9 +40,9 @@ _CHECKED: Final = {
 
 
 class SecretGroup(NamedTuple):
-    """A secret with all its places: the first one, and their number; who allowed it, if somebody did, and why.
+    """A secret with its first place and the number of places; who allowed it, if somebody did, and why.
 
-    place: what has it there, in words. cure: the commands after which that conversation leaves without it
+    place: the first place as text. cure: the commands after which that conversation can be pushed without it
     """
 
     id: str
@@ -58,7 +58,7 @@ class SecretGroup(NamedTuple):
 
 
 class SecretRule(NamedTuple):
-    """A rule: what it looks for, what it checks beside, and how many secrets the last scan found by it."""
+    """A rule: what it looks for, what it also checks, and how many secrets the last scan found by it."""
 
     rule: str
     looks_for: str
@@ -91,7 +91,7 @@ class SecretExplained(Result):
 
     @property
     def cures(self) -> tuple[str, ...]:
-        """The commands after which its conversations leave without it; none if it may leave."""
+        """The commands after which its conversations can be pushed without it; none if it is allowed."""
         found: dict[ConversationId, list[SecretRow]] = {}
         for row in self.places if self.allowed is None else ():
             found.setdefault(row.conversation, []).append(row)
@@ -122,10 +122,10 @@ def explain(
     find_outside: FindOutside = lambda *_: (),
     find_elsewhere: FindElsewhere = lambda _repository: (),
 ) -> SecretRules | SecretExplained:
-    """Explain a rule, or a secret by a unique prefix of its id; all is scanned if no scan has found it.
+    """Explain a rule, or a secret by a unique prefix of its id; everything is scanned if no scan has found it.
 
     find_outside: as for `scan`
-    find_elsewhere: asked for what a scan does not list, if that has not found it either
+    find_elsewhere: returns secrets that a scan does not list; called only if the scan has not found it
 
     Raises:
         NotFound, Ambiguous: there is no such rule or secret, or several.
@@ -156,7 +156,7 @@ def explain_rules(repository: Repository, *, index_directory: str) -> SecretRule
 
 
 def known_secrets(repository: Repository, index_directory: str) -> Mapping[str, str]:
-    """Return the rules of the secrets of the last scan by id."""
+    """Return the rules of the secrets that the last scan found, by id of the secret."""
     return {row.id: row.rule for row in list_rows(_read(repository, index_directory), {})}
 
 
@@ -167,7 +167,7 @@ def _read(repository: Repository, index_directory: str) -> Mapping[str, ScannedC
 
 
 def _group(rows: Iterable[SecretRow], allowed: Mapping[str, AllowedSecret]) -> Iterator[SecretGroup]:
-    """Yield a group for each secret, the most frequent first, and then those that are allowed and nowhere any more."""
+    """Yield a group for each secret, the most frequent first, and then allowed secrets that are no longer found."""
     places: dict[str, list[SecretRow]] = {}
     for row in rows:
         places.setdefault(row.id, []).append(row)

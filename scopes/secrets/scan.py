@@ -31,7 +31,7 @@ _SLOW_BYTES = 20_000_000
 
 
 class SecretRow(NamedTuple):
-    """A place of a possible secret: its id and rule, where it is, and whether it may leave."""
+    """A place of a possible secret: its id and rule, where it is, and whether it is allowed."""
 
     id: str
     rule: str
@@ -46,8 +46,8 @@ class ScannedMessages(NamedTuple):
     """The messages of a conversation whose texts were scanned.
 
     heads: all of them
-    known_tips: of the branches when it was scanned before; empty if all is scanned anew
-    with_secrets: the ids of those that have a secret
+    known_tips: the tips of the branches at the last scan; empty if everything is scanned
+    with_secrets: the ids of messages that have a secret
     """
 
     heads: Sequence[MessageHeader]
@@ -65,7 +65,7 @@ COMMIT_FIELD: Final = "commit"
 class SecretsScanned(Result):
     """What a scan found.
 
-    conversations: how many were looked at. unchanged: those of them that a kept scan knows already.
+    conversations: how many were scanned or known. unchanged: those known from an earlier scan.
     messages, size_bytes: what was read now.
     """
 
@@ -89,9 +89,9 @@ def scan(
     find_outside: FindOutside = lambda *_: (),
     on_progress: Progress = lambda _done, _all: None,
 ) -> SecretsScanned:
-    """Scan conversations, all without `names`; what has not changed since the last scan is not read again.
+    """Scan conversations, by default all; those that have not changed since the last scan are not read again.
 
-    find_outside: asked for secrets that a push sends beside messages; all scans of a store get the same
+    find_outside: returns secrets that a push sends outside of messages; all scans of a store must use the same one
 
     Raises:
         NotFound, Ambiguous, Invalid: there is no such conversation, or several.
@@ -139,7 +139,7 @@ class _Scanner:
         self.notes: list[Note] = []
 
     def scan(self, conversation: ConversationId, known: ScannedConversation | None) -> ScannedConversation:
-        """Return what a conversation has; only the new messages of one that has grown are read."""
+        """Return the secrets of a conversation; if it has grown, only the new messages are read."""
         tips = list_tips_by_time(self._repository, conversation)
         metadata = self._repository.find_ref(refs.meta_ref(conversation))
         if known is not None and (known.tips, known.metadata) == (tuple(tips), metadata):
@@ -158,7 +158,7 @@ class _Scanner:
         return ScannedConversation(tuple(tips), metadata, (*found, *dict.fromkeys(outside)))
 
     def _scanned_before(self, heads: Sequence[MessageHeader], known: ScannedConversation | None) -> set[Oid]:
-        """Return the commits that were scanned; none if a branch was rewound: what was found may be gone then."""
+        """Return the commits scanned before; empty if a branch was rewound, since its secrets may be gone."""
         if known is None or not {*known.tips} <= {head.oid for head in heads}:
             return set()
         return {head.oid for head in walk_headers_oldest_first(self._repository, map(Oid, known.tips))}
@@ -177,7 +177,7 @@ class _Scanner:
         yield from places_in(document, head.id, self.identify)
 
     def _scan_names(self, conversation: ConversationId) -> Iterable[SecretPlace]:
-        """Return what the title, and the names of tags and branches have."""
+        """Return the secrets in the title, and in the names of tags and branches."""
         metadata = read_metadata(self._repository, conversation)
         document = {"title": metadata.title, "tags": list(metadata.tags), "branches": list(metadata.branches)}
         return places_in(document, "", self.identify)
@@ -185,7 +185,7 @@ class _Scanner:
     def _scan_outside(
         self, conversation: ConversationId, scanned: ScannedMessages, known: Container[str]
     ) -> Iterable[SecretPlace]:
-        """Return what a push sends beside messages, without secrets that are known."""
+        """Return the secrets that a push sends outside of messages, without known ones."""
         try:
             return self._find_outside(self._repository, conversation, scanned, Gate("refuse", self.identify, known))
         except ScopesError as error:

@@ -1,8 +1,8 @@
-"""What the last scan found in each conversation: a file of the derived index, which may be deleted at any time.
+"""Cache of the last scan of each conversation: a file beside the index, which may be deleted at any time.
 
-An entry belongs to the tips and the metadata that were scanned, and the file to one store and one version of the
-rules: a conversation that has not changed is not read again. Entries have ids of secrets, never a value; those with ids
-of another key are not used.
+An entry is valid for the tips and the metadata that were scanned, and the file for one store and one version of the
+rules; a conversation that has not changed is not read again. Entries have ids of secrets, never values; entries with
+ids of another key are not used.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class ScannedConversation:
 
 
 def read_scans(directory: str, store: str, key: str) -> dict[str, ScannedConversation]:
-    """Return the kept scans by conversation; none if the file is missing, damaged, or of something else.
+    """Return the cached scans by conversation; empty if the file is missing, damaged, or of another store or version.
 
-    key: a text that differs for another key of the ids; what has no ids does not depend on it
+    key: the fingerprint of the key of the ids; entries without ids do not depend on it
     """
     with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
         digest, _, data = read_regular(os.path.join(directory, _FILE), _MAX_BYTES).partition(b"\n")
@@ -61,7 +61,7 @@ def read_scans(directory: str, store: str, key: str) -> dict[str, ScannedConvers
 
 
 def keep_scans(directory: str, store: str, key: str, scans: Mapping[str, ScannedConversation]) -> None:
-    """Keep scans for the next one; a disk that cannot be written is no error."""
+    """Write the cache for the next scan; a disk that cannot be written is not an error."""
     conversations = {name: [each.tips, each.metadata, each.places] for name, each in scans.items()}
     data = json.dumps(
         {"of": _identity(store), "key": key, "conversations": conversations}, separators=(",", ":")

@@ -1,6 +1,6 @@
-"""Tell whether a header of a commit has the form of a signature: base64 of the right kind, and no text beside it.
+"""Check that a header of a commit has the form of a signature: base64 of the right kind, and no other text.
 
-Whose signature it is, and whether it is good, is not known here: git and the keys of the user say that.
+Whose signature it is, and whether it is good, is not checked here: git does that with the keys of the user.
 """
 
 from __future__ import annotations

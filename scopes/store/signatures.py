@@ -1,7 +1,7 @@
-"""Check signatures of commits with git, which sees these commits and nothing else of a store.
+"""Check signatures of commits with git, which gets only these commits and nothing else of a store.
 
-A signature is what somebody wrote into a commit. It is good only if git says so with the keys of this user; a key that
-nobody here vouches for is never good. What a key says about its owner is untrusted text, made safe where it is read.
+Anybody can write a signature into a commit. It is good only if git accepts it with keys that this user trusts.
+The owner named by a key is untrusted text, which is sanitized when it is read.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _SSH: Final = b"-----BEGIN SSH SIGNATURE-----"
 def check_signatures(
     objects: Objects, commits: Iterable[Oid], directory: str, settings: SigningSettings | None = None
 ) -> dict[Oid, Signature]:
-    """Return what git says about the signatures of commits; those without one are left out.
+    """Return git's verdicts about the signatures of commits; commits without a signature are left out.
 
-    directory: where the command runs, for settings of git with a condition
+    directory: the current directory, for conditional settings of git
 
     Raises:
         Corrupt, NotFound: a commit cannot be read.
@@ -67,9 +67,9 @@ def check_signatures(
 def _find_revoked(
     found: Mapping[Oid, Signature], signed: Mapping[Oid, bytes], settings: SigningSettings
 ) -> dict[Oid, Signature]:
-    """Return the signatures of revoked ssh keys: those that are bad only with the list of these.
+    """Return the signatures by revoked ssh keys: those that are bad only if the list of revoked keys is used.
 
-    Git has no letter for them, and says nothing about the key.
+    Git has no verdict of its own for them, and does not print the key.
     """
     bad = [oid for oid, each in found.items() if (each.state, each.key) == (BAD, None) and _SSH in signed[oid]]
     if not bad or _REVOKED not in settings.values:
@@ -83,7 +83,7 @@ def _find_revoked(
 
 
 def _check(signed: Mapping[Oid, bytes], settings: SigningSettings) -> dict[Oid, Signature]:
-    """Ask git about some commits; one that it says nothing about is not checked."""
+    """Ask git about some commits; those missing in its output get the state `not checked`."""
     output = _ask_git(signed, settings)
     fields = output.decode("utf-8", "replace").split("\0")
     found = dict.fromkeys(signed, Signature(UNCHECKED))
@@ -96,10 +96,10 @@ def _check(signed: Mapping[Oid, bytes], settings: SigningSettings) -> dict[Oid, 
 
 
 def _signature(letter: str, key: str, signer: str, *, is_ssh: bool) -> Signature:
-    """Return what git's letter means.
+    """Return the signature for the letter that git prints as its verdict (%G?).
 
-    git calls a signature of an ssh key that no list names good with an unknown validity, as one of a gpg key in the
-    keyring that nobody vouches for. It has no letter for an ssh signature if there is no list.
+    For an ssh key that is not in the list of allowed signers git prints U (good, unknown validity), as for a gpg key in
+    the keyring that is not trusted. If there is no list, it has no letter for ssh signatures.
     """
     state = _STATES.get(letter, UNCHECKED)
     if letter == "U" or (letter == "N" and is_ssh):

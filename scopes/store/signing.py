@@ -38,11 +38,11 @@ class _Done(NamedTuple):
 
 
 class Signer:
-    """Signs for one command; git is asked for its settings at the first commit.
+    """Signs the commits of one command; git's settings are read at the first commit.
 
-    directory: where the command runs, for settings with a condition
+    directory: the current directory, for conditional settings of git
     terminal: whether a person can be asked for a passphrase
-    choice: True signs although git does not, False does not although git does
+    choice: True to sign, False not to sign, whatever git's settings are; None to follow them
     """
 
     def __init__(self, directory: str, *, terminal: bool, choice: bool | None = None) -> None:
@@ -124,7 +124,7 @@ class Signer:
         return found
 
     def _run(self, words: Sequence[str], data: bytes) -> _Done:
-        """Run a program; without a terminal it gets a session of its own, in which it can ask for no passphrase."""
+        """Run a program; without a terminal it runs in its own session, so that it cannot ask for a passphrase."""
         seconds = _SECONDS_ON_TERMINAL if self._terminal else _SECONDS
         given = subprocess.DEVNULL if not data else subprocess.PIPE
         try:
@@ -146,7 +146,7 @@ class Signer:
         return _Done(process.returncode, output, errors)
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill what still runs."""
+        """Kill the process if it still runs."""
         if process.poll() is None:
             with suppress(ProcessLookupError):
                 process.kill() if self._terminal else kill_group(process)

@@ -1,7 +1,7 @@
-"""Read how the user's git signs, with git itself: it knows every place, condition and spelling of these settings.
+"""Read the user's settings for signing with git itself, which knows every place, condition and spelling of settings.
 
-Only what the system, the user and the environment say counts. A store or a project may come from another person, and
-some of these settings are programs to run.
+Only settings of the system, the user and the environment are used. A store or a project may come from another person,
+and some of these settings are programs to run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SigningSettings(NamedTuple):
 
     @property
     def key(self) -> str | None:
-        """What `user.signingKey` names."""
+        """The value of `user.signingKey`; None if it is not set."""
         return self.values.get("user.signingkey") or None
 
     @property

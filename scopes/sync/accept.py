@@ -1,7 +1,7 @@
-"""Take checked conversations into the store: branches, metadata and what the remote has, as changes of one operation.
+"""Add checked conversations to the store: ref changes for branches, metadata and tracking refs, in one operation.
 
-No branch is moved that has messages which the remote lacks, no name is taken from a local branch, and a conversation or
-branch that was deleted here does not come back; a conversation whose creation was undone does, if it is named.
+A branch that has messages which the remote lacks is not moved, and a local branch keeps its name. A conversation or
+branch that was deleted here does not come back; a conversation whose creation was undone does, if the user names it.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _SHOWN = (TITLE, f"{TAGS}/")
 
 
 class FetchedBranch(NamedTuple):
-    """What became of a branch of the remote; `local` is its name here, `messages` how many it has there.
+    """Result of fetching one branch; `local` is its name here, `messages` its number of messages on the remote.
 
-    state: `grown` if the last message here was that of an earlier import, which the one of the remote has replaced
-    new: of a branch that was deleted here, how many messages the remote did not have when it was last seen
+    state: `grown` if the last message here came from an earlier import, and was replaced by that of the remote
+    new: for a branch that was deleted here, the number of messages that the remote has got since it was last seen
     """
 
     name: BranchName
@@ -55,7 +55,7 @@ class FetchedBranch(NamedTuple):
 
 
 class ReplacedValue(NamedTuple):
-    """A title, or the tag with a name, that was set here and is another one now; `after` is None if it was removed."""
+    """A title or a tag that was set on this machine, and that the fetch replaced; `after` is None if it was removed."""
 
     tag: str | None
     before: str
@@ -63,7 +63,9 @@ class ReplacedValue(NamedTuple):
 
 
 class RenamedBranch(NamedTuple):
-    """A branch that somebody else has renamed: its name here before and after; it was named here, or is the active one.
+    """A branch that somebody else has renamed: its name here before and after the fetch.
+
+    Only branches that this machine had named, and the active branch, are reported.
 
     own: whether this machine gave it the name before; active: whether it is the active branch
     """
@@ -75,11 +77,11 @@ class RenamedBranch(NamedTuple):
 
 
 class FetchedConversation(NamedTuple):
-    """What became of a conversation of the remote; `replaced` are values that were set on this machine.
+    """Result of fetching one conversation; `replaced` are values that were set on this machine.
 
     title: after a fetch it may be the beginning of the first prompt
-    status: `deleted` if it was deleted here before, `refused` if it could not be joined, `unacceptable` if it is not as
-        scopes writes it, for the reason
+    status: `deleted` if it was deleted here before, `refused` if it could not be joined, `unacceptable` if it failed a
+        check, given by `reason`
     deleted: branches that are here, and that somebody has deleted on the remote since it was last seen
     renamed: branches that this machine had named, or that are active, and that somebody else has renamed
     """
@@ -97,7 +99,7 @@ class FetchedConversation(NamedTuple):
 
 
 class Acceptance:
-    """Collects the changes for conversations of one remote, under the exclusive lock; objects are in the store.
+    """Collects the ref changes for conversations of one remote, under the exclusive lock; their objects are stored.
 
     objects: writes new metadata
     roots: the conversations of this store
@@ -122,11 +124,11 @@ class Acceptance:
         self._again = frozenset(again) - roots.keys()
         self._deleted = read_deleted(repository.path, remote)
         self._next_number = int(first_id[_NUMBER:])
-        self.older: list[ConversationId] = []  # of which the remote has less than it had
-        self.ahead: dict[ConversationId, tuple[str, ...]] = {}  # registers with clocks of the future, not taken
+        self.older: list[ConversationId] = []  # of which the remote has fewer messages than before
+        self.ahead: dict[ConversationId, tuple[str, ...]] = {}  # registers whose clocks are in the future: not accepted
 
     def add(self, received: ReceivedConversation) -> FetchedConversation:
-        """Add the changes for one conversation, and return what they are."""
+        """Add the changes for one conversation, and return a row that describes them."""
         newest = received.newest
         root, title = received.name.root, newest.manifest.title
         ref = tracking_ref(self._remote, root)
@@ -225,7 +227,7 @@ class _Joined:
 
     @property
     def has_news(self) -> bool:
-        """Return True if the remote has something that is not here, or a branch differs from its own, or has gone."""
+        """Return True if the remote has something new, a branch differs from the remote's, or a branch was deleted."""
         return (
             self.has_new_metadata
             or bool(self.deleted)

@@ -39,7 +39,7 @@ class Address(NamedTuple):
     """The checked address of a remote: what git is given and what people see; it has no password.
 
     as_branches: whether conversations are kept as branches there, because the host takes no other refs
-    of_bundle: whether it is a directory with what a bundle has
+    of_bundle: whether it is the directory into which a bundle was unpacked
     """
 
     text: str

@@ -1,8 +1,8 @@
-"""`bundle create`, `import` and `verify`: conversations in one file, as git's own bundles, to carry by hand.
+"""`bundle create`, `import` and `verify`: conversations in one file, as git bundles, to be copied without a server.
 
-A bundle has the refs that a remote would have, each with the whole of its conversation, so it needs no connection and
-no other file. It is read as a remote is: into a quarantine, with all checks. What came from the last bundle is known
-under the name `bundle`: its branches are `bundle/main` and so on.
+A bundle has the refs that a remote would have, each with its complete conversation, so it needs no connection and no
+other file. It is read like a remote: into a quarantine, with all checks. The last bundle is tracked as a remote of the
+name `bundle`: its branches are `bundle/main` and so on.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from scopes.sync.source_push import PushedSources, bundle_sources
 from scopes.sync.unpacked_bundles import unpacked
 
 BundledStatus: TypeAlias = Literal["included", "refused", "new", "known", "unacceptable"]
-_NOBODY: Final = "-"  # no remote has this name, so nothing is known of it, and all is checked
+_NOBODY: Final = "-"  # no remote has this name, so no tracking refs exist, and everything is checked
 _PIECE: Final = 1 << 20
 _OPTIONS: Final = ("core.bigFileThreshold=16m", "core.packedGitWindowSize=32m", "core.packedGitLimit=256m")
 _SECRETS: Final = Note(
-    "what may have a secret is not in the bundle",
+    "conversations with a possible secret are not in the bundle",
     "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; "
     "let them pass this time: --allow-secrets",
 )
@@ -62,9 +62,9 @@ class BundledConversation(NamedTuple):
     """A conversation of a bundle.
 
     conversation: its name here; None if it is not here
-    status: of one that was to be written `included` or `refused`; of one that is read `new`, `unacceptable`, or `known`
-        if it is here, whatever is new in it
-    title: the beginning of the first prompt, if it has none and is here
+    status: when a bundle is written `included` or `refused`; when it is read `new`, `unacceptable`, or `known` if the
+        conversation is here, even if the bundle has newer messages of it
+    title: if it has none and is here, the beginning of the first prompt
     messages: how many its branches have together, as `list` counts them
     held_back: how many messages of it were left out, because their session may still grow
     """
@@ -90,21 +90,21 @@ class BundleCreated(Result):
 
     @property
     def exit_code(self) -> int:
-        """1 if a conversation was refused, or original files were."""
+        """1 if a conversation or its original files were refused, else 0."""
         statuses = {*(each.status for each in self.conversations), *(each.status for each in self.sources)}
         return 1 if "refused" in statuses else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleVerified(Result):
-    """What a bundle has, after all of it was checked; nothing was taken."""
+    """The conversations in a bundle, all of which were checked; nothing was imported."""
 
     path: str
     conversations: tuple[BundledConversation, ...]
 
     @property
     def exit_code(self) -> int:
-        """That of damage if a conversation is not acceptable."""
+        """The exit code of damage (7) if a conversation failed a check, else 0."""
         return Corrupt.exit_code if any(each.status == "unacceptable" for each in self.conversations) else 0
 
 
@@ -125,9 +125,9 @@ def create_bundle(
 
     With `with_sources` the original files of the conversations are in it, too.
     A conversation that may have a secret is left out, unless secrets are allowed; so is one that came from elsewhere
-    and has what was purged there. With secrets the bundle also says which secret names of tags and branches were
-    removed: an earlier bundle may have had them. The list of what was purged here is in the bundle, too, as a push
-    sends it. The file is written completely or not at all.
+    and has content that was purged there. If secrets are allowed, the bundle also records the removal of tags and
+    branches whose names may have a secret: an earlier bundle may have had them. The list of what was purged here is in
+    the bundle, too, as a push sends it. The file is written completely or not at all.
 
     If something is purged meanwhile, the bundle is made again: once a purge is done, no bundle with it appears.
 
@@ -238,14 +238,14 @@ def _run_git(quarantine: Quarantine, connection: Connection) -> str:
 
 
 def _read_pieces(path: str, gate: Gate) -> Iterator[Cleared]:
-    """Yield the bundle in pieces; another gate has cleared what is in it, before it was packed."""
+    """Yield the bundle in pieces; its content was cleared by a gate before it was packed."""
     with open(path, "rb") as file:
         while data := file.read(_PIECE):
             yield gate.clear_inspected(data)
 
 
 def import_bundle(repository: Repository, path: str, selection: Selection, connection: Connection) -> Fetched:
-    """Take the chosen conversations of a bundle, by default all, as `fetch` takes those of a remote.
+    """Import the chosen conversations of a bundle, by default all, as `fetch` does from a remote.
 
     Raises:
         NotFound: there is no such file, or it has none of them.
@@ -256,7 +256,7 @@ def import_bundle(repository: Repository, path: str, selection: Selection, conne
 
 
 def verify_bundle(repository: Repository, path: str, connection: Connection) -> BundleVerified:
-    """Check a bundle as `import_bundle` does, all of the file, and return what it has; nothing is taken.
+    """Check the whole bundle as `import_bundle` does, and return its conversations; nothing is imported.
 
     Raises:
         NotFound, Corrupt: there is no such file, or it is no bundle.

@@ -1,4 +1,4 @@
-"""What a fetch, a pull and a push tell of changes by others that the user would not expect, with what brings it back.
+"""Notes of fetch, pull and push about unexpected changes by others, such as a replaced title, each with a remedy.
 
 Each hint is a command that can be run as it is: names and titles are quoted for a shell.
 """
@@ -26,7 +26,7 @@ _SHORT_OID = 12
 
 
 def describe_changes(rows: Iterable[FetchedConversation], remote: Remote) -> Iterator[Note]:
-    """Yield a note for each value of this machine that was replaced, and for news of a branch that was deleted here."""
+    """Yield a note for each local value that was replaced, and for each deleted branch that has new messages."""
     for row in rows:
         for value in row.replaced:
             yield _note_replaced(row.conversation or "", value)
@@ -115,11 +115,11 @@ def note_deleted_conversations(
 ) -> tuple[Note, ...]:
     """Return a note about conversations that a remote had until now, and that are here.
 
-    What was purged is left out, and what was gone all at once, or is in another repository of the same remote: other
-    notes are about that.
+    Left out are conversations that were purged, that disappeared all at once, or that are in another repository of the
+    same remote: other notes report these.
 
     gone: the roots, by the repositories of the remote, the first one first
-    named: conversations about which something is said elsewhere
+    named: conversations that another note reports
     """
     all_gone, lost = read_gone(repository.path), read_lost(repository.path)
     purged = read_offered(repository).join(read_purged(repository)) if any(gone.values()) else NOTHING

@@ -32,7 +32,7 @@ _AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
 class RemoteRow(NamedTuple):
     """A remote: its name, its address, how it is reached, and how many conversations it had when it was last seen.
 
-    default: whether it is the one of commands that name none
+    default: whether commands use it that name no remote
     """
 
     name: str
@@ -47,8 +47,8 @@ class RemoteChanged(Result):
     """A remote was added, removed, renamed or moved to another address; `change` says which.
 
     before: the name or the address that it had
-    conversations: how many it has, None if it was not asked
-    default: whether it is the one of commands that name none
+    conversations: how many it has; None if it was not contacted
+    default: whether commands use it that name no remote
     """
 
     name: str
@@ -69,11 +69,12 @@ class RemoteList(Result):
 def add_remote(
     repository: Repository, name: str, address: Address, connection: Connection, *, probe: bool = True
 ) -> RemoteChanged:
-    """Add a remote; with `probe` ask whether it answers, and whether it takes refs of scopes.
+    """Add a remote; with `probe` check that it answers, and that it accepts refs of scopes.
 
     Raises:
         Invalid: the name is not valid.
-        Refused: there is a remote of that name; it is a store; or conversations were to be branches among others.
+        Refused: there is a remote of that name; the address is a scopes store; or with `as_branches` the repository has
+            other branches.
         Inaccessible: the remote does not answer; it is not added.
     """
     remote = Remote(parse_remote_name(name), address)
@@ -98,10 +99,10 @@ _OF_BUNDLE: Final = "fetch and pull read it; to write one: scopes bundle create 
 def ask_what_it_is(
     repository: Repository, remote: Remote, connection: Connection
 ) -> tuple[dict[str, Oid], tuple[Note, ...]]:
-    """Return what a remote has, by the refs that say so here, and notes: it has code, or does not take refs of scopes.
+    """Return the values of a remote by tracking ref, and notes: it has code, or does not accept refs of scopes.
 
     Raises:
-        Refused: it is a store; or conversations were to be branches among others.
+        Refused: it is a store; or with `as_branches` the repository has other branches.
         Inaccessible: it does not answer.
     """
     with quarantine_of(repository) as quarantine:
@@ -129,7 +130,7 @@ def _note_refused(address: Address, reason: str) -> Note:
 
 
 def _probe(repository: Repository, transport: GitTransport) -> str | None:
-    """Write a tiny ref to the remote and delete it again; return why that was refused, None if it was not."""
+    """Push a tiny ref to the remote and delete it again; return why that was refused, None if it was accepted."""
     with shared_write(repository):  # a purge meanwhile deletes it: then git has nothing to send, and says so
         tree = repository.write(TREE, b"")
         commit = repository.write(COMMIT, format_commit(tree=tree, parents=(), author=_AUTHOR, time=0, subject="probe"))
@@ -144,7 +145,7 @@ def _probe(repository: Repository, transport: GitTransport) -> str | None:
 
 
 def show_remotes(repository: Repository) -> RemoteList:
-    """List the remotes; nobody is asked.
+    """List the remotes, from the file of the store; none is contacted.
 
     Raises:
         Corrupt: the list of remotes is damaged, or an address in it is not allowed.

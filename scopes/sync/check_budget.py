@@ -1,8 +1,8 @@
-"""How much work the check of what came from a remote may be: for one conversation, and for all of a fetch.
+"""Limit the work of checking fetched objects, for one conversation and for a whole fetch.
 
-A tree can name another one many times, and so on: sixty small trees stand for more paths than anybody can visit. What
-is read for the first time is as large as what was sent. What is read again, below another path, counts here: so no work
-is more than a fixed number of entries above that, neither now nor later, when what was taken is walked by its paths.
+A tree can contain another tree many times, on several levels: sixty small trees can have more paths than anybody can
+visit. Reading each object once takes work in proportion to what was sent, and is not limited here. Only trees that are
+read again at another path are counted, so that the work above that is bounded, now and whenever the paths are walked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENTRY_BYTES: Final = 28  # at least: mode, blank, one letter, NUL and id
 
 
 class CheckBudget:
-    """Counts what is read again, and looks at the clock, conversation by conversation."""
+    """Counts tree entries that are read again, and measures the time, conversation by conversation."""
 
     def __init__(self) -> None:
         self._left_in_all = MAX_REPEATED_IN_ALL
@@ -48,7 +48,7 @@ class CheckBudget:
         """Count the entries of a tree that is read at one more path; `data` are its bytes.
 
         Raises:
-            Corrupt: it is too much work.
+            Corrupt: the conversation has more such entries than its limit.
         """
         if tree not in self._trees:
             self._trees.add(tree)

@@ -1,4 +1,4 @@
-"""Choose what a push or a bundle sends: a directory of another machine is known by a name that others may have."""
+"""Choose the conversations for a push or a bundle; those of other machines only match a project by its name."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from scopes.sync.nothing_found import none_selected
 def choose_to_send(repository: Repository, selection: Selection, *remotes: str) -> list[ConversationId]:
     """Return the chosen conversations for the repositories of a remote, or for a bundle.
 
-    Where a directory was named, or the address of a repository, what began on another machine leaves only if one of the
-    repositories has the conversation already.
+    If a directory or the address of a repository was given, conversations that began on another machine are chosen only
+    if one of the repositories has them already: another project may have a directory of the same name.
 
     Raises:
         NotFound, Ambiguous, Invalid: a name cannot be resolved; or the store has conversations, and none of the project

@@ -63,12 +63,12 @@ def clear_for_push(
 ) -> Cleared:
     """Search all that a push would make reachable on the remote, and return the manifest as it may leave.
 
-    Searched are new messages, their commits and states, and the title, tags, branches and other metadata. What the
-    remote has of messages is not searched again. `reader` reads the objects of the store; many pushes can share it.
-    `before` knows what was searched before, and gets what is searched now if there is nothing in it.
+    Searches new messages, their commits and states, and the title, tags, branches and other metadata. Messages that the
+    remote has are not searched again. `reader` reads the objects of the store; many pushes can share it. `before` has
+    the tips that were searched before; tips without secrets are added to it.
 
     Raises:
-        SecretsFound: there may be a secret; the message names its place, rule and id, and never what it is.
+        SecretsFound: there may be a secret; the message has its place, rule and id, never its value.
         Corrupt, NotFound: something is damaged.
     """
     if gate.mode != "allow":
@@ -113,7 +113,7 @@ class _Sent(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The message, as people are told of it."""
+        """The message as it is named to people."""
         return _place_of(self.commit)
 
 

@@ -1,9 +1,9 @@
-"""Which histories were searched for secrets before, so that a push to another remote does not search them again.
+"""Cache the tips of histories without secrets, so that a push to another remote does not search them again.
 
-A commit is the hash of all that it reaches. If nothing was found in that, nothing ever is, until the rules change. So
-the tips of such histories are kept, in a file of the derived index that may be deleted at any time. It is of one store
-and one version of the rules, and never leaves this machine. Metadata are not part of it, they are always searched; nor
-is a history with something that was allowed, because that can be taken back.
+The id of a commit depends on everything that it reaches. If that has no secret, it has none until the rules change. So
+the tips of such histories are kept, in a file beside the index that may be deleted at any time. It belongs to one store
+and one version of the rules, and never leaves this machine. Metadata are not cached: they are always searched. Neither
+is a history with an allowed secret, because the allow-list may change.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MAX_BYTES: Final = 256 << 20
 
 
 class ClearedTips:
-    """The tips below which nothing was found, by the roots of their conversations."""
+    """The tips of histories without secrets, by the roots of their conversations."""
 
     def __init__(self, repository: Repository) -> None:
         self._directory = repository.index_directory
@@ -59,7 +59,7 @@ class ClearedTips:
     def add(self, outgoing: Outgoing) -> None:
         """Remember that nothing was found in what `choose_unsearched` returned of a conversation.
 
-        What a remote has already may have come from there, and was perhaps never searched here.
+        Commits that a remote has are left out: they may have come from there, and may never have been searched here.
         """
         there = {} if outgoing.previous is None else outgoing.previous.manifest.branches
         cleared = self._tips.get(outgoing.name.root, ())

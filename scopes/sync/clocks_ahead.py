@@ -1,7 +1,7 @@
-"""Clocks of metadata that are more than a day ahead: a machine whose clock was wrong has written them.
+"""Clocks of metadata that are more than a day in the future: they were written by a machine whose clock was wrong.
 
-Who receives such a value does not take its clock. Who wrote it, and has the right time again, corrects it with the next
-push: it counts as changed now. Nobody else can tell which of two clocks is wrong.
+A store that receives such a value does not accept its clock. The machine that wrote it corrects it with its next push,
+once its own time is right: the value gets the current time. No other machine can tell which of two clocks is wrong.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _FEW: Final = 5
 
 
 def find_own_ahead(repository: Repository, state: State) -> tuple[str, ...]:
-    """Return the registers that this machine has changed at a time that has not come yet.
+    """Return the registers that this machine has changed with a time in the future.
 
-    None if another machine has such a clock, too: then the clock of this one may be behind.
+    An empty tuple if another machine has such a clock, too: then the clock of this machine may be behind.
     """
     ahead = find_ahead(state, now_milliseconds())
     if not ahead:
@@ -39,7 +39,7 @@ def find_own_ahead(repository: Repository, state: State) -> tuple[str, ...]:
 
 
 def correct_clocks(repository: Repository, ahead: Mapping[ConversationId, Iterable[str]]) -> Note:
-    """Let registers of conversations count as changed now, and return a note about it."""
+    """Set the clocks of these registers to the current time, and return a note about it."""
     now = now_milliseconds()
     with exclusive_write(repository):
         machine = find_machine_id(repository) or ""
@@ -53,17 +53,17 @@ def correct_clocks(repository: Repository, ahead: Mapping[ConversationId, Iterab
         tx.commit("push", "correct the time of changes")
     text = "; ".join(f"{name}: {_describe(registers)}" for name, registers in [*ahead.items()][:_FEW])
     return Note(
-        f"what was changed here at a time that has not come yet counts as changed now: {text}",
-        f"the clock of this machine was wrong, or is now: it says {format_seconds(now // 1000)}",
+        f"changes of this machine had a time in the future, and now have the current time: {text}",
+        f"the clock of this machine was wrong, or still is: it says {format_seconds(now // 1000)}",
     )
 
 
 def note_ahead(ahead: Mapping[ConversationId, Iterable[str]]) -> Iterator[Note]:
-    """Yield a note for each conversation of which a received value is of the future."""
+    """Yield a note for each conversation that received a value with a time in the future."""
     for conversation, registers in ahead.items():
         now = format_seconds(now_milliseconds() // 1000)
-        what = "changed more than a day from now, so every other change counts more"
-        cure = f"the clock of whoever did it is wrong: they correct it, and push; or this one, which says {now}"
+        what = "changed with a time more than a day in the future, so every other change wins"
+        cure = f"the clock there is wrong: correct it, and push from there; or that of this machine, which says {now}"
         yield Note(f"{conversation}: {_describe(registers)}: {what}", cure)
 
 

@@ -37,7 +37,7 @@ _SHORT_ROOT: Final = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cloned(Result):
-    """A new store at `path`, with what was fetched into it, or the list of what its remote has."""
+    """A new store at `path`, with the result of the fetch, or the list of the conversations of its remote."""
 
     path: str
     fetched: Fetched | None = None
@@ -45,7 +45,7 @@ class Cloned(Result):
 
     @property
     def exit_code(self) -> int:
-        """That of the fetch."""
+        """The exit code of the fetch."""
         done = self.fetched or self.listed
         return 0 if done is None else done.exit_code
 
@@ -61,17 +61,16 @@ def clone(
 ) -> Cloned:
     """Make a store at `path`, add the address as a remote, and fetch.
 
-    If that fails, a new store is removed again, but not an empty directory that was there for it; and from a store that
-    was there the remote.
+    If that fails, a new store is removed again, but not an empty directory that existed before; in a store that existed
+    before, only the remote is removed.
 
-    A store that an interrupted clone of the same address left is completed.
+    A store that an interrupted clone of the same address has left is completed.
 
-    open_store: opens the store once it is there
+    open_store: opens the store at `path`; called after the store was created
 
     Raises:
-        Refused: there is a store with conversations, or with another remote of that name; or the address is that of a
-            store.
-        NotFound: the address is that of a repository with code, and without conversations.
+        Refused: the store has conversations, or another remote of that name; or the address is a scopes store.
+        NotFound: the address is a repository with code, and without conversations.
         As `fetch`.
     """
     with _new_store(path, address, open_store, name) as (repository, remote):
@@ -147,7 +146,7 @@ def _remove_new(path: str, mode: int | None) -> None:
 
 
 def _take_back(repository: Repository, remote: Remote) -> None:
-    """Remove a remote again from which nothing came."""
+    """Remove a remote again from which nothing was fetched."""
     with exclusive_write(repository):
         if not repository.list_ref_names(refs.HEADS, refs.META):
             delete_remote(repository, remote.name)

@@ -2,9 +2,9 @@
 
 refs/scopes/v1/closed/next   in a repository: its mark
 
-A closed repository gets no new conversations; what it has stays there and goes on. The commit is a function of the
-number of the next repository, so two machines that close it at the same time write the same one, and whoever reads it
-compares ids: nothing can be hidden in it.
+A closed repository gets no new conversations; those that it has stay there and are still updated. The commit depends
+only on the number of the next repository, so two machines that close it at the same time write the same commit.
+Readers compare its id: no other data can be hidden in it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
 
 
 def write_mark(objects: Objects, number: int) -> Oid:
-    """Write the mark of a repository that is followed by the one with a number, and return its commit."""
+    """Write the mark of a repository whose next repository has this number, and return its commit."""
     blob = objects.write(BLOB, encoding.dump({"v": 1, "next": number}))
     tree = objects.write(TREE, format_tree([TreeEntry(FILE, blob, is_tree=False)]))
     subject = f"Closed: new conversations are in repository {number}"
@@ -38,16 +38,16 @@ def write_mark(objects: Objects, number: int) -> Oid:
 
 
 def take_mark(incoming: dict[str, Oid]) -> Oid | None:
-    """Take the mark out of what was fetched; None if the repository is open."""
+    """Remove the mark from the fetched refs and return it; None if the repository is open."""
     marks = [incoming.pop(ref) for ref in sorted(incoming) if ref.startswith(_HERE)]
     return marks[0] if marks else None
 
 
 def check_mark(address: Address, mark: Oid) -> set[Oid]:
-    """Check the mark of a repository, and return the objects that it has.
+    """Check the mark of a repository, and return the ids of its objects.
 
     Raises:
-        Corrupt: it is not that of the repository with this address.
+        Corrupt: it does not name the repository after the one with this address.
     """
     following = find_next(address.text)
     ids = _Ids()
@@ -58,13 +58,13 @@ def check_mark(address: Address, mark: Oid) -> set[Oid]:
 
 
 class _Ids:
-    """Computes the ids of objects that are not written."""
+    """Objects that are not written: only their ids are computed."""
 
     def __init__(self) -> None:
         self.found: set[Oid] = set()
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
-        """Nothing was written."""
+        """Not possible: nothing was written."""
         raise KeyError(oid)
 
     def write(self, kind: str, data: bytes) -> Oid:

@@ -1,6 +1,6 @@
-"""Which texts of commits are left to search for secrets, once the messages in them were searched.
+"""The texts of commits that still have to be searched for secrets after the messages in them were searched.
 
-Nearly all that a commit says is also in its message.
+Nearly all texts of a commit are also in its message.
 """
 
 from __future__ import annotations

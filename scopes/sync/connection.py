@@ -1,4 +1,4 @@
-"""What a command that talks to a remote needs of the user: the environment, the terminal, limits, and progress."""
+"""Settings of the user for talking to a remote: environment, terminal, limits and progress."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ KNOWN_SOURCES = "refs/sources/"
 class Connection:
     """How to talk to a remote.
 
-    environ: the environment of the user, of which git gets the part about the connection
+    environ: the environment of the user; git gets only the variables about connections
     terminal: whether git may ask for a password
-    on_wait: gets what is waited for, if it takes a while
-    credential_cache: where git keeps its answer meanwhile, see `sync.credential_cache`
+    on_wait: called with a text such as `connecting to ADDRESS` if git says nothing for half a second
+    credential_cache: the socket of git's credential cache, see `sync.credential_cache`
     settings: what the user's configuration says about kinds of connections and about checks, for all transports
     """
 
@@ -42,7 +42,7 @@ class Connection:
     settings: dict[str, str] = field(default_factory=dict, compare=False)
 
     def report(self, label: str, done: int, total: int) -> None:
-        """Report the progress of what is done here, before or after git."""
+        """Report the progress of work in this process, before or after git runs."""
         if self.on_progress is not None:
             self.on_progress(label, done, total)
 
@@ -63,10 +63,11 @@ class Connection:
 
 @contextmanager
 def quarantine_of(repository: Repository, *, knows_remotes: bool = True) -> Iterator[Quarantine]:
-    """Make a quarantine in which git knows what the remotes of a store had; those of dead processes are removed.
+    """Create a quarantine, by default with the tracking refs of the store; those of dead processes are removed.
 
-    A push needs no refs there: the remote says what it has. Over HTTP git compares every ref that it sends with every
-    ref of the quarantine, which took most of the time of a first push. A list of conversations needs none either.
+    knows_remotes: whether the quarantine has tracking refs. A push needs none: the remote lists its refs. Over HTTP git
+        compares every ref that it sends with every ref of the quarantine, which took most of the time of a first push.
+        A list of conversations needs none either.
 
     Raises:
         Inaccessible: the disk failed.

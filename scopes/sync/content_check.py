@@ -55,14 +55,14 @@ def check_levels(document: Any) -> None:
 
 
 def check_state_file(path: str, data: bytes) -> None:
-    """Check a file of a state: its path is the key of a claim, and its content a JSON document.
+    """Check a file of a state: its path must be the key of a claim, and its content a JSON document.
 
     Raises:
-        Corrupt, Invalid: it is something else.
+        Corrupt, Invalid: one of them is not.
     """
     names = path.split("/")
     if names[0] not in STATE_NAMES or len(names) < 2:
-        raise Corrupt("this version does not know such a claim", hint="update scopes")
+        raise Corrupt("this version does not know this kind of claim", hint="update scopes")
     if len(path) > _MAX_PATH or len(names) > MAX_FILE_LEVELS + 2:
         raise Corrupt("the path is too long")
     split_leaf(path)
@@ -70,10 +70,10 @@ def check_state_file(path: str, data: bytes) -> None:
 
 
 def check_metadata_file(path: str, data: bytes) -> None:
-    """Check a file of the metadata: its path is known, and its content what belongs there.
+    """Check a file of the metadata: its path must be known, and its content valid for that path.
 
     Raises:
-        Corrupt, Invalid: it is something else.
+        Corrupt, Invalid: one of them is not.
     """
     if len(path) > _MAX_PATH:
         raise Corrupt("the path is too long")
@@ -107,12 +107,12 @@ def fork_of(data: bytes) -> Oid | None:
 
 
 def _check_place(path: str) -> tuple[str, str]:
-    """Return folder and name of a file of the metadata; the folder is empty for one that stands alone."""
+    """Return folder and name of a file of the metadata; the folder is empty for a file at the top level."""
     folder, slash, name = path.partition("/")
     if not slash and folder in _SINGLE:
         return "", folder
     if folder not in _FOLDERS or "/" in name:
-        raise Corrupt("this version does not know such metadata", hint="update scopes")
+        raise Corrupt("this version does not know this kind of metadata", hint="update scopes")
     return folder, decode_component(name)
 
 

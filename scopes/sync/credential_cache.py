@@ -1,8 +1,8 @@
-"""Keep the answer to git's question for a password while a command runs, so that git asks once and not for each step.
+"""Keep a password that the user gave to git while a command runs, so that git asks once and not for each step.
 
-It is git's own cache: a process that git starts, with the answer in its memory and a socket that only the user can
-open. At the end of the command it ends; if the command is killed, it does so by itself. Nothing is on a command line
-or in a file, and a password that the server refused is forgotten.
+This is git's credential cache: a process that git starts, with the password in its memory and a socket that only the
+user can open. It ends with the command, or by itself if the command was killed. The password is on no command line and
+in no file, and is forgotten if the server refuses it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`push --delete`: remove conversations, or branches of them, from a remote, if it still has what was last seen.
+"""`push --delete`: delete conversations or branches from a remote, if they have not changed since they were last seen.
 
-A conversation is one ref there, which is deleted. A branch is left out of a new manifest; the manifests before it keep
-its messages, as they keep what a forced push leaves out. Nothing is removed here, and nothing from those who have it.
+A conversation is one ref there, which is deleted. A branch is left out of the next manifest; its messages stay in the
+manifests before that, as they do after a forced push. Nothing is deleted here or in other stores.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from scopes.sync.source_push import delete_sources
 
 DeletedStatus: TypeAlias = Literal["deleted", "absent", "refused"]
 _KEPT: Final = Note(
-    "who has fetched it keeps it, and who knows the ids can get it from the server until that cleans up",
+    "stores that have fetched it keep it, and the server still has the objects until it runs git gc",
     "to remove content for good, also from those who fetch: scopes purge, then: scopes push --purged",
 )
 _DIGITS: Final = 12
@@ -51,9 +51,9 @@ _MOVED: Final = f"the remote has something newer: {_SEE}"
 
 
 class DeletedName(NamedTuple):
-    """What became of a name that was to be deleted; `absent` if the remote did not have it any more.
+    """Result of deleting one name; `absent` if the remote no longer had it.
 
-    reason: why it was refused; or, of something that was no conversation that scopes takes, what was there
+    reason: why it was refused; or, if the ref was not a valid conversation, what it was
     """
 
     name: str
@@ -78,9 +78,9 @@ class DeletedOnRemote(Result):
 
 
 class _Target(NamedTuple):
-    """What names of one conversation mean: the root, branches if some were named, and the conversation if it is here.
+    """A conversation to delete, or some of its branches: its root, the branches, and its id if it is here.
 
-    texts: the names as they were given; of branches one for each
+    texts: the names as the user gave them, one for each branch
     """
 
     texts: tuple[str, ...]
@@ -94,9 +94,9 @@ def delete_on_remote(
 ) -> DeletedOnRemote:
     """Delete conversations, or branches as CONV/BRANCH, from a remote; nothing is deleted here.
 
-    What was deleted here before is found by its id, too. A later push sends it again only if it is named. It is deleted
-    from the repository of the remote that has it; should several have it, from all of them. A dry run asks the remote,
-    too, and changes nothing.
+    A conversation in the trash is found by its id, too. A later push sends a deleted conversation again only if it is
+    named. It is deleted from every repository of the remote that has it. A dry run contacts the remote, too, and
+    changes nothing.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved.
@@ -133,9 +133,9 @@ def delete_on_remote(
 
 
 class _Found(NamedTuple):
-    """A name in one repository of the remote, and what became of it there.
+    """A name in one repository of the remote, and the result of deleting it there.
 
-    status: `planned` if `update` is still to be pushed; reason: why it was refused, or what was there
+    status: `planned` if `update` is still to be pushed; reason: as in `DeletedName`
     """
 
     target: _Target
@@ -165,7 +165,7 @@ def _delete_sources(
 def _names_of(
     repository: Repository, targets: Iterable[_Target], there: Collection[RemoteName]
 ) -> Iterator[RemoteName]:
-    """Yield the names of conversations on the remote; of one that it does not have any more, if it is here."""
+    """Yield the names of conversations on the remote; those that it no longer has only if they are here."""
     for target in targets:
         names = [name for name in there if name.root == target.root]
         if not names and target.conversation is not None:
@@ -176,7 +176,7 @@ def _names_of(
 def _push(
     repository: Repository, members: Iterable[Remote], planned: Sequence[_Found], connection: Connection
 ) -> Iterator[_Found]:
-    """Push what was planned to each repository, and yield what became of it."""
+    """Push the planned updates to each repository, and yield the results."""
     for member in members:
         of_ref = {each.update.ref: each for each in planned if each.remote == member and each.update is not None}
         if not of_ref:
@@ -191,7 +191,7 @@ def _push(
 
 
 def _rows_of(target: _Target, found: Sequence[_Found]) -> Iterator[DeletedName]:
-    """Yield a row for each name of a target, all with what became of the target."""
+    """Yield a row for each name of a target, all with the result for the target."""
     reason = next((each.reason for each in found if each.status == "refused"), None)
     status: DeletedStatus = "refused"
     if reason is None:
@@ -250,9 +250,9 @@ def _find_in_trash(repository: Repository, name: str) -> Oid | None:
 def _plan_all(
     repository: Repository, remote: Remote, target: _Target, there: Mapping[RemoteName, Oid], connection: Connection
 ) -> list[_Found]:
-    """Return what to do with the refs of a repository of the remote that end in the root of a target.
+    """Return what to do with the refs of a repository of the remote whose names end with the root of a target.
 
-    All of them are deleted with the conversation: the others are no conversations, but keep what is in it.
+    All of them are deleted with the conversation: the others are not valid conversations, but keep its objects alive.
     """
     own = find_own_name(repository, target.root)
     if own is None and target.branches and len(there) > 1:
@@ -274,7 +274,7 @@ def _plan_all(
 
 
 def _find_fault(repository: Repository, remote: Remote, name: RemoteName, connection: Connection) -> str | None:
-    """Return why a conversation of the remote is not acceptable, so that no fetch can show it; nothing is taken."""
+    """Return why a conversation of the remote fails a check, so that no fetch can show it; nothing is stored."""
     with (
         quarantine_of(repository) as quarantine,
         fetch_acceptable(repository, remote, connection, quarantine, [refspec_of(name)]) as (_, incoming),
@@ -286,7 +286,7 @@ def _find_fault(repository: Repository, remote: Remote, name: RemoteName, connec
 
 
 def _plan(repository: Repository, remote: Remote, target: _Target, name: RemoteName, value: Oid) -> RefUpdate | None:
-    """Return the change of a ref of the remote; None if its value was never seen here."""
+    """Return the update of a ref of the remote; None if its current value was never seen here."""
     seen = repository.find_ref(tracking_ref(remote.name, target.root))
     if not target.branches:
         return RefUpdate(name.ref, value, None) if seen in {None, value} else None
@@ -326,7 +326,7 @@ def _names_in_file(target: _Target) -> list[str]:
 
 
 def _remember(repository: Repository, remote: str, targets: Sequence[_Target], found: Sequence[_Found]) -> None:
-    """Record what the remote has now, and which conversations no push sends again by itself."""
+    """Record what the remote has now, and which conversations a push sends again only if they are named."""
     refused = {each.target.root for each in found if each.status == "refused"}
     done = [target for target in targets if target.root not in refused]
     with exclusive_write(repository):

@@ -1,7 +1,7 @@
-"""What a fetch says of conversations that were deleted here, or whose creation was undone, and that a remote has.
+"""Notes of a fetch about conversations of a remote that were deleted here, or whose creation was undone.
 
-What is in the trash comes back by an undo of its deletion. What is not in it any more, or never was, comes back from
-the remote if it is named.
+A conversation in the trash comes back by an undo of its deletion. One that is not in the trash comes back from the
+remote if the user names it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SHORT_OID: Final = 12
 def list_coming_again(
     repository: Repository, refspecs: Iterable[str], roots: Mapping[Oid, ConversationId]
 ) -> frozenset[Oid]:
-    """Return the roots of named conversations that are neither here, among `roots`, nor in the trash."""
+    """Return the roots of named conversations that are neither here (in `roots`) nor in the trash."""
     named = {parse_remote_ref(spec.partition(":")[0]).root for spec in refspecs} - roots.keys()
     return frozenset(named.difference(list_roots_in_trash(repository)) if named else ())
 
@@ -43,10 +43,10 @@ def list_coming_again(
 def describe_deleted(
     repository: Repository, rows: Iterable[FetchedConversation], remote: str, option: str, *, named: bool = False
 ) -> Iterator[Note]:
-    """Yield a note for each conversation that was deleted here and has changed on a remote: what it is, how to have it.
+    """Yield a note for each conversation that was deleted here and has changed on a remote, with how to restore it.
 
-    option: names the remote in a command, if that is needed
-    named: the user has asked for them, also for those that have not changed
+    option: ` --remote NAME` for commands in hints, if it is needed
+    named: the user has named them: also yield notes for those that have not changed
     """
     deleted = {row.root: row.status for row in rows if row.status == "deleted" or (named and row.conversation is None)}
     in_trash = _read_trash(repository) if deleted else {}
@@ -73,7 +73,7 @@ def find_deletion(repository: Repository, root: Oid) -> DeletedRow | None:
 
 
 def note_undone(repository: Repository, members: Sequence[Remote], option: str) -> tuple[Note, ...]:
-    """Return a note about conversations that a remote has, and whose creation was undone here: how to have them again.
+    """Return a note about conversations of a remote whose creation was undone here, with how to get them again.
 
     The operation log is read only if the remote has some that are neither here nor in the trash.
     """

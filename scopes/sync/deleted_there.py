@@ -1,8 +1,8 @@
 """Which conversations this store has deleted from which remotes: a file of the store, so that no push sends them again.
 
-Only a push that names a conversation does, until a fetch sees that somebody else has sent it again. The file has ids of
-root commits, for a branch with its name after it, by the name of the remote: that of its first repository, in whichever
-of them a conversation was.
+Only a push that names a conversation does, until a fetch sees that somebody else has sent it again. The file maps the
+name of a remote (that of its first repository, whichever has the conversation) to ids of root commits; for a branch its
+name follows the id.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def read_deleted(store: str, remote: str) -> set[Oid]:
 
 
 def read_deleted_branches(store: str, remote: str) -> set[str]:
-    """Return the branches that were deleted from a remote, as `name_branch` writes them; raises as `read_deleted`."""
+    """Return the branches that were deleted from a remote, as `name_branch` formats them; raises as `read_deleted`."""
     return {name for name in _read(store).get(remote, ()) if "/" in name}
 
 
 def name_branch(root: Oid, branch: BranchName) -> str:
-    """Return the name of a branch of a conversation in the file."""
+    """Return the entry of a branch in the file: ROOT/BRANCH."""
     return f"{root}/{branch}"
 
 
@@ -50,20 +50,20 @@ def remember_deleted(repository: Repository, remote: str, names: Iterable[str]) 
 
 
 def forget_deleted(repository: Repository, remote: str, names: Iterable[str]) -> None:
-    """Forget that of conversations, or branches, which were sent again; call it under the exclusive lock."""
+    """Remove conversations or branches that were sent again from the file; call it under the exclusive lock."""
     known = {*_read(repository.path).get(remote, ())}
     if not known.isdisjoint(sent := set(names)):
         _change(repository, remote, known - sent)
 
 
 def forget_all_deleted(repository: Repository, remote: str) -> None:
-    """Forget what was deleted from a remote that is none any more; call it under the exclusive lock."""
+    """Remove the entries of a remote that was removed; call it under the exclusive lock."""
     if _read(repository.path).get(remote):
         _change(repository, remote, ())
 
 
 def note_sent_again(repository: Repository, remote: str, roots: Iterable[Oid]) -> None:
-    """Forget that of conversations which are here, and which a fetch has seen on the remote: others have sent them.
+    """Remove conversations that are here and that a fetch has seen on the remote: others have sent them again.
 
     The exclusive lock is taken only if there are some.
     """
@@ -80,7 +80,7 @@ def _change(repository: Repository, remote: str, names: Iterable[str]) -> None:
 
 
 def rename_deleted(repository: Repository, remote: str, new: str) -> None:
-    """Keep what was deleted from a remote under its new name; call it under the exclusive lock."""
+    """Move the entries of a remote to its new name; call it under the exclusive lock."""
     known = _read(repository.path).get(remote)
     if known:
         _change(repository, remote, ())

@@ -33,9 +33,9 @@ from scopes.sync.wrong_remotes import note_hooks, refuse_store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteShown(Result):
-    """A remote, as this store knows it.
+    """A remote as this store knows it; the numbers are those of when it was last seen.
 
-    conversations: how many it had when it was last seen; here: how many of them this store has
+    conversations: how many conversations it had; here: how many of them this store has
     not_shared: how many conversations of this store it did not have
     """
 
@@ -50,11 +50,11 @@ class RemoteShown(Result):
 
 
 def rename_remote(repository: Repository, name: str, new: str) -> RemoteChanged:
-    """Give a remote another name, and its later repositories with it: what is known about it, and the setting, follow.
+    """Rename a remote with its later repositories, their tracking refs and the setting of the default remote.
 
     Raises:
         NotFound: there is no such remote.
-        Invalid, Refused: the new name is not valid, or not free; or it is a later repository of a remote.
+        Invalid, Refused: the new name is not valid, or not free; or `name` is a later repository of a remote.
     """
     members = _list_family(repository, name)
     names = {member.name: parse_remote_name(new + member.name[len(name) :]) for member in members}
@@ -82,25 +82,25 @@ def rename_remote(repository: Repository, name: str, new: str) -> RemoteChanged:
 
 
 def _list_family(repository: Repository, name: str) -> list[Remote]:
-    """Return the repositories of a remote that is to be changed; raises Refused for the name of a later one."""
+    """Return the repositories of a remote by the name of the first one; raises Refused for the name of a later one."""
     members = list_members(repository, resolve_remote(repository, name))
     first = members[0].name
     if first != name:
-        raise Refused(f"{name} goes on where {first} is full, and follows it", hint=f"change {first} instead")
+        raise Refused(f"{name} is a later repository of {first}, and changes with it", hint=f"change {first} instead")
     return members
 
 
 def set_remote_address(
     repository: Repository, name: str, address: Address, connection: Connection, *, probe: bool = True
 ) -> RemoteChanged:
-    """Give a remote another address; with `probe` ask as `add_remote` does, and forget what is known but not there.
+    """Change the address of a remote; with `probe` check it as `add_remote` does, and forget what is not there.
 
-    The addresses of later repositories follow from the first one. With `probe` those that are not there are forgotten.
+    The addresses of later repositories follow from the first one. With `probe` those that do not exist are forgotten.
 
     Raises:
         NotFound: there is no such remote.
-        Refused: it is a later repository of a remote; or the addresses of those are not to be had from the new one; or
-            the new one is a store, or has other branches where conversations are to be branches.
+        Refused: `name` is a later repository of a remote; or the addresses of later ones cannot be derived from the new
+            address; or that is a scopes store, or has other branches although `as_branches` is set.
         Inaccessible: the new address does not answer; nothing is changed.
     """
     members = _list_family(repository, name)
@@ -139,7 +139,7 @@ def set_remote_address(
 
 
 def _move_later(members: list[Remote], remote: Remote) -> list[Remote]:
-    """Return the repositories of a remote at its new address; nobody is asked.
+    """Return the repositories of a remote at its new address, without contacting them.
 
     Raises:
         Refused: the new address has a number of its own, or a name that cannot be numbered.
@@ -149,15 +149,15 @@ def _move_later(members: list[Remote], remote: Remote) -> list[Remote]:
         following = find_next_of(moved)
         if following is None or following.name != member.name:
             problem = (
-                f"{member.name} cannot follow {remote.name} to {remote.address.text}: its name does not lead there"
+                f"{member.name} cannot follow {remote.name} to {remote.address.text}: its address cannot be derived"
             )
-            raise Refused(problem, hint="without --no-probe the repositories there are asked; or add another remote")
+            raise Refused(problem, hint="leave out --no-probe, so that they are looked for; or add another remote")
         moved.append(following)
     return moved
 
 
 def _list_there(repository: Repository, remote: Remote, connection: Connection) -> dict[Remote, dict[str, Oid]]:
-    """Return what each repository at an address has, also those that follow it, by the refs that say so here."""
+    """Return the values of each repository at an address, and of those that follow it, by tracking ref."""
     members = [remote]
     found: dict[Remote, dict[str, Oid]] = {}
     with quarantine_of(repository, knows_remotes=False) as quarantine:
@@ -176,7 +176,7 @@ def _count_conversations(there: Mapping[Remote, Mapping[str, Oid]] | None) -> in
 
 
 def show_remote(repository: Repository, name: str | None) -> RemoteShown:
-    """Return what is known about a remote with all its repositories, by default the default one; nobody is asked.
+    """Return what is known about a remote with all its repositories, by default the default one; no connection is made.
 
     Raises:
         NotFound, Ambiguous: as `resolve_remote`.

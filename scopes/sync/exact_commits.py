@@ -1,4 +1,4 @@
-"""Check that a commit from a remote has the bytes that scopes writes: it says and hides nothing beside its content."""
+"""Check that a commit from a remote has exactly the bytes that scopes writes, so that no other data is hidden in it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _USUAL: Final = re.compile(  # time and kind have one form only, as `format_comm
 
 
 class UsualCommit(NamedTuple):
-    """What the commit of a message says if it has one parent, one author, and no signature or list of receivers.
+    """A parsed commit of a message with one parent, one author, and no signature or list of recipients.
 
     who: name and mail address
     text: subject and trailers
@@ -41,7 +41,7 @@ class UsualCommit(NamedTuple):
 
 
 def find_usual(data: bytes) -> UsualCommit | None:
-    """Return what a commit says that has the shape of nearly all; None for another one."""
+    """Parse a commit of the usual form, which nearly all have; None for another form."""
     found = _USUAL.fullmatch(data)
     if found is None or int(found[4]) > MAX_TIME_SECONDS:
         return None
@@ -67,7 +67,7 @@ def says_message(commit: UsualCommit, data: bytes) -> bool:
 
 
 class _Header(NamedTuple):
-    """What of a message is in its commit."""
+    """The fields of a message that are also in its commit."""
 
     author: str
     author_kind: str
@@ -77,7 +77,7 @@ class _Header(NamedTuple):
 
 
 def _find_header(data: bytes) -> _Header | None:
-    """Return what of a message is in its commit, as decoding it says; None if it has receivers, or another shape."""
+    """Return the fields that a message has in its commit; None if it has recipients, or another form."""
     plain = read_plain(data)
     if plain is not None:
         author, message_id, kind, text, _ = plain
@@ -91,7 +91,7 @@ def _find_header(data: bytes) -> _Header | None:
 
 
 def _text_of(parts: object) -> str:
-    """Return the text of a message with these parts; of any other value none, as when a message is decoded."""
+    """Return the text of a message with these parts; empty if the value is not a list of parts."""
     if type(parts) is not list:
         return ""
     texts: list[str] = []
@@ -112,8 +112,8 @@ def _who(name: str, kind: str) -> bytes:
 def check_message_commit(commit: Commit, data: bytes, message: Message) -> None:
     """Check the commit of a message as `check_exact` does.
 
-    In its subject secrets may be masked that the text still has: `redact` masks what a limit has left
-    of one in the subject only. All else of such a subject is in the text, in the same order.
+    Secrets may be masked in its subject although the text has them: `redact` masks the cut beginning of a secret in the
+    subject only. The rest of such a subject must be in the text, in the same order.
     """
     written = format_message_commit(commit.tree, commit.parents, message, commit.time)
     if data == written:
@@ -137,7 +137,7 @@ def _is_masked(subject: str, text: str) -> bool:
 
 
 def check_exact(oid: Oid, data: bytes, written: bytes) -> None:
-    """Check that a commit is what scopes writes, or that with a signature.
+    """Check that a commit has the bytes in `written`, or these with a signature.
 
     Raises:
         Corrupt: it has another header, author, subject or text.

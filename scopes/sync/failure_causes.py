@@ -1,4 +1,4 @@
-"""Why git could not talk to a remote: what to do about it, and whether it helps to try again."""
+"""Hints for failed connections, by what git printed: what to do, and whether it helps to try again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scopes.lazy_patterns import compile_lazily
 
 
 class Cause(NamedTuple):
-    """What to do about a failure, and whether the same command may succeed a little later."""
+    """The hint for a failure, and whether the same command may succeed a little later."""
 
     hint: str
     retryable: bool
@@ -43,11 +43,11 @@ _CAUSES: Final = (
     ),
     (
         compile_lazily(r"No route to host|[Nn]etwork is unreachable"),
-        Cause("there is no way to the host: check the network and VPN, and try again", True),
+        Cause("there is no route to the host: check the network and VPN, and try again", True),
     ),
     (
         compile_lazily(r"Connection refused|[Cc]ouldn't connect to server|Failed to connect"),
-        Cause("nobody listens there: check host and port, and whether the server runs, and try again", True),
+        Cause("no server listens there: check host and port, and whether the server runs, and try again", True),
     ),
     (
         compile_lazily(r"certificate"),
@@ -80,8 +80,8 @@ _CAUSES: Final = (
     (
         compile_lazily(r"error: 413|(?i:(?:request entity|payload|content) too large)"),
         Cause(
-            "the server takes nothing so large: its owner can raise the limit (nginx: client_max_body_size); or share "
-            "over ssh, or push fewer conversations at once",
+            "the push is too large for the server: its owner can raise the limit (nginx: client_max_body_size); or "
+            "share over ssh, or push fewer conversations at once",
             retryable=False,
         ),
     ),
@@ -127,16 +127,16 @@ _CAUSES: Final = (
     ),
     (
         compile_lazily(r"error: (?:429|5[0-9][0-9])|Too many requests"),
-        Cause("the server has too much to do or a fault of its own: try again later", True),
+        Cause("the server is overloaded or has an internal error: try again later", True),
     ),
     (
         compile_lazily(r"early EOF|hung up|RPC failed|Connection reset|Broken pipe|unexpected disconnect|closed by"),
-        Cause("the connection broke: try again; what was confirmed until then is kept", True),
+        Cause("the connection was lost: try again; what was confirmed before is kept", True),
     ),
 )  # fmt: skip
 
 
 def find_cause(text: str, address: str) -> Cause:
-    """Return what to do about what git wrote when it failed; the words of the address say nothing about the cause."""
+    """Return the hint for what git wrote when it failed; the address in that text is ignored."""
     written = text.replace(address, "")
     return next((cause for pattern, cause in _CAUSES if pattern.search(written)), UNKNOWN)

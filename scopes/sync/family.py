@@ -1,4 +1,4 @@
-"""The repositories that a remote consists of: those known here, and the next one once the last is closed."""
+"""The repositories of a remote: those known here, and the next one when the last is closed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _FEW: Final = 20  # conversations that are looked up one by one
 
 
 def list_members(repository: Repository, remote: Remote) -> list[Remote]:
-    """Return the known repositories of a remote, the oldest first; that of a bundle is the only one.
+    """Return the known repositories of a remote, the oldest first; a bundle has only one.
 
-    A later repository stands for the remote to which it belongs.
+    For a later repository, all repositories of the remote that it belongs to are returned.
     """
     addresses = read_addresses(repository.path)
     if addresses.get(remote.name) != remote.address.text:
@@ -40,7 +40,7 @@ def list_members(repository: Repository, remote: Remote) -> list[Remote]:
 
 
 def find_next_member(repository: Repository, members: list[Remote]) -> Remote:
-    """Return the repository after the last one, as a remote that may be known here.
+    """Return the repository after the last one, which may or may not be a known remote.
 
     Raises:
         Refused: the last one has no name that can be numbered, or another remote has the name of the next one.
@@ -93,7 +93,12 @@ def is_closed(remote: Remote, refs: Mapping[str, Oid]) -> bool:
 def learn_members(
     repository: Repository, members: list[Remote], quarantine: Quarantine, connection: Connection
 ) -> None:
-    """Ask the last known repository whether it is closed, and so on, and add those that follow; raises as they do."""
+    """Check whether the last known repository is closed, and add those that follow it, one after the other.
+
+    Raises:
+        Inaccessible, Corrupt: a repository does not answer, or its mark is not acceptable.
+        Refused: as `add_member`.
+    """
     while is_closed(members[-1], connection.open(quarantine, members[-1].address).list_refs(CLOSED)):
         add_member(repository, members)
 
@@ -101,9 +106,9 @@ def learn_members(
 def list_there(
     repository: Repository, members: list[Remote], quarantine: Quarantine, connection: Connection
 ) -> dict[Remote, dict[RemoteName, Oid]]:
-    """Ask each repository what it has, also those that are not known yet, and return it; raises as `learn_members`.
+    """List the conversations of each repository, also of those that are not known yet; raises as `learn_members`.
 
-    Git sends all refs for every question, so each is asked once.
+    Git sends all refs for every request, so each repository is contacted once.
     """
     found: dict[Remote, dict[RemoteName, Oid]] = {}
     for member in members:  # which grows
@@ -120,8 +125,8 @@ def choose_named(
     """Return what to fetch of named conversations from each of several repositories, by its name.
 
     Raises:
-        NotFound, Ambiguous: a name is that of no conversation, or of several; or no repository has it.
-        Inaccessible, Corrupt: one of them does not answer, or sent what is damaged.
+        NotFound, Ambiguous: a name matches no conversation, or several; or no repository has it.
+        Inaccessible, Corrupt: one of them does not answer, or sent damaged data.
     """
     with quarantine_of(repository, knows_remotes=False) as quarantine:
         listed = list_there(repository, members, quarantine, connection)

@@ -1,4 +1,4 @@
-"""`fetch`: take conversations from a remote, after they were checked, as one operation."""
+"""`fetch`: get conversations from a remote, check them, and add them to the store in one operation."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from scopes.sync.unpacked_bundles import unpacked
 _FEW = 50  # conversations whose metadata are written one by one
 _MAX_REF = 200
 _SHORT_OID = 12
-_MAX_KINDS = 4  # of reasons why nothing was acceptable, beside the first
+_MAX_KINDS = 4  # other reasons why nothing was acceptable that are shown after the first
 _ID = compile_lazily(r"\b(?=[a-z]*\d)[0-9a-z]{6,64}\b|\b\d+\b")
 
 
@@ -76,8 +76,8 @@ class Fetched(Result):
     """What a fetch changed; `unchanged` is the number of conversations in which nothing was new.
 
     `operation` is None if nothing has changed; `operations` has one for each repository of the remote. `to_merge` are
-    those of the notes that are about branches which differ: a pull merges them. `listed` is what has changed in the
-    list of a remote of which only manifests are fetched.
+    the notes about branches that differ, which a pull merges. `listed` are the changes of the list of conversations, if
+    only manifests are fetched.
     """
 
     remote: str
@@ -91,7 +91,7 @@ class Fetched(Result):
 
     @property
     def exit_code(self) -> int:
-        """That of damage if a conversation was not acceptable, 1 if one could not be joined."""
+        """The exit code of damage (7) if a conversation failed a check, 1 if one could not be joined, else 0."""
         states = {each.status for each in self.conversations}
         return Corrupt.exit_code if "unacceptable" in states else 1 if "refused" in states else 0
 
@@ -101,10 +101,10 @@ def fetch(
 ) -> Fetched:
     """Fetch the chosen conversations of a remote, by default all.
 
-    Branches are only created, or moved forward to what is above their own tip; what differs stays as it is, and the
-    remote's side is named `<remote>/<branch>`. Of a conversation that is not as scopes writes it nothing is taken; the
-    others are taken all the same. Where a repository of the remote is closed, the fetch goes on with the next one. With
-    `headings`, rows without a title have the beginning of the first prompt.
+    Branches are only created or fast-forwarded; a branch that has diverged is not changed, and the remote's branch is
+    available as `<remote>/<branch>`. A conversation that fails a check is rejected as a whole; the others are still
+    taken. If a repository of the remote is closed, the fetch continues with the next one. With `headings`, rows without
+    a title have the beginning of the first prompt.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, here or on the remote.
@@ -167,7 +167,7 @@ def fetch(
 def _fetch_members(
     repository: Repository, members: list[Remote], selection: Selection, connection: Connection
 ) -> Iterator[tuple[Remote, Receipt]]:
-    """Fetch from each repository of a remote, also from those that are not known yet; one undo takes back all of it."""
+    """Fetch from each repository of a remote, also from those that are not known yet; one undo reverts all of it."""
     chosen: dict[str, list[str]] = {}
     operations: list[OperationId] = []
     nothing: list[NotFound] = []
@@ -192,7 +192,7 @@ def _fetch_members(
 
 
 def _learn(repository: Repository, members: list[Remote], connection: Connection) -> bool:
-    """Ask whether a remote has more repositories than are known here; return True if it has."""
+    """Look for repositories of a remote that are not known here and add them; return True if there are any."""
     before = len(members)
     if not is_bundle(members[-1].address.text):
         with quarantine_of(repository, knows_remotes=False) as quarantine:
@@ -231,14 +231,14 @@ def _fetch_member(
 
 
 class Receipt(NamedTuple):
-    """What became of each conversation that was fetched, and the operation that took what is new.
+    """The result for each conversation of a fetch from one repository, and the operation that recorded it.
 
-    refused: what is not acceptable, and why, by the refs on the remote
+    refused: the errors of conversations that failed a check, by their refs on the remote
     closed: whether new conversations are in another repository
     nothing: the error about conditions that no conversation meets
     sources: the root commits of conversations with new original files
-    older: conversations of which the remote has less than it had
-    ahead: registers that were changed in the future, by conversation
+    older: conversations of which the remote has fewer messages than before
+    ahead: registers with a time in the future, by conversation
     gone: the roots of conversations that the remote had until now
     made_from_parts: a message that was made from one that was purged here in part, by the root
     """
@@ -271,11 +271,11 @@ def receive(
 ) -> Receipt:
     """Fetch refs into a quarantine, check them and take those that are acceptable.
 
-    kind: that of the operation
+    kind: the kind of the operation
     named: the user has named these conversations: those whose creation was undone here come back
 
     Raises:
-        As `fetch`, but nothing if all is refused.
+        As `fetch`, but no error if everything was refused: see `Receipt.refused`.
     """
     roots = list_roots(repository)
     again = list_coming_again(repository, refspecs, roots) if named else frozenset[Oid]()
@@ -298,7 +298,7 @@ def receive(
         if not is_new:
             return Receipt(tuple(rows), None, incoming.refused, incoming.closed, gone=gone)
         with exclusive_write(repository):
-            quarantine.prunes.require_none()  # what came needs what was there, and may have what was purged
+            quarantine.prunes.require_none()  # what came needs objects that were here, and may have purged content
             checked.link_packs(repository.path, durable=repository.durable)
             repository.close()  # the new packs are seen from now on
             with new_objects(repository, len(incoming.checked)) as objects:
@@ -318,9 +318,9 @@ def receive(
 
 
 def _note_longer_forms(repository: Repository, refused: Mapping[str, Corrupt]) -> None:
-    """Add messages that were purged here before they were complete, as a remote has them, to the list of this store.
+    """Add the complete versions of messages that were purged here while they were still growing to the purge list.
 
-    So whoever has them is offered to remove them.
+    So other machines that have them are offered to remove them.
     """
     grown = join_all(error.grown for error in refused.values() if isinstance(error, PurgedHere))
     if grown:
@@ -332,7 +332,7 @@ def _note_longer_forms(repository: Repository, refused: Mapping[str, Corrupt]) -
 
 
 def _age_of(received: ReceivedConversation) -> tuple[str, Oid]:
-    """Return a key that sorts the oldest conversation first: it gets the lowest number."""
+    """Return a sort key, time and root: the oldest conversation comes first and gets the lowest number."""
     return received.newest.manifest.created, received.name.root
 
 
@@ -366,7 +366,7 @@ def new_objects(repository: Repository, conversations: int) -> Iterator[Objects]
 
 
 def _cure_of_refused(remote: Remote, receipts: Iterable[Receipt], option: str) -> tuple[ConversationId, str] | None:
-    """Return the first conversation of this store that a remote has as something foreign, and what to do about it."""
+    """Return the first conversation of this store whose ref on the remote failed a check, and what to do about it."""
     for receipt in () if remote.address.of_bundle else receipts:
         foreign = {r for r, error in receipt.refused_conversations() if not isinstance(error, (PurgedHere, TooNew))}
         for row in receipt.rows:
@@ -386,7 +386,7 @@ def _note_refused(remote: Remote, receipts: Iterable[Receipt], option: str) -> t
 
 
 def _join_errors(refused: Mapping[str, Corrupt], cure: tuple[ConversationId, str] | None) -> Corrupt:
-    """Return the error of a fetch of which nothing is acceptable: why the first is not, and which others are not."""
+    """Return one error for a fetch in which everything failed a check: the first reason, and the other roots."""
     first, others = next(iter(refused.values())), [ref for ref in refused if is_remote_ref(ref)][1:]
     if cure is not None:
         first.hint = f"nothing of it was taken; {cure[1]}"
@@ -401,7 +401,7 @@ def _join_errors(refused: Mapping[str, Corrupt], cure: tuple[ConversationId, str
 
 
 def _kind_of(error: Corrupt) -> str:
-    """Return a reason without the ids and numbers in it, by which two of one kind differ."""
+    """Return an error message without ids and numbers, so that two errors of one kind are equal."""
     return _ID.sub("", error.message)
 
 
@@ -417,7 +417,7 @@ def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:
     if not foreign:
         return ()
     number = len(foreign)
-    what = "ref of the remote is no conversation" if number == 1 else "refs of the remote are no conversations"
+    what = "ref of the remote is not a conversation" if number == 1 else "refs of the remote are not conversations"
     names = ", ".join(ascii(ref[:_MAX_REF]) for ref in foreign[:5])
     return (Note(f"{number} {what}: {names}", "nothing of it was taken; see who wrote it there"),)
 
@@ -427,7 +427,7 @@ def _reads_bundle(remote: Remote) -> bool:
 
 
 def _without_offers(repository: Repository, rows: Sequence[FetchedConversation]) -> Sequence[FetchedConversation]:
-    """Leave out the conversations with what was purged elsewhere: that is decided first, which may join the sides."""
+    """Leave out conversations with messages that were purged elsewhere: accepting the purge may join the branches."""
     offered = list_offered_conversations(repository)
     return [row for row in rows if row.conversation not in offered]
 

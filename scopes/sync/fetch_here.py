@@ -1,4 +1,4 @@
-"""A fetch in a store that was cloned with --manifests: the list of conversations, and the messages of those here."""
+"""A fetch in a store that was cloned with --manifests: the list of all conversations, and messages of those here."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def choose_manifests(repository: Repository) -> None:
 def fetch_chosen(
     repository: Repository, remote: Remote, selection: Selection, connection: Connection, directory: str
 ) -> Fetched:
-    """Fetch what is chosen; without a choice everything, or what `fetch_here` does if the store is set to that.
+    """Fetch the selection; if it is empty, everything, or as `fetch_here` if the store was cloned with --manifests.
 
     directory: that of the index
 
@@ -75,13 +75,13 @@ def fetch_here(repository: Repository, remote: Remote, connection: Connection, d
 
 
 def _read_list(repository: Repository, remote: Remote, directory: str) -> dict[Oid, Oid]:
-    """Return the manifests that the list of a remote has, by root."""
+    """Return the manifests in the list of a remote, by root."""
     lists = [read_manifest_list(directory, member) for member in list_members(repository, remote)]
     return {root: row.manifest for each in lists for root, row in ({} if each is None else each.conversations).items()}
 
 
 def _note_lost(repository: Repository, remote: Remote, directory: str) -> tuple[Note, ...]:
-    """Remember what a remote has no more, by its list, and return notes about what it had."""
+    """Remember which conversations a remote no longer has, by its list, and return notes about them."""
     members, gone = list_members(repository, remote), dict[str, Collection[str]]()
     for member in members:
         listed, before = read_manifest_list(directory, member), read_gone(repository.path).get(member.name, frozenset())
@@ -108,7 +108,7 @@ def _note_others(roots: set[Oid], remote: str, option: str) -> tuple[Note, ...]:
     if not roots:
         return ()
     number, first = len(roots), min(roots)[:_SHORT]
-    text = f"of {number:,} {plural(number, 'conversation')} of {remote} only the manifest was fetched"
+    text = f"only manifests were fetched of {number:,} {plural(number, 'conversation')} of {remote}"
     one, every = f"get one: scopes fetch {first}{option}", f"all: scopes fetch --all{option}"
     hint = f"list them: scopes list --remote {quote(remote)}; {one}; {every}"
     return (Note(text, hint),)

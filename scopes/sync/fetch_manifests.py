@@ -1,8 +1,8 @@
-"""`fetch --manifests`: learn which conversations a remote has, without their messages.
+"""`fetch --manifests`: get the list of the conversations of a remote, without their messages.
 
 Git fetches one commit and its tree for each conversation that is new or has changed there, into quarantines that are
-removed again: halves of many at the same time, as the remote makes a pack while git checks another one. What they say
-is checked and kept in a list; nothing of it gets into the store.
+removed again. Many are fetched as two halves at the same time: the remote makes one pack while git checks the other.
+The manifests are checked and kept in a list; none of their objects are stored.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MANY: Final = 2000  # manifests; fewer are fetched in the time that another con
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestsFetched(Result):
-    """What the list of a remote has now.
+    """The list of a remote after a fetch.
 
     total: how many conversations; new: how many are new or have changed; refused: why manifests are not acceptable, by
         root
@@ -63,7 +63,7 @@ class ManifestsFetched(Result):
 
     @property
     def exit_code(self) -> int:
-        """That of damage if a manifest was not acceptable."""
+        """The exit code of damage (7) if a manifest failed a check, else 0."""
         return Corrupt.exit_code if self.refused else 0
 
 
@@ -72,7 +72,7 @@ def fetch_manifests(
 ) -> ManifestsFetched:
     """Update the list of the conversations of a remote, by default of all; `directory` is that of the index.
 
-    With a selection, the others stay in the list as they are. What was purged here is left out.
+    With a selection, the other entries of the list are not changed. Conversations that were purged here are left out.
 
     Raises:
         Invalid: the remote is a bundle.
@@ -161,7 +161,7 @@ def _without(listed: Mapping[Oid, ListedConversation], purged: Purged) -> dict[O
 def _fetch(
     repository: Repository, remote: Remote, changed: Mapping[RemoteName, Oid], connection: Connection
 ) -> tuple[list[ListedConversation], dict[Oid, str]]:
-    """Return what manifests say, and why others are not acceptable, by the roots of their conversations."""
+    """Return the parsed manifests, and the reasons why others failed a check, by the roots of their conversations."""
     wanted = sorted(set(changed.values()))
     lanes = 2 if len(wanted) >= _MANY and not _asks_each_time(remote, connection) else 1
     shares = [wanted[len(wanted) * lane // lanes : len(wanted) * (lane + 1) // lanes] for lane in range(lanes)]
@@ -191,12 +191,12 @@ def _fetch(
 
 
 def _asks_each_time(remote: Remote, connection: Connection) -> bool:
-    """Return True if every connection may ask for a password on the terminal: two would do so at the same time."""
+    """Return True if every connection may ask for a password on the terminal: then only one is opened at a time."""
     return connection.terminal and remote.address.transport not in _NEVER_ASK
 
 
 def _choose(repository: Repository, listed: Iterable[ListedConversation]) -> dict[Oid, ListedConversation]:
-    """Return conversations by their roots; of several names of one root, its own if it is here, else the first one."""
+    """Return conversations by root; of several refs with one root, its own if the root is here, else the first."""
     chosen: dict[Oid, ListedConversation] = {}
     for each in listed:
         if each.name.root not in chosen or find_own_name(repository, each.name.root) == each.name:
@@ -214,7 +214,7 @@ class _Refused(NamedTuple):
 def _read_all(
     received: Sequence[ReceivedObjects], manifests: Sequence[tuple[RemoteName, Oid, int]]
 ) -> list[ListedConversation | _Refused]:
-    """Return what manifests say; each has the number of the one of `received` that it is in."""
+    """Parse manifests, given with their ref, id and the index in `received` of the objects that have them."""
     read = [(name, _read(received[lane], name, oid)) for name, oid, lane in manifests]
     described = describe_all([(name, each) for name, each in read if isinstance(each, StoredManifest)])
     return [*described, *(each for _, each in read if isinstance(each, _Refused))]

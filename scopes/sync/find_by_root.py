@@ -1,6 +1,6 @@
 """Find a conversation by the beginning of the id of its root commit: one of this store, or one that a remote has.
 
-A command asks this about every name that it does not know: what gets a conversation from a remote is not imported here.
+Commands call this for every unknown name, so the modules that fetch a conversation are not imported here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The branches that `push --force` was given as CONV/BRANCH: only these are moved on the remote whatever it has."""
+"""The branches that `push --force` was given as CONV/BRANCH: only these are replaced on the remote."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from scopes.sync.local_conversations import Selection
 def take_branches(
     repository: Repository, selection: Selection, *, force: bool
 ) -> tuple[Selection, Mapping[ConversationId, frozenset[BranchName]]]:
-    """Return a selection with conversations alone, and the branches that were named, by their conversations.
+    """Split a selection into conversations and the named branches of each conversation.
 
-    A conversation that is named itself, too, is forced as a whole.
+    A conversation that is also named without a branch has no entry: all of its branches are forced.
 
     Raises:
         Invalid: a branch is named without `force`: a push sends all branches.
@@ -37,7 +37,7 @@ def take_branches(
             continue
         if not force:
             force_it = f"scopes push {quote(text)} --force"
-            hint = f"send it: scopes push {quote(name)}; move one branch there whatever it has: {force_it}"
+            hint = f"send it: scopes push {quote(name)}; replace one branch there: {force_it}"
             raise Invalid("a push sends all branches of a conversation", hint=hint)
         if branch not in list_branch_tips(repository, conversation):
             raise NotFound(

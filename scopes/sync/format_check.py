@@ -1,8 +1,8 @@
-"""Check that what a remote sent are conversations as scopes writes them, and nothing else.
+"""Check that fetched objects are conversations exactly as scopes writes them, and nothing else.
 
-Git accepts symbolic links, submodules, tags and any paths; here only files and directories are allowed, only commits,
-and only the paths that scopes knows. Every object of the new packs must belong to a conversation that was asked for: so
-no object can be hidden in the store to be used later, and what is in the store was checked when it came.
+Git accepts symbolic links, submodules, tags and any paths; here only commits, files, directories and the paths that
+scopes knows are allowed. Every object of the new packs must belong to a conversation that was requested. So no object
+can be hidden in the store to be used later, and everything in the store was checked when it came.
 """
 
 from __future__ import annotations
@@ -67,25 +67,25 @@ _BUNDLE_HINT: Final = "nothing of it was taken; see who wrote the file"
 
 
 class PurgedHere(Corrupt):
-    """A remote has what was purged here; `grown` has an entry for a longer form of a message that was."""
+    """A remote has content that was purged here; `grown` has entries for longer versions of purged messages."""
 
     grown: Purged = NOTHING
 
 
 class ReceivedConversation(NamedTuple):
-    """A conversation that was checked: its manifests that were not known before, the newest first."""
+    """A conversation that was checked, with its manifests that were not known before, the newest first."""
 
     name: RemoteName
     manifests: tuple[StoredManifest, ...]
 
     @property
     def newest(self) -> StoredManifest:
-        """What the remote has now."""
+        """The manifest that the remote has now."""
         return self.manifests[0]
 
 
 class CheckedConversations(NamedTuple):
-    """What became of each of some conversations, the new objects that they have, and those with links."""
+    """The result for each conversation, the new objects that they contain, and the conversations with links."""
 
     results: list[ReceivedConversation | Corrupt]
     objects: set[Oid]
@@ -101,7 +101,7 @@ class WantedConversation(NamedTuple):
 
 
 class _NewCommit(NamedTuple):
-    """A commit that came, and what it says if it has the shape of nearly all."""
+    """A fetched commit, parsed if it has the usual form."""
 
     oid: Oid
     data: bytes
@@ -114,7 +114,7 @@ class FormatCheck:
     def __init__(self, repository: Repository, received: ReceivedObjects, remote: Remote) -> None:
         self._repository = repository
         self._received = received
-        self._unclaimed = set(received.new)  # what no conversation has been found to have
+        self._unclaimed = set(received.new)  # new objects that belong to no conversation so far
         self._files: set[tuple[str, Oid]] = set()  # path and blob that were checked
         self._states: dict[Oid, Oid | None] = {}  # by commit
         self._roots: dict[Oid, Root] = {}  # that came
@@ -164,7 +164,7 @@ class FormatCheck:
     def refuse_derived(
         self, checked: Sequence[ReceivedConversation], linked: Mapping[RemoteName, ReceivedMessages]
     ) -> dict[str, PurgedHere]:
-        """Return which conversations have what was made from what was purged here, by their refs."""
+        """Return the conversations with messages that were made from purged ones, as errors by their refs."""
         search = LinkSearch(self._repository, self._received, self._purged, linked)
         refused: dict[str, PurgedHere] = {}
         for name, manifests in checked:
@@ -180,21 +180,21 @@ class FormatCheck:
 
     @property
     def purged(self) -> Purged:
-        """What was purged here, and may not come back."""
+        """The list of what was purged here, which must not come back."""
         return self._purged
 
     def _describe(self, name: RemoteName) -> str:
         return f"the conversation {name.root[:12]} of the {self._sender}"
 
     def visit(self, objects: Iterable[Oid]) -> None:
-        """Remember objects that belong to something that was checked elsewhere, or is no conversation."""
+        """Mark objects as accounted for that were checked elsewhere, such as those of lists and original files."""
         self._unclaimed.difference_update(objects)
 
     def check_nothing_else(self) -> None:
         """Check that every new object belongs to a conversation that was checked, or was in the store before.
 
         Raises:
-            Corrupt: there is one more.
+            Corrupt: there is another object.
         """
         for oid in sorted(self._unclaimed):
             if not self._repository.has(oid):
@@ -223,7 +223,7 @@ class FormatCheck:
         return ReceivedConversation(name, tuple(manifests))
 
     def _find_name(self, root: Commit) -> RemoteName:
-        """Return the name that a root gives its conversation; one that came was read already."""
+        """Return the name of a conversation on a remote, by its root; fetched roots were already read."""
         document = self._roots.get(root.oid)
         if document is None:
             return name_on_remote(self._received, root)
@@ -239,7 +239,7 @@ class FormatCheck:
         return stored
 
     def _read_known_tips(self, known: Oid | None) -> set[Oid]:
-        """Return the tips that the remote had before: they reach the root of the conversation, and no other one."""
+        """Return the tips that the remote had before; they reach the root of the conversation, and no other root."""
         return set() if known is None else set(tips_of(read_manifest(self._repository, known).manifest.branches))
 
     def _check_history(self, root: Oid, tips: Iterable[Oid], known: Collection[Oid]) -> Commit:
@@ -261,7 +261,7 @@ class FormatCheck:
         return found
 
     def _find_new(self, root: Oid, tips: Iterable[Oid], seen: set[Oid]) -> list[_NewCommit]:
-        """Return the new commits that tips reach and `seen` has not, children before parents; `seen` gets all."""
+        """Return the new commits reachable from tips, except those in `seen`, children first; add them to `seen`."""
         new: list[_NewCommit] = []
         waiting = list(tips)
         while waiting:
@@ -284,7 +284,7 @@ class FormatCheck:
         return new
 
     def _check_usual(self, new: _NewCommit, usual: UsualCommit) -> None:
-        """Check a commit as `_check_commit` does, in two thirds of the time."""
+        """Check a commit of the usual form as `_check_commit` does, in two thirds of the time."""
         self._budget.check_time()
         message, state = self._split_tree(new.oid, usual.tree)
         self._unclaimed.difference_update((new.oid, usual.tree, message))
@@ -306,14 +306,18 @@ class FormatCheck:
             self._note_links(commit, document, data)
 
     def _take_state(self, commit: Oid, parent: Oid | None, state: Oid | None) -> None:
-        """Remember the state of a commit, and check what its parent does not have of it."""
+        """Remember the state of a commit, and check its files that differ from those of its parent."""
         self._states[commit] = state
         before = None if parent is None else self._read_state(parent)
         if state is not None and state != before:
             self._check_state(before, state)
 
     def _split_tree(self, commit: Oid, tree: Oid) -> tuple[Oid, Oid | None]:
-        """Return the message and the state in the tree of a commit, which has nothing else."""
+        """Return the blob of the message and the tree of the state in the tree of a commit.
+
+        Raises:
+            Corrupt: it has other entries.
+        """
         found = split_message_tree(read_data(self._received, tree, TREE))
         if found is None:
             self._read_tree(tree)
@@ -345,20 +349,20 @@ class FormatCheck:
         return message
 
     def _note_links(self, commit: Commit, message: Message, data: bytes) -> None:
-        """Remember a new message, and what it was made from, after its state was checked."""
+        """Remember a new message and its links to the messages that it was made from; its state is already checked."""
         self._messages.add(message.id)
         has_content = not is_tombstone(data)
         origins = walk_origins(self._received, commit.oid, message)
         self._links += (ReceivedLink(message.id, each, has_content) for each in origins)
 
     def _compare_forms(self, commit: Commit, message: Message) -> Purged:
-        """Return the entry for an imported message of which a shorter form was purged here; else nothing."""
+        """Return a purge entry for an imported message if a shorter version was purged here, else an empty list."""
         parent = read_commit(self._received, commit.parents[0])
         above = None if is_root(parent) else message_id_of(parent)
         return find_longer_form(self._purged, message, above, message.id)
 
     def _find_longer_form(self, commit: Commit) -> Purged:
-        """Return the same for a commit that was not checked; nothing if it is not acceptable."""
+        """Return the same for a commit that was not checked yet; an empty list if it fails a check."""
         with suppress(Corrupt, NotFound):
             self._budget.check_time()
             blob, _ = self._split_tree(commit.oid, commit.tree)

@@ -43,7 +43,7 @@ _NOISE = compile_lazily(r"(?:To|From) |hint: |warning: |Everything up-to-date|\s
 
 
 class Limits(NamedTuple):
-    """What one git command may take."""
+    """Limits of one git command."""
 
     seconds: float = 3600.0
     memory_bytes: int = 2 << 30
@@ -51,7 +51,7 @@ class Limits(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """What a git command left: its exit code, its output, and the end of what it wrote to standard error."""
+    """Result of a git command: exit code, standard output, and the end of standard error."""
 
     code: int
     output: bytes
@@ -71,9 +71,9 @@ def start_limited(
     on_progress: Progress | None = None,
     on_wait: Callable[[], None] | None = None,
 ) -> Iterator[Callable[[], Finished]]:
-    """Start a command, and yield what waits for its end; what still runs at the end of the block is killed.
+    """Start a command, and yield a function that waits for its end; if it still runs after the block, it is killed.
 
-    Several may run at the same time: one that prints much waits until it is its turn to be read.
+    Several commands may run at the same time: one with much output blocks until its function is called.
 
     lock: a descriptor that it inherits
     own_session: False lets git ask for a password on the terminal; Ctrl-C then reaches it, too
@@ -123,7 +123,7 @@ run_limited = _to_the_end(start_limited)  # waits for the end of a command, and 
 
 
 def _end(process: subprocess.Popen[bytes], *, own_session: bool) -> None:
-    """Kill what still runs; after the end of git there is nothing left of its group as a rule."""
+    """Kill the process and its group if any of it still runs; usually nothing is left when git has ended."""
     with suppress(ProcessLookupError, PermissionError):
         if own_session:
             os.killpg(process.pid, signal.SIGKILL)

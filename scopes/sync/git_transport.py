@@ -1,8 +1,8 @@
 """Talk to a remote with the git program, in a quarantine: list, fetch and push refs.
 
-The user's own git configuration counts (credentials, proxies, ssh), but nothing of the store's, no hook of a directory
-remote runs, no redirect is followed, and only the transport of the checked address is allowed. The options are those
-that keep a hostile server or a hostile directory from running or writing anything here; tests go through each of them.
+The user's git configuration applies (credentials, proxies, ssh), that of the store does not. No hook of a directory
+remote runs, no redirect is followed, and only the transport of the checked address is allowed. The options keep a
+hostile server or a hostile directory from running or writing anything here; each of them has a test.
 """
 
 from __future__ import annotations
@@ -107,11 +107,11 @@ class RefUpdate(NamedTuple):
 
 
 class PushStatus(NamedTuple):
-    """What became of one update: `reason` is None if the remote took it.
+    """Result of one update: `reason` is None if the remote accepted it.
 
     moved: the remote had another value than `old`
     with_others: it may have been refused because of another ref of the same push
-    had_it: the remote had the new value already, and nothing was sent
+    had_it: the remote already had the new value, and nothing was sent
     """
 
     update: RefUpdate
@@ -126,9 +126,9 @@ class GitTransport:
 
     environ: the environment of the user
     terminal: whether git may ask for a password on the terminal
-    on_wait: gets what is waited for, once if a command takes its time
+    on_wait: called once per command with a text such as `connecting to ADDRESS` if git says nothing for half a second
     credential_cache: see `sync.credential_cache`
-    settings: what the user's configuration says about kinds of connections and about checks, once it was read
+    settings: a cache for the user's settings about kinds of connections and about checks (`fetch.fsck.*`)
     """
 
     def __init__(
@@ -190,10 +190,10 @@ class GitTransport:
         return sorted(ref.removeprefix(_HEADS) for ref in found if ref.startswith(_HEADS))
 
     def fetch(self, refspecs: Sequence[str]) -> dict[str, Oid]:
-        """Fetch what refs of the remote reach into the quarantine; return their values by the names after the colons.
+        """Fetch refs of the remote into the quarantine; return their values by the names after the colons.
 
-        Git names all of them in one file. A pattern needs refs of its own in the quarantine, each of which is a file
-        of its own, unless the quarantine has it already with that value.
+        Git writes all names into one file, FETCH_HEAD. A refspec with a pattern also makes refs in the quarantine, each
+        of which is a file, unless the quarantine has it already with that value.
 
         Raises:
             NotFound: the remote lacks one of them.
@@ -214,7 +214,7 @@ class GitTransport:
     def list_times(self, refspecs: Sequence[str]) -> dict[str, int]:
         """Fetch only the newest commits of refs, unchecked, and return their times in seconds since 1970.
 
-        The quarantine is of no use afterwards: it has no history. A commit without a valid time is left out.
+        The quarantine cannot be used afterwards: it has no history. A commit without a valid time is left out.
 
         Raises:
             NotFound, Inaccessible: as `fetch`.
@@ -254,7 +254,7 @@ class GitTransport:
 
     @contextmanager
     def fetching_alone(self, commits: Sequence[Oid]) -> Iterator[Callable[[], None]]:
-        """Begin what `fetch_alone` does, and yield what waits for its end; it is given up at the end of the block.
+        """Start `fetch_alone`, and yield a function that waits for its end; it is killed at the end of the block.
 
         Raises:
             Inaccessible: the remote does not answer, refuses, or sent what git does not accept.
@@ -279,11 +279,11 @@ class GitTransport:
         return parse_fetched(data, places, self._from_remote)
 
     def changes_checks(self) -> bool:
-        """Return True if the user's configuration may let objects pass that git refuses otherwise."""
+        """Return True if the user's configuration may make git accept objects that it refuses otherwise."""
         return any(name.startswith(_CHECK_SETTINGS) for name in self._read_settings())
 
     def _read_settings(self) -> Mapping[str, str]:
-        """Return what the user's configuration says about kinds of connections and about checks, read once."""
+        """Return the user's settings about kinds of connections and about checks, read once."""
         if not self._settings:
             done = self._run(["config", "--null", "--get-regexp", _SETTINGS])
             lines = (each.partition("\n") for each in done.output.decode("utf-8", "replace").split("\0"))
@@ -291,10 +291,10 @@ class GitTransport:
         return self._settings
 
     def push(self, updates: Sequence[RefUpdate]) -> list[PushStatus]:
-        """Push refs, each only if the remote still has its old value; return what became of each.
+        """Push refs, each only if the remote still has its old value; return the result of each, in the same order.
 
         Raises:
-            Inaccessible: the remote does not answer, or refuses everybody; what it had taken before is not known.
+            Inaccessible: the remote does not answer, or refuses all access; it may have accepted some of the refs.
         """
         leases = [f"--force-with-lease={self._to_remote(each.ref)}:{each.old or ''}" for each in updates]
         words = ["push", "--porcelain", "--no-verify", "--no-signed"]
@@ -308,7 +308,7 @@ class GitTransport:
         return [_status_of(each, found.get(each.ref), done) for each in updates]
 
     def delete(self, ref: str, old: Oid) -> None:
-        """Delete a ref of the remote if it still has a value; that it stays is no error."""
+        """Delete a ref of the remote if it still has the value `old`; a refusal is ignored."""
         ref = self._to_remote(ref)
         words = ["push", "--porcelain", "--no-verify", "--no-signed", f"--force-with-lease={ref}:{old}"]
         self._run([*words, *self._server("receive-pack"), "--", self._address.text, f":{ref}"])
@@ -318,12 +318,12 @@ class GitTransport:
         return _HEADS + name.removeprefix("refs/") if self._address.as_branches and name.startswith(_OURS) else name
 
     def _from_remote(self, ref: str) -> str:
-        """Return the name that a ref of the remote has everywhere else."""
+        """Return the name below refs/scopes of a ref of the remote, which may store conversations as branches."""
         is_branch = self._address.as_branches and ref.startswith(_HEADS + _OURS.removeprefix("refs/"))
         return "refs/" + ref.removeprefix(_HEADS) if is_branch else ref
 
     def _leave_out_forbidden(self) -> None:
-        """Allow no kind of connection that the user's configuration forbids: the variable of git would override it."""
+        """Remove kinds of connections that the user's configuration forbids: GIT_ALLOW_PROTOCOL would override that."""
         self._has_left_out = True
         found, allowed = self._read_settings(), self._environment[_ALLOW_PROTOCOL].split(":")
         kept = [each for each in allowed if found.get(f"protocol.{each}.allow", found.get("protocol.allow")) != "never"]
@@ -350,7 +350,7 @@ class GitTransport:
         )
 
     def _report_wait(self) -> None:
-        """Say what is waited for, unless the server has answered: then git may be asking for a password."""
+        """Report that git waits for the server, unless that has answered: then git may be asking for a password."""
         if self._on_wait is not None and not self._read_trace(_ANSWER):
             verb = "waiting for" if self._address.transport == "directory" else "connecting to"
             self._on_wait(f"{verb} {self._address.text}")
@@ -373,7 +373,7 @@ class GitTransport:
         return [f"--{name}=sh -c {quote(command)} --"]  # git adds the address, which is not served
 
     def _link_directory(self) -> str:
-        """Make what git serves in place of the directory of the remote."""
+        """Create the directory that git serves in place of that of the remote, see `sync.served_directory`."""
         path = self._address.text
         directory = find_git_directory(path)
         require_no_special_files(directory or path)
@@ -386,7 +386,7 @@ class GitTransport:
         return link_directory(directory, settings, self._quarantine.path)
 
     def _list_settings(self, path: str) -> bytes:
-        """Return the settings of a configuration file, each as NAME, a line feed, VALUE and a NUL; of none, nothing."""
+        """Return the settings of a configuration file, each as NAME, LF, VALUE, NUL; empty if there is no file."""
         if not os.path.exists(path):
             return b""
         hint = f"see: git config --file {quote(path)} --list"
@@ -418,7 +418,7 @@ class GitTransport:
         return clean_line(found[-1].decode("utf-8", "replace").strip()) if found else None
 
     def _read_trace(self, pattern: re.Pattern[bytes]) -> list[bytes]:
-        """Return what a pattern finds in what git and an HTTP server have said to each other."""
+        """Return the matches of a pattern in the trace of the HTTP connection that git writes."""
         try:
             with open(self._trace, "rb") as file:
                 return pattern.findall(file.read(_MAX_TRACE))
@@ -427,12 +427,12 @@ class GitTransport:
 
 
 def parse_fetched(data: bytes, places: Mapping[str, str], from_remote: Callable[[str], str]) -> dict[str, Oid]:
-    """Read FETCH_HEAD: return the values of refs that git has fetched by their places, given by ref or pattern.
+    """Parse FETCH_HEAD: return the values of fetched refs by local name; `places` has these by ref or pattern.
 
-    from_remote: returns the name that a ref of the remote has everywhere else
+    from_remote: returns the name below refs/scopes of a ref of the remote
 
     Raises:
-        Corrupt: a line is about something else, or two are about one place.
+        Corrupt: a line has another form or an unexpected ref, or two lines have one local name.
     """
     patterns = {source[:-1]: place[:-1] for source, place in places.items() if source.endswith(_ANY)}
     found: dict[str, Oid] = {}
@@ -460,7 +460,7 @@ def is_bundle(path: str) -> bool:
 
 
 def transport_environment(environ: Mapping[str, str], address: Address, *, terminal: bool) -> dict[str, str]:
-    """Return the environment of a git that talks to a remote: of the variables GIT_* only those of the connection."""
+    """Return the environment for a git that talks to a remote: of all GIT_* variables only those about connections."""
     kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
     allowed = f"{_ALLOWED}:{address.transport}" if address.transport in {"http", "git"} else _ALLOWED
     asking = {} if terminal else {"GIT_TERMINAL_PROMPT": "0"}

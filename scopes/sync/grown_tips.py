@@ -1,8 +1,9 @@
-"""Which of two ends of a branch is the later import of the same session, which replaces the earlier one.
+"""Decide which of two tips of a branch is the later import of the same session: it replaces the earlier one.
 
-The last message of a session may have been shared before it was complete. The next import writes it anew, on the same
-parent: with the same id, or with more parts, which give it another one. So the two are no divergence: the earlier one
-yields. A message of which one side has purged more than the other is none of these: whoever has it decides about that.
+The last message of a session may have been shared before it was complete. The next import writes it again, on the same
+parent: with the same id, or, if it has more parts, with another id. So the two tips have not diverged: the later one
+replaces the earlier one. This does not hold for a message of which one side has purged more than the other: there the
+user decides.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Side: TypeAlias = Literal["ours", "theirs"]
 
 
 class _Form(NamedTuple):
-    """What an import has made of a message."""
+    """A message as one import wrote it."""
 
     message: Message
     is_open: bool
@@ -38,22 +39,22 @@ class _Form(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """What two imports of one message are ordered by."""
+        """The sort key by which two imports of one message are ordered."""
         return not self.is_open, self.size
 
     @property
     def purged(self) -> frozenset[int] | None:
-        """Which parts were purged; None: all."""
+        """The numbers of purged parts; None if all of it was purged."""
         return purged_parts(self.message)
 
 
 def find_grown(repository: Repository, ours: Oid, theirs: Oid) -> Side | None:
     """Return the side that replaces the other one; None if both have what the other lacks.
 
-    A side yields if all that it has alone are open messages, and the other side has each of them in the same place,
-    closed or at least as long; of the last one it may have a form with more parts. Of equal ones the greater object id
-    counts. It is a partial order, the same on every machine, so that it does not matter who joins first. Neither tip is
-    below the other.
+    A side is replaced if all messages that only it has are open, and the other side has each of them in the same place,
+    closed or at least as long; its version of the last one may have more parts. If both are equal, the side with the
+    greater object id is kept. This is a partial order, the same on every machine, so the result does not depend on who
+    joins first. Neither tip may be an ancestor of the other.
     """
     bases = list_merge_bases(repository, ours, theirs)
     if len(bases) != 1:
@@ -65,7 +66,7 @@ def find_grown(repository: Repository, ours: Oid, theirs: Oid) -> Side | None:
 
 
 def has_diverged(repository: Repository, ours: Oid, theirs: Oid) -> bool:
-    """Return True if two tips of a branch have to be merged: neither is below the other or replaces it."""
+    """Return True if two tips of a branch have to be merged: neither is an ancestor of the other, or replaces it."""
     if is_ancestor(repository, theirs, ours) or is_ancestor(repository, ours, theirs):
         return False
     return find_grown(repository, ours, theirs) is None
@@ -104,9 +105,10 @@ def _is_earlier(mine: _Form, there: _Form) -> bool:
 
 
 def _is_shorter(mine: _Form, there: _Form, parent: MessageId | None, *, goes_on: bool) -> bool:
-    """Return True if the session had not written all of a message: the longer form of it has another id.
+    """Return True if one version is an incomplete form of the other, which has another id.
 
-    Of two that were purged nothing tells it but that they are equal otherwise, and that only one of them `goes_on`.
+    If both were purged, this is only known from everything else being equal, and from one side having more messages
+    after it (`goes_on`).
     """
     if mine.purged is None and there.purged is None:
         return goes_on and replace(mine.message, id=there.message.id) == there.message

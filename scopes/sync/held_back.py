@@ -1,4 +1,4 @@
-"""Original files with messages that are held back, because their session may still grow: these stay here, too."""
+"""Find original files with messages that are held back because their session may still grow: the files are, too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scopes.sync.names import tracking_ref
 
 
 class HeldBack:
-    """Knows which messages do not leave, and so which original files do not either.
+    """Finds the messages that are not sent, and the original files that contain them.
 
     open_tips: which last messages may leave
     family: the names of all repositories of the remote, which may have had more

@@ -1,8 +1,8 @@
-"""Fetch conversations into a quarantine and check them; those that are not acceptable are left out.
+"""Fetch conversations into a quarantine and check them; those that fail a check are left out.
 
-Git keeps all that came in one pack, and nothing of a bad conversation may get into the store with it. So what is good
-is fetched again without it, into another quarantine. If git refuses the pack as a whole, halves of it are fetched until
-the bad conversations are found.
+Git stores everything that it receives in one pack, and no object of a bad conversation may enter the store with it. So
+the good conversations are fetched again without the bad ones, into another quarantine. If git refuses the whole pack,
+halves of the refs are fetched until the bad conversations are found.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _HINT: Final = "nothing of it was taken; see who wrote it to the remote"
 
 
 class Incoming(NamedTuple):
-    """What a remote has sent: conversations in which something is new, others, and those that are not acceptable.
+    """The checked result of a fetch: conversations with something new, unchanged ones, and those that failed a check.
 
-    refused: why, by the refs on the remote, which may be no names of conversations
-    lists: what machines have purged, as the remote says it: the commits, by machine
+    refused: the errors of those that failed, by ref on the remote, which need not be the name of a conversation
+    lists: the commits with the lists of what was purged, by machine
     closed: whether new conversations are in another repository
     sources: the original files that came with conversations, and are new
     made_from_parts: a message of a conversation that was made from one that was purged here in part, by the root
@@ -70,14 +70,14 @@ def fetch_acceptable(
     *,
     again: Collection[Oid] = (),
 ) -> Iterator[tuple[Quarantine, Incoming]]:
-    """Fetch refs and check them; yield a quarantine that has what is acceptable, and nothing else.
+    """Fetch refs and check them; yield a quarantine with only the objects that passed, and the result.
 
     quarantine: for the first try
     again: the roots of conversations that are checked even if the remote had the same when it was last seen
 
     Raises:
         NotFound, Inaccessible: as `GitTransport.fetch`.
-        Corrupt: the remote sent something else each time.
+        Corrupt: the remote sent something else each time it was asked.
     """
     search = _Search(repository, remote, connection, again)
     refused: dict[str, Corrupt] = {}
@@ -112,7 +112,7 @@ def fetch_acceptable(
 
 
 class _Search:
-    """Fetches parts of what was asked for."""
+    """Fetches and checks subsets of the requested refs."""
 
     def __init__(
         self, repository: Repository, remote: Remote, connection: Connection, again: Collection[Oid] = ()
@@ -127,17 +127,17 @@ class _Search:
         self._sources = IncomingSources(repository, remote.name)
 
     def leave_sources(self, quarantine: Quarantine, error: Corrupt, refused: dict[str, Corrupt]) -> bool:
-        """Fetch no original files from now on; return False if the remote has none, or they were left before."""
+        """Stop fetching original files; return False if the remote has none, or they were left out before."""
         return self._sources.leave(self._connection.open(quarantine, self._remote.address), error, refused)
 
     def list_refs(self, quarantine: Quarantine, refspecs: Sequence[str]) -> list[str]:
-        """Return the refs of the remote that refspecs are about."""
+        """Return the refs of the remote that match these refspecs."""
         if list(refspecs) != [EVERYTHING_SPEC]:
             return [spec.partition(":")[0] for spec in refspecs]
         return sorted(self._connection.open(quarantine, self._remote.address).list_refs(EVERYTHING))
 
     def find_bad(self, refs: Sequence[str], error: Corrupt) -> dict[str, Corrupt]:
-        """Return which of some refs are not acceptable, and why; `error` is what fetching all of them led to."""
+        """Return the refs that fail a check, with their errors; `error` is that of fetching all of `refs` at once."""
         if len(refs) < 2 or self._left < 2:
             return dict.fromkeys(refs, error)
         bad: dict[str, Corrupt] = {}
@@ -152,10 +152,10 @@ class _Search:
         return bad
 
     def fetch(self, quarantine: Quarantine, refspecs: Sequence[str]) -> Incoming:
-        """Fetch refs and check all that came.
+        """Fetch refs and check all received objects.
 
         Raises:
-            Corrupt: something is not acceptable, and it is not known to which conversation it belongs.
+            Corrupt: an object fails a check, and it is not known to which conversation it belongs.
         """
         transport = self._connection.open(quarantine, self._remote.address)
         specs = [*refspecs, *self._sources.list_refspecs(refspecs, transport), *self._others]
@@ -209,7 +209,7 @@ class _Search:
         return Incoming(checked, unchanged, refused, good, closed, with_sources, check.made_from_parts)
 
     def _list_known(self, tracked: Mapping[str, str]) -> Iterator[tuple[str, Oid]]:
-        """Yield the refs of a fetch of everything that will not change, unless the remote has something new there."""
+        """Yield tracking refs and their values for a fetch of everything, so that unchanged refs are not written."""
         for ref, value in tracked.items():
             name = find_own_name(self._repository, Oid(ref.rpartition("/")[2]))
             if name is not None:

@@ -1,7 +1,7 @@
-"""The original files that come with conversations from a remote: fetch, check and keep them, and say so.
+"""Fetch, check and store the original files of conversations from a remote.
 
-They are asked for by patterns, because most conversations have none. Of files that are not acceptable nothing is taken;
-the conversation is taken all the same.
+They are requested by patterns, because most conversations have none. If files fail a check, none of them are stored;
+the conversation still is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def is_of_sources(ref: str) -> bool:
 
 
 def take_sources(incoming: dict[str, Oid]) -> dict[str, Oid]:
-    """Take the original files out of what was fetched, and return their commits by their refs on the remote."""
+    """Remove the original files from the fetched refs, and return their commits by their refs on the remote."""
     found = [ref for ref in sorted(incoming) if ref.startswith(_HERE)]
     return {SOURCES_THERE + ref.removeprefix(_HERE): incoming.pop(ref) for ref in found}
 
@@ -52,7 +52,7 @@ class IncomingSources:
         self._bad: set[str] = set()
 
     def leave(self, transport: GitTransport, error: Corrupt, refused: dict[str, Corrupt]) -> bool:
-        """Fetch none from now on, because something that came may be of them; return False if there were none."""
+        """Stop fetching original files, because a bad object may be part of them; return False if there were none."""
         if self._is_left or not transport.list_refs(EVERY_SOURCE):
             return False
         self._is_left = True
@@ -80,9 +80,9 @@ class IncomingSources:
         names: Iterable[RemoteName],
         refused: dict[str, Corrupt],
     ) -> dict[RemoteName, Oid]:
-        """Return the new original files of some conversations that are acceptable; `refused` gets the others.
+        """Return the new original files that pass the checks; add the errors of the others to `refused`.
 
-        Those of conversations that did not come are not acceptable.
+        Files of conversations that were not fetched are refused.
         """
         wanted = {name.sources_ref: name for name in names}
         good: dict[RemoteName, Oid] = {}
@@ -108,7 +108,7 @@ class IncomingSources:
 def accept_sources(
     repository: Repository, objects: Objects, tx: RefTransaction, remote: str, sources: Mapping[RemoteName, Oid]
 ) -> None:
-    """Add the changes for original files that came from a remote: they join those that came before."""
+    """Add the ref changes for fetched original files to `tx`; they are joined with those that are here."""
     for name, oid in sources.items():
         tracking, ref = sources_tracking_ref(remote, name.root), f"{FETCHED_SOURCES}{name.root}"
         tx.move_ref(tracking, repository.find_ref(tracking), oid)
@@ -123,7 +123,7 @@ def _join(repository: Repository, objects: Objects, root: Oid, ours: Oid, theirs
 
 
 def note_sources(conversations: Collection[ConversationId | None]) -> Iterator[Note]:
-    """Yield a note about conversations whose original files came with them."""
+    """Yield a note about conversations whose original files were fetched, too."""
     named = [each for each in conversations if each is not None]
     if named:
         text = f"original files of {len(named)} {plural(len(named), 'conversation')} came, too: {', '.join(named[:5])}"
@@ -131,6 +131,6 @@ def note_sources(conversations: Collection[ConversationId | None]) -> Iterator[N
 
 
 def note_refused_sources(refused: Mapping[str, Corrupt]) -> Iterator[Note]:
-    """Yield a note for the original files of each conversation, or of all, that are not acceptable."""
+    """Yield a note for each error of original files: those of one conversation, or of all."""
     for ref in sorted(filter(is_of_sources, refused))[:5]:
         yield Note(refused[ref].message, _HINT)

@@ -1,6 +1,7 @@
-"""Join the metadata of two machines: the newest change of every register, whoever joins first, and how often.
+"""Join the metadata of two machines: the newest change of every register wins, in any order and however often.
 
-The joined commit is a function of what it joins: its parents are sorted, its time is the latest, its subject is fixed.
+The joined commit depends only on the commits that it joins: its parents are sorted, its time is the latest of them, and
+its subject is fixed.
 A join of joins is the join of all of them, so machines that have the same commits have the same join.
 """
 
@@ -48,10 +49,10 @@ class Replaced(NamedTuple):
 
 
 class JoinedMetadata(NamedTuple):
-    """The metadata after a join, the names that its branches have here, by id, and what has another value now.
+    """The metadata after a join, the local names of its branches by id, and the values that were replaced.
 
-    ahead: the registers whose clocks were not taken, because they are of the future
-    clocks: those that the branches had here before, by id
+    ahead: the registers whose clocks were not accepted, because they are in the future
+    clocks: the clocks that the branches had here before, by id
     """
 
     commit: Oid
@@ -64,10 +65,10 @@ class JoinedMetadata(NamedTuple):
 def shared_tree(
     objects: Objects, metadata: Oid, *, choose_local: Callable[[State], Iterable[str]] = lambda _state: ()
 ) -> Oid:
-    """Return the metadata as it goes to other machines: without local names of branches and what is only of here.
+    """Return the metadata tree for other machines: without local names of branches and other local values.
 
-    That is the directory, `local_fields` of the entries of branches, the branches of conflicts, and the registers that
-    `choose_local` returns of a state.
+    Local values are the directory, `local_fields` of the entries of branches, the working branches of conflicts, and
+    the registers that `choose_local` returns for the state.
     """
     state = read_state(objects, _tree_of(objects, metadata))
     working = {each for each, change in state.items() if each.startswith(BRANCHES) and _is_working_state(change.value)}
@@ -75,7 +76,7 @@ def shared_tree(
 
 
 def _is_working_state(entry: bytes | None) -> bool:
-    """Return True for the entry of a branch of conflicts, which only the machine that resolves them has."""
+    """Return True for the entry of a working branch of conflicts, which only the machine that resolves them has."""
     try:
         return entry is not None and decode_branch_entry(entry).purpose == CONFLICT_RESOLUTION
     except Corrupt:
@@ -83,7 +84,7 @@ def _is_working_state(entry: bytes | None) -> bool:
 
 
 def write_received(objects: Objects, tree: Oid, time: int) -> Oid:
-    """Write metadata that came from a remote as a commit, a function of its arguments, for `join_metadata`."""
+    """Write metadata from a remote as a commit for `join_metadata`; equal arguments give the same commit."""
     return _write(objects, tree, (), time, RECEIVED)
 
 
@@ -112,8 +113,8 @@ def receive_metadata(
     """Join the metadata that a remote has with that of a conversation here; return `ours` if nothing is new in it.
 
     Branches keep the names that they have here, unless they were renamed elsewhere. A branch that exists here keeps its
-    entry, although it was deleted elsewhere: only its own machine deletes a branch. Clocks of the future are not taken,
-    see `without_jumps`.
+    entry even if it was deleted elsewhere: a fetch deletes no branch. Clocks in the future are not accepted, see
+    `without_jumps`.
 
     Args:
         objects: where the new commit is written.
@@ -161,7 +162,7 @@ def _keep_entries(state: State, known: State, registers: Iterable[str]) -> State
 
 
 def _with_names(local: Mapping[str, LocalBranch], names: Mapping[str, BranchName]) -> dict[str, LocalBranch]:
-    """Return what branches have here after some of them got other names."""
+    """Return the local names and fields of branches, after some of them were renamed."""
     renamed = {local[each].name: name for each, name in names.items() if each in local and local[each].name != name}
     fields = {register: follow_renames(branch.fields, renamed) for register, branch in local.items()}
     return {register: LocalBranch(name, fields.get(register, {})) for register, name in names.items()}

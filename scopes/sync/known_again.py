@@ -1,7 +1,7 @@
-"""What a remote has that this store knows already, although it never asked that remote: it had another name or address.
+"""Recognize conversations of this store on a remote that was never fetched: it had another name or address before.
 
-Such a conversation counts as one that the remote has, so a push sends what is new in it. What the remote has of the
-others is not here: a fetch gets it.
+A conversation counts as present on the remote if this store has the manifest there: then a push sends what is new in
+it. For the others the remote has something that is not here: a fetch gets it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scopes.sync.names import ON_REMOTE, sources_tracking_ref, tracking_ref
 
 
 def list_tracking(remote: str, refs: Mapping[str, Oid]) -> dict[str, Oid]:
-    """Return what a remote has of conversations and original files, by the refs here that say so."""
+    """Return the values of the conversations and original files of a remote, by their tracking refs."""
     found: dict[str, Oid] = {}
     for ref, value in refs.items():
         if ref.startswith(ON_REMOTE):
@@ -33,9 +33,9 @@ def list_tracking(remote: str, refs: Mapping[str, Oid]) -> dict[str, Oid]:
 
 
 def know_again(repository: Repository, tx: RefTransaction, there: Mapping[str, Oid], option: str) -> tuple[Note, ...]:
-    """Record what a remote has of the conversations of this store, and return a note about what is to be fetched.
+    """Set tracking refs for the conversations of this store that a remote has; return a note about newer ones.
 
-    there: what the remote has, by the refs that say so here
+    there: the values of the remote, by tracking ref
     """
     roots = list_roots(repository)
     newer = []

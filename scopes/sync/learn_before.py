@@ -1,8 +1,8 @@
-"""What a push learns from all refs of a repository before it sends a conversation that is new there.
+"""Read all refs of a repository before a push sends a conversation that is new there.
 
-The refs of what it has already tell by themselves: somebody who has purged has moved them. For a new one, and for one
-that it has no more, the lists of what was purged elsewhere have to be known first, and whether the remote is still the
-one that is known.
+For a conversation that the remote has, a purge elsewhere is noticed because it has moved the ref. For one that is new
+there, or that the remote no longer has, the push must first know the lists of what was purged elsewhere, and whether
+the remote was replaced by another repository.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from scopes.sync.remotes import Remote
 def learn_before(
     repository: Repository, remote: Remote, refs: Mapping[str, Oid], connection: Connection
 ) -> frozenset[str]:
-    """Take the lists of a repository that are new here, and remember what it has no more; `refs` are all it has.
+    """Add the purge lists of a repository that are new here, and record which conversations it no longer has.
 
-    Return the roots of what it had until now.
+    `refs` are all refs of the repository. Return the roots of the conversations that it had until now.
 
     Raises:
         Inaccessible, Corrupt: as `fetch`.
@@ -40,7 +40,7 @@ def learn_before(
 
 
 def learn_lists(repository: Repository, remote: Remote, refs: Mapping[str, Oid], connection: Connection) -> None:
-    """Take the lists of what was purged elsewhere that a repository has, and that are new here.
+    """Fetch and store the lists of what was purged elsewhere that a repository has, and that are new here.
 
     Raises:
         Inaccessible, Corrupt: as `fetch`.

@@ -53,7 +53,7 @@ class Selection(NamedTuple):
 
     @property
     def has_conditions(self) -> bool:
-        """Return True if not all conversations meet it."""
+        """Return True if it has a condition that some conversations may not meet."""
         return self.project is not None or self.since is not None or self.year is not None
 
 

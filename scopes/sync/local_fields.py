@@ -1,6 +1,6 @@
-"""What the entry of a branch has for this machine alone: an unfinished merge or replay, and where an agent works.
+"""The local fields in the entry of a branch: an unfinished merge or replay, and the directory in which an agent works.
 
-It is in no state that is joined, so it neither leaves nor comes from elsewhere.
+They are in no state that is joined, so they are neither sent nor received.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DIRECTORY = "cwd"  # of a session, an absolute path
 
 
 def split_entry(entry: BranchEntry) -> tuple[BranchEntry, LocalFields]:
-    """Return an entry as it goes to other machines, and what stays here."""
+    """Split an entry into the one for other machines and the local fields."""
     extra, local = dict(entry.extra), {}
     if WAITING in extra:
         local[WAITING] = extra.pop(WAITING)
@@ -35,7 +35,7 @@ def split_entry(entry: BranchEntry) -> tuple[BranchEntry, LocalFields]:
 
 
 def add_local_fields(entry: BranchEntry, local: LocalFields) -> BranchEntry:
-    """Return an entry with what `split_entry` has kept; the directory of a session only if it is still that session."""
+    """Add local fields to an entry again; the directory of a session only if the entry still has that session."""
     extra = dict(entry.extra)
     if WAITING in local:
         extra[WAITING] = local[WAITING]
@@ -45,7 +45,7 @@ def add_local_fields(entry: BranchEntry, local: LocalFields) -> BranchEntry:
 
 
 def follow_renames(local: LocalFields, renamed: Mapping[BranchName, BranchName]) -> LocalFields:
-    """Return the fields with the new names of branches in what is in progress."""
+    """Return the fields with branches renamed in the merge or replay that is in progress."""
     entry = BranchEntry(extra=local)
     for old, new in renamed.items():
         entry = follow_rename(entry, old, new)

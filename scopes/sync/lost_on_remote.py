@@ -1,4 +1,4 @@
-"""Ask a remote whether it still has what it is known to have: it may have been emptied, made anew or restored."""
+"""Check whether a remote still has the conversations that it had: it may have been emptied, recreated or restored."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _FEW: Final = 20
 
 
 class Lost(NamedTuple):
-    """What a remote had when it was last seen, and has no more.
+    """The conversations that a remote had when it was last seen, and no longer has as they were.
 
-    gone: conversations that are not there
-    older: what it has of others: an earlier value than it had, or one from which something was purged here
-    others: what it has of others, and was never seen here
-    is_replaced: whether it has none of all that it had of this store, or had none at an earlier fetch
-    undecided: the roots of those that are gone because somebody has purged them, which is neither accepted nor declined
+    gone: those that are not there
+    older: values of others that are older than the last one seen, or from which something was purged here
+    others: values of others that were never seen here
+    is_replaced: whether it has no conversation of all that it had of this store, or had none at an earlier fetch
+    undecided: the roots of those that are gone because somebody purged them, which was neither accepted nor declined
     """
 
     gone: Collection[RemoteName]
@@ -44,7 +44,7 @@ class Lost(NamedTuple):
     undecided: Collection[Oid] = ()
 
     def explain(self, remote: str, option: str) -> tuple[Note, ...]:
-        """Return a note about a remote that has nothing any more; single conversations are rows with a reason."""
+        """Return a note if the remote has lost everything; single conversations are rows with a reason."""
         return (_note_replaced(remote, option),) if self.is_replaced else ()
 
 
@@ -52,19 +52,19 @@ NOTHING_LOST: Final = Lost((), {}, {}, is_replaced=False)
 
 
 def _note_replaced(remote: str, option: str) -> Note:
-    why = "others have deleted all of it, or it was emptied, made anew, or is another one"
-    text = f"{remote} has nothing any more of what it had of this store: {why}"
-    return Note(text, f"if nobody has deleted it on purpose, send all of it again: scopes push --force{option}")
+    why = "others have deleted them, or it was emptied or recreated, or is another repository"
+    text = f"{remote} no longer has any conversation that it had of this store: {why}"
+    return Note(text, f"if nobody has deleted them on purpose, send all of them again: scopes push --force{option}")
 
 
 def note_lost(repository: Repository, remotes: Iterable[str], option: str) -> tuple[Note, ...]:
-    """Return a note about each remote that a fetch of everything has seen without anything that it had."""
+    """Return a note for each remote that had lost all of its conversations at the last fetch of everything."""
     lost = read_lost(repository.path)
     return tuple(_note_replaced(remote, option) for remote in remotes if _without_purged(repository, lost.get(remote)))
 
 
 def _without_purged(repository: Repository, roots: Iterable[str] | None) -> set[str]:
-    """Return the roots of conversations without those that somebody has purged as a whole: they are gone for that."""
+    """Return the roots without those of conversations that somebody has purged as a whole, which explains the loss."""
     if not roots:
         return set()
     purged = read_offered(repository).join(read_purged(repository))
@@ -77,10 +77,10 @@ def explain_missing(
     there: Mapping[str, Collection[RemoteName]],
     option: str,
 ) -> NotFound:
-    """Return the error about conversations that no repository of a remote has, with what to do if one had them.
+    """Return the error about conversations that no repository of a remote has, with a cure if one had them before.
 
-    missing: by what the user calls them
-    there: what each repository has, by its name, the first one first
+    missing: the conversations, by the names that the user gave
+    there: the conversations of each repository, by its name, the first repository first
     """
     for remote, names in there.items():
         tracked, roots = _list_tracked(repository, remote), {name.root for name in names}
@@ -97,18 +97,18 @@ def explain_missing(
 
 
 def note_older(conversations: Collection[ConversationId | None], remote: str, option: str) -> tuple[Note, ...]:
-    """Return a note about conversations of which a remote has less than when it was last seen."""
+    """Return a note about conversations of which a remote has fewer messages than when it was last seen."""
     names = sorted(filter(None, conversations))
     if not names:
         return ()
-    text = f"{remote} has less of {len(names)} {plural(len(names), 'conversation')} than it had: {', '.join(names[:5])}"
+    text = f"{remote} has less of {len(names)} {plural(len(names), 'conversation')} than before: {', '.join(names[:5])}"
     again = f"scopes push {' '.join(map(quote, names))}{option}" if len(names) <= _FEW else f"scopes push{option}"
-    why = "it was restored from a backup, or somebody has moved it back, or has purged something of it"
+    why = "it was restored from a backup, or somebody has moved branches back or purged messages"
     return (Note(text, f"{why}; send what it lacks: {again}"),)
 
 
 def find_lost(repository: Repository, remote: str, names: Collection[RemoteName], there: Mapping[str, Oid]) -> Lost:
-    """Return which of some conversations, all of which a remote had, it has lost as a whole or in part.
+    """Return which conversations a remote has lost, as a whole or in part; it had all of `names` before.
 
     there: all refs of the remote
     """
@@ -131,7 +131,7 @@ def find_lost(repository: Repository, remote: str, names: Collection[RemoteName]
 
 
 def _is_replaced(repository: Repository, remote: str, there: Collection[str], gone: Iterable[str]) -> bool:
-    """Return True if a remote has nothing of what it had, or did not at an earlier look; what was purged is no sign."""
+    """Return True if a remote has lost all that it had, now or at an earlier fetch; purged ones do not count."""
     tracked = _without_purged(repository, _list_tracked(repository, remote))
     if tracked and tracked.isdisjoint(there):
         return True
@@ -145,7 +145,7 @@ def _list_tracked(repository: Repository, remote: str) -> set[str]:
 
 
 def forget_lost(repository: Repository, remote: str, lost: Lost) -> None:
-    """Forget what a remote had of conversations that it does not have any more, so that they are new to it."""
+    """Delete the tracking refs of conversations that a remote no longer has, so that a push treats them as new."""
     with exclusive_write(repository):
         tx = RefTransaction(repository)
         refs = (each(remote, name.root) for name in lost.gone for each in (tracking_ref, sources_tracking_ref))

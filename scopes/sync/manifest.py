@@ -1,8 +1,8 @@
 """The manifest of a conversation on a remote: its branches, its title and its metadata, in one commit.
 
-The commit T has the manifest that was there before as its first parent, if there was one, and the tips of the branches
-after it, sorted by the ids of the branches. Its tree has `manifest.json`, and the metadata as `meta/`. Author, time and
-subject are functions of these, so two machines that push the same make the same commit.
+The parents of its commit are the manifest before it, if there is one, and then the tips of the branches, sorted by the
+ids of the branches. Its tree has `manifest.json`, and the metadata as `meta/`. Author, time and subject depend only on
+these, so two machines that push the same content make the same commit.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class StoredManifest(NamedTuple):
 
 
 def count_messages(objects: Objects, manifest: Manifest) -> int:
-    """Return how many messages the branches have together, each id once, as `list` counts those of a conversation."""
+    """Return how many messages the branches have together, each id counted once, as `list` counts them."""
     commits = walk_newest_first(objects, tips_of(manifest.branches))
     return len({message_id_of(commit) for commit in commits if not is_root(commit)})
 
@@ -59,12 +59,12 @@ def format_manifest_commit(tree: Oid, parents: Iterable[Oid], time: int) -> byte
 
 
 def is_manifest(commit: Commit) -> bool:
-    """Return True if a commit says that it is a manifest."""
+    """Return True if the subject of a commit is that of a manifest."""
     return commit.kind == KIND
 
 
 def read_manifest(objects: Objects, oid: Oid) -> StoredManifest:
-    """Read a manifest from its commit, and compare its parents with it.
+    """Read a manifest from its commit, and check that its parents are the tips of its branches.
 
     Raises:
         Corrupt, NotFound, TooNew: it is not a manifest, is damaged or is missing.
@@ -73,7 +73,7 @@ def read_manifest(objects: Objects, oid: Oid) -> StoredManifest:
 
 
 def manifest_in(objects: Objects, commit: Commit) -> StoredManifest:
-    """Read the manifest in a commit that was read already; raises as `read_manifest` does."""
+    """Decode the manifest in a commit that was already read; raises as `read_manifest` does."""
     oid = commit.oid
     entries = read_tree(objects, commit.tree) if is_manifest(commit) else {}
     file, meta = entries.pop(MANIFEST_FILE, None), entries.pop(META, None)

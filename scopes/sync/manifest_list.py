@@ -49,7 +49,7 @@ class ListedConversation(NamedTuple):
 class ManifestList(NamedTuple):
     """The conversations of a remote, by their roots; `seen` is when it was asked, in seconds since 1970.
 
-    older: manifests that the store had of others when the remote was asked: they say nothing that is newer than this
+    older: manifests of other conversations that the store had at that time: they are not newer than this list
     """
 
     seen: int
@@ -58,7 +58,7 @@ class ManifestList(NamedTuple):
 
 
 def describe_all(manifests: Sequence[tuple[RemoteName, StoredManifest]]) -> list[ListedConversation]:
-    """Return what a list says of conversations; their titles have no secrets.
+    """Return the entries of a list for these manifests; secrets in titles are replaced.
 
     Many titles are searched at once: one after the other takes ten times as long.
     """
@@ -79,19 +79,19 @@ def _describe(name: RemoteName, stored: StoredManifest, title: str | None) -> Li
 
 
 def _may_hold_secret(titles: str) -> bool:
-    """Return False if nothing in titles looks like a secret, or like the beginning of one that a limit has cut."""
+    """Return False if no title has what looks like a secret, or like the beginning of a secret that was cut."""
     data = titles.encode("utf-8", "surrogatepass")
     return prefilter.may_hold_secret(data) or prefilter.may_hold_beginning(data)
 
 
 def _without_secrets(title: str) -> str:
-    """Return a title as it may be shown; a part of it would no longer look like a secret."""
+    """Return a title with its secrets replaced; do this before it is cut, since a part would not look like a secret."""
     data = title.encode("utf-8", "surrogatepass")
     return without_store().clear(data, "a title").data.decode("utf-8", "surrogatepass")
 
 
 def read_manifest_list(directory: str, remote: Remote) -> ManifestList | None:
-    """Return the list of a remote; None if there is none, or it is damaged or of another address."""
+    """Return the list of a remote; None if there is none, or if it is damaged or belongs to another address."""
     with suppress(OSError, ScopesError, ValueError, TypeError, AttributeError):
         document: Any = encoding.load(read_regular(_path(directory, remote), _MAX_BYTES))
         match document:

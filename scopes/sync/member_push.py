@@ -1,4 +1,4 @@
-"""A push to one repository of a remote: what it has moved meanwhile is fetched, and the push is built anew on top."""
+"""A push to one repository of a remote: if its refs have moved, they are fetched, and the push is planned again."""
 
 from __future__ import annotations
 
@@ -58,24 +58,24 @@ from scopes.sync.remotes import Remote
 from scopes.sync.wrong_remotes import note_hooks
 
 TRIES: Final = 5
-_FEW: Final = 10  # refs that are looked for one by one
+_FEW: Final = 10  # refs that are looked up one by one
 _SHORT_OID: Final = 12
 
 
 class _Planned(NamedTuple):
-    """What is to be sent, after it was searched for secrets."""
+    """A planned update of one conversation, after the search for secrets."""
 
     outgoing: Outgoing
     cleared: Cleared
 
 
 class PushRun(NamedTuple):
-    """What all repositories of a remote have in common during a push.
+    """State and options of a push that all repositories of a remote share.
 
     open_tips: which last messages may leave; family: the name of the remote; option: ` --remote NAME` for hints
     is_named: whether conversations were named
-    purged: whether all is replaced of which the remote has what was purged here
-    branches: which branches of a conversation are forced, of those of which some were named
+    purged: whether all conversations are replaced whose purged content the remote still has
+    branches: the branches to force, for conversations of which single branches were named
     """
 
     repository: Repository
@@ -92,12 +92,12 @@ class PushRun(NamedTuple):
 
     @property
     def may_replace(self) -> bool:
-        """Return True if the user has chosen to replace what is not taken from the remote, whatever it is."""
+        """Return True if the user has chosen to replace what fails a check on the remote."""
         return self.force and ((self.is_named and not self.branches) or self.purged)
 
 
 class MemberPush:
-    """A push to one repository of a remote; `rows` has what became of each conversation so far."""
+    """A push to one repository of a remote; `rows` has the result for each conversation so far."""
 
     def __init__(self, run: PushRun, remote: Remote) -> None:
         self._of = run
@@ -113,20 +113,20 @@ class MemberPush:
         self._find_ref: Callable[[str], str | None] = run.repository.find_ref
         self.fetched: list[FetchedConversation] = []
         self.deleted_branches: dict[str, None] = {}
-        self._restored: dict[Oid, list[str]] = {}  # what is sent again of what was deleted there, by the root
+        self._restored: dict[Oid, list[str]] = {}  # conversations to send again that were deleted there, by the root
         self._deleted_here = read_deleted_branches(run.repository.path, run.family)
         self._rows: dict[ConversationId, PushedConversation] = {}
-        self._unsent: dict[RemoteName, Outgoing] = {}  # what the remote has as far as is known: it was not asked
+        self._unsent: dict[RemoteName, Outgoing] = {}  # unchanged since the remote was last seen; it was not contacted
         self._older: dict[str, Oid] = {}  # refs of the remote with a value before the one that is known
         self._lost: dict[Note, None] = {}
         self._never_taken: set[RemoteName] = set()  # by the remote: a push was killed before that
-        self._ahead: dict[ConversationId, tuple[str, ...]] = {}  # what was changed here in the future
+        self._ahead: dict[ConversationId, tuple[str, ...]] = {}  # registers changed here with a time in the future
         self._corrected: list[Note] = []
-        self._replaced: dict[Oid, Note] = {}  # what is not taken and gives way, by the root
+        self._replaced: dict[Oid, Note] = {}  # what fails a check and is replaced, by the root
         self._seen: dict[RemoteName, list[Oid]] = {}  # the tips of the remote that were known before the push
 
     def run(self, chosen: Sequence[ConversationId]) -> dict[ConversationId, PushedConversation]:
-        """Push, and after each round push again what the remote had moved meanwhile."""
+        """Push, and after each round push again the conversations whose refs the remote had moved."""
         waiting = list(chosen)
         for _ in range(TRIES):
             moved = [each.outgoing for each in self._push_once(waiting)]
@@ -185,7 +185,7 @@ class MemberPush:
         yield from note_fetched(self.fetched, self._remote)
 
     def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:
-        """Fetch conversations that the remote has moved; return why some could not be joined, by their roots."""
+        """Fetch conversations whose refs have moved; return why some could not be joined, by their roots."""
         gone: dict[Oid, str] = {}
         with quarantine_of(self._repository) as quarantine:
             try:
@@ -209,7 +209,7 @@ class MemberPush:
         return gone | {root: reason + cures.get(root, "") for root, reason in refused.items()}
 
     def _replace(self, others: Mapping[RemoteName, Oid], refused: Mapping[str, Corrupt]) -> None:
-        """Let what is not acceptable give way, and say what it was; what a newer version wrote stays."""
+        """Mark what fails a check for replacement, with a note about it; what a newer version wrote is kept."""
         for name, value in others.items():
             error = refused.get(name.ref)
             if error is None or isinstance(error, TooNew):
@@ -218,17 +218,17 @@ class MemberPush:
             is_purged = isinstance(error, PurgedHere)
             what = "it has what was purged here" if is_purged else error.message
             text = f"{self._remote.name} had {value[:_SHORT_OID]} there, which was replaced: {what}"
-            kept = "what somebody has written above it they keep, and push once they have run scopes purge --accept"
+            kept = "whoever added messages keeps them, and can push them after scopes purge --accept"
             self._replaced[name.root] = Note(text, kept if is_purged else None)
 
     def _cure_of(self, error: Corrupt) -> str:
-        """Return what to do about a conversation that is not acceptable, if its reason does not say so."""
+        """Return what to do about a conversation that fails a check, if its error does not say so."""
         if isinstance(error, (PurgedHere, TooNew)):
             return ""
         return f"; see who wrote it there; replace it with what is here: scopes push CONV --force{self._of.option}"
 
     def _find_lost(self, names: Collection[RemoteName]) -> tuple[Lost, dict[Oid, str]]:
-        """Ask the remote what it lacks of what it had; return that, and why what is gone is not sent again, by root."""
+        """Ask the remote which conversations it lost; return them, and why those gone are not sent again, by root."""
         if not names:
             return NOTHING_LOST, {}
         with quarantine_of(self._repository, knows_remotes=False) as quarantine:
@@ -248,7 +248,7 @@ class MemberPush:
         return lost, {name.root: HELD if name.root in lost.undecided else GONE for name in lost.gone}
 
     def _push_once(self, waiting: Sequence[ConversationId]) -> list[_Planned]:
-        """Push each conversation once, and return those that the remote has moved."""
+        """Push each conversation once, and return those whose refs the remote has moved."""
         cleared: dict[str, tuple[_Planned, RefUpdate]] = {}
         with shared_write(self._repository), new_objects(self._repository, len(waiting)) as objects:
             prunes = Prunes(self._repository.path)
@@ -282,7 +282,7 @@ class MemberPush:
     def _send(
         self, transport: GitTransport, cleared: Mapping[str, tuple[_Planned, RefUpdate]], prunes: Prunes
     ) -> tuple[list[_Planned], list[_Planned]]:
-        """Send updates and note what became of them; return those to try again, and others that were purged here.
+        """Send updates and record the results; return those to try again, and those with purged content.
 
         Nothing is fetched for the latter.
         """
@@ -309,7 +309,7 @@ class MemberPush:
         return moved, purged
 
     def _keep_restored(self, moved: Sequence[_Planned]) -> Iterator[_Planned]:
-        """Yield those of which the remote has an older value than before a purge, or none; the others are noted."""
+        """Yield those of which the remote has a value from before a purge, or none; add rows for the others."""
         lost, _ = self._find_lost([each.outgoing.name for each in moved])
         for each in moved:
             name, before = each.outgoing.name, each.outgoing.previous_oid
@@ -324,7 +324,7 @@ class MemberPush:
                 self._purged.forget(name.ref for name in self._never_taken)
 
     def _plan(self, conversation: ConversationId, objects: Objects, local: Mapping[BranchName, Oid]) -> _Planned | None:
-        """Return what is to be sent; None if there is nothing, or it may not be sent, which is noted."""
+        """Return what is to be sent; None if there is nothing, or if it may not be sent, which adds a row."""
         outgoing = plan_push(
             self._repository,
             self._remote.name,
@@ -360,9 +360,9 @@ class MemberPush:
             return None
 
     def _find_unseen(self, outgoing: Outgoing, local: Mapping[BranchName, Oid]) -> str | None:
-        """Return why a forced push may not go on: it would leave out messages that nobody has seen here.
+        """Return why a forced push is refused: it would remove messages that this store had not seen; else None.
 
-        What a push itself has fetched was not seen: what the remote had when the push began was.
+        Seen is what the remote was known to have when the push began, not what the push itself has fetched.
         """
         there = {} if outgoing.previous is None else outgoing.previous.manifest.branches
         seen = self._seen.setdefault(outgoing.name, [each.tip for each in there.values()])
@@ -412,7 +412,7 @@ class MemberPush:
 
     @property
     def purged_roots(self) -> tuple[Oid, ...]:
-        """The conversations that were purged as a whole, and that `finish` has deleted there, or would delete."""
+        """Roots of conversations that were purged as a whole, and that `finish` has deleted there, or would delete."""
         return self._purged.deleted
 
     def finish(self, *, purged: bool, dry_run: bool) -> tuple[Note, ...]:
@@ -427,9 +427,9 @@ class MemberPush:
         return (*done, *(() if purged else self._purged.note_gone(self._of.option)))
 
     def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> Collection[str]:
-        """Record what the remote has confirmed, with what was known of it before.
+        """Record the updates that the remote has confirmed; `updates` maps them to the values known before.
 
-        Return the refs there with what a purge has deleted here meanwhile. The remote has it, and nobody else wrote it.
+        Return the refs there with content that was purged here during the push: the remote has it now.
         """
         gone: set[str] = set()
         if not updates:

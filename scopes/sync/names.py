@@ -1,11 +1,11 @@
-"""The names of refs: of a conversation on a remote, and of what is known about it here.
+"""The names of refs: of a conversation on a remote, and of its tracking refs here.
 
 refs/scopes/v1/c/<project>/<yyyymm>/<root commit>   on a remote: the manifest of a conversation
 refs/scopes/v1/s/<project>/<yyyymm>/<root commit>   on a remote: its original files, if they were pushed
 refs/scopes/remotes/<remote>/<root commit>          here: the last manifest that the remote had
 refs/scopes/remote-sources/<remote>/<root commit>   here: the last original files that the remote had
 
-A name on a remote is a function of the root commit, so a conversation has the same one on every machine.
+A name on a remote depends only on the root commit, so a conversation has the same one on every machine.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def parse_remote_ref(ref: str) -> RemoteName:
     """
     found = _ON_REMOTE.fullmatch(ref)
     if found is None:
-        raise Corrupt(f"the remote has a ref that is no conversation: {ref[:200]!a}", hint="see who wrote it there")
+        raise Corrupt(f"the remote has a ref that is not a conversation: {ref[:200]!a}", hint="see who wrote it there")
     return RemoteName(found[1], found[2], Oid(found[3]))
 
 
@@ -102,7 +102,7 @@ def name_on_remote(objects: Objects, root: Commit) -> RemoteName:
 def find_own_name(objects: Objects, root: Oid) -> RemoteName | None:
     """Return the name that a conversation has on every remote, by its root; None if the root is not here.
 
-    A remote may have other refs that end in this root: they are no conversations, and only the root tells them apart.
+    A remote may have other refs that end with this root. They are not valid, and only the root commit shows which is.
     """
     try:
         return name_on_remote(objects, read_commit(objects, root))
@@ -119,12 +119,12 @@ def read_root_document(objects: Objects, root: Commit) -> Root:
 
 
 def project_of(root: Root) -> str:
-    """Return the project of a conversation on a remote: what its root says, never where the store is."""
+    """Return the project of a conversation on a remote, from its root and not from the place of the store."""
     return project_digest(root.cwd)
 
 
 def project_digest(directory: str | None) -> str:
-    """Return the project of conversations whose root names a directory, or none."""
+    """Return the project for the directory in a root: a hash of it, or a fixed value if the root has none."""
     text = directory or _NO_PROJECT
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_PROJECT_DIGITS]
 

@@ -1,4 +1,4 @@
-"""Say that a selection matches nothing, and what there is instead."""
+"""Errors for a selection that matches nothing, with a hint about what there is."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _DIGITS: Final = 12
 def none_selected(where: str, selection: Selection, years: Collection[str], projects: Iterable[str]) -> NotFound:
     """Return the error about conditions that no conversation meets.
 
-    where: whose conversations they are, such as `origin`; years: those of all its conversations, each as often as there
-    are conversations; projects: the names of its projects, if they were asked for, as roots of others say them
+    where: the remote, such as `origin`, or the store; years: the year of each conversation there, with repetitions;
+    projects: the names of its projects, if they were read from the roots
     """
     if not years:
         return NotFound(f"{where} has no conversation", hint="nothing was pushed there yet: scopes push CONV")
     wanted = [f"of the project {selection.project.text}"] if selection.project is not None else []
     wanted += [f"of {selection.year}"] if selection.year is not None else []
     hints = (
-        [few("projects", map(without_secrets, projects)) or "none of them says its directory"]
+        [few("projects", map(without_secrets, projects)) or "none of them contains the directory of its project"]
         if selection.project is not None
         else []
     )

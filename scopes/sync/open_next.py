@@ -1,7 +1,7 @@
 """Close a repository that is full, and open the next one beside it.
 
-The next repository is there before the mark that closes the one before it: a process that is killed in between leaves
-an empty repository, which the next push finds and uses.
+The next repository is created before the full one is marked as closed: a process that is killed in between leaves an
+empty repository, which the next push finds and uses.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _OURS: Final = ("refs/scopes/", "refs/heads/scopes/")
 
 
 def open_next(before: Address, address: Address, quarantine: Quarantine, connection: Connection) -> dict[str, Oid]:
-    """See that the repository after another one is there, and return its refs; in a directory it is created.
+    """Make sure that the repository at `address` exists, and return its refs; in a directory it is created.
 
     Raises:
-        Refused: it is not there, and somebody has to create it; or it is a store, or has something else.
+        Refused: it does not exist, and somebody has to create it; or it is a scopes store, or has other branches.
         Inaccessible: the directory cannot be created.
     """
     refuse_store(address)
@@ -50,13 +50,13 @@ def open_next(before: Address, address: Address, quarantine: Quarantine, connect
     except (Inaccessible, NotFound) as error:
         raise Refused(f"{address.text} is not there: {error.message}", hint=how_to_create(address)) from error
     if any(not ref.startswith(_OURS) for ref in found):
-        problem = f"{address.text} has branches or tags of something else"
+        problem = f"{address.text} has other branches or tags"
         raise Refused(problem, hint=f"rename it, and {how_to_create(address)}")
     return found
 
 
 def how_to_create(address: Address) -> str:
-    """Return what somebody has to do, so that a repository is there, and how to go on."""
+    """Return a hint: which repository has to be created, and how to continue then."""
     where = f"an empty repository {address.text}"
     return f"create {where}, with the rights of the one before it; then push again: scopes push --all"
 
@@ -75,14 +75,14 @@ def close(repository: Repository, remote: Remote, quarantine: Quarantine, connec
 
 
 def _create(path: str, before: str) -> None:
-    """Create a bare repository with the rights of another one; one that another process creates is as good."""
+    """Create a bare repository with the permissions of `before`; it may also be created by another process."""
     unfinished = f"{path}.{random_bytes(4).hex()}.new"
     try:
         _make_like(before, unfinished)
         _run_git("init", "--quiet", "--bare", "--template=", f"--shared={_read_sharing(before)}", "--", unfinished)
         if _read_setting(before, "receive.denyNonFastForwards") != "true":
             _run_git("config", "--file", os.path.join(unfinished, "config"), "receive.denyNonFastForwards", "false")
-        with suppress(OSError):  # somebody else was faster
+        with suppress(OSError):  # another process has created it
             os.rename(unfinished, path)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -103,7 +103,7 @@ def _read_sharing(path: str) -> str:
 
 
 def _read_setting(path: str, key: str) -> str:
-    """Return a setting of a repository that others may have made; nothing of it is followed."""
+    """Return a setting of a repository that others may have written; its includes are not followed."""
     return _run_git("config", "--file", os.path.join(path, "config"), "--no-includes", "--default", "", "--get", key)
 
 

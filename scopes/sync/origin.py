@@ -10,9 +10,9 @@ from scopes.sync.join import RECEIVED
 
 
 def is_from_here(repository: Repository, conversation: ConversationId) -> bool:
-    """Return True if a conversation was written or imported here first, whoever else has it.
+    """Return True if a conversation was written or imported in this store first.
 
-    Its metadata say so: their first commit is one of this store, and not what a remote has sent.
+    This is so if the first commit of its metadata was written by this store and did not come from a remote.
     """
     value = repository.find_ref(meta_ref(conversation))
     commits = () if value is None else walk_newest_first(repository, [Oid(value)])

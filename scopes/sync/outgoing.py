@@ -1,7 +1,7 @@
 """Decide what a push of a conversation would send: its next manifest on a remote. Nothing is written here.
 
-A branch of the remote is never lost: where it has messages that are not in the local branch, it stays as it is, unless
-the caller forces it; one that does not exist here stays, too.
+No branch of the remote is lost: one with messages that are not in the local branch is not changed, unless the caller
+forces it; one that does not exist here is kept, too.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from scopes.sync.removed_names import choose_removed
 
 
 class LeftOut(NamedTuple):
-    """A branch of the remote that a forced push moves away from messages.
+    """A branch of the remote that loses messages by a forced push.
 
-    messages: how many; tip: what the remote had; instead: what it gets
+    messages: how many; tip: the tip that the remote had; instead: the tip that it gets
     """
 
     branch: BranchName
@@ -49,19 +49,19 @@ class LeftOut(NamedTuple):
 
 
 class Outgoing(NamedTuple):
-    """What a push would make of a conversation on a remote.
+    """The planned push of one conversation to a remote.
 
-    previous: what the remote had when it was last seen
+    previous: the manifest that the remote had when it was last seen
     meta: the tree of the metadata; None if there is none
     new_messages: how many the remote does not have
     diverged: branches whose messages on the remote are not in the local branch
-    held_back: how many messages may still grow, so that they are not sent
-    behind: branches that end below the remote's
+    held_back: how many messages are not sent because they may still grow
+    behind: branches whose tips are ancestors of the remote's
     new: the commits that the remote does not have, children before parents
     deleted: branches that the remote had, and that somebody has deleted there
-    ahead: registers that this machine has changed at a time that has not come yet
-    unsent: how many messages of each deleted branch no remote has had, of those with such messages
-    left_out: branches whose messages on the remote a forced push leaves out
+    ahead: registers that this machine has changed with a time in the future
+    unsent: deleted branches with messages that the remote never had, and how many
+    left_out: branches that lose messages on the remote by a forced push
     restored: branches that somebody has deleted there, and that a forced push sends again
     """
 
@@ -96,7 +96,7 @@ class Outgoing(NamedTuple):
 
     @property
     def encoded(self) -> bytes:
-        """The next manifest, as a gate clears it."""
+        """The next manifest as bytes, to be cleared by a gate."""
         return encode_manifest(self.manifest)
 
     def write(self, objects: Objects, cleared: Cleared) -> Oid:
@@ -123,15 +123,15 @@ def plan_push(
     find_ref: Callable[[str], str | None] | None = None,
     all_removed: bool = False,
 ) -> Outgoing:
-    """Return what a push would send; `objects` gets the tree of the metadata, without what stays here.
+    """Return what a push would send; write the tree of the metadata, without local values, into `objects`.
 
-    remote: None if the other side has nothing
+    remote: None if the receiver has nothing, such as a bundle
     local: the tips of the branches here, if they are known
     force: also move branches of the remote that have other messages, all or some
     restore: also send forced branches again that somebody has deleted there
     open_tips: which last messages may leave
-    find_ref: finds the other refs, if they were read already
-    all_removed: also say that tags and branches were removed whose names may have a secret, and that no remote has
+    find_ref: returns the value of a ref, if all refs were already read
+    all_removed: also record the removal of tags and branches whose names may have a secret and that no remote has
 
     Raises:
         Refused: the conversation has too many branches.
@@ -190,7 +190,7 @@ def plan_push(
 def _shared_metadata(
     repository: Repository, objects: Objects, root: Oid, metadata: Oid, *, all_removed: bool
 ) -> tuple[Oid | None, tuple[str, ...]]:
-    """Return the tree of the metadata as it leaves, None if nothing of it does; and what was changed in the future."""
+    """Return the metadata tree to send, None if it is empty; and the registers with a time in the future."""
     ahead: tuple[str, ...] = ()
 
     def choose_local(state: State) -> frozenset[str]:
@@ -210,7 +210,7 @@ def _find_deleted(
 ) -> dict[BranchName, Oid]:
     """Return the local branches that only an earlier manifest of the remote has, with their last tips there.
 
-    A push leaves no branch of the remote out, so somebody has deleted such a branch there.
+    A push never drops a branch of the remote, so somebody has deleted such a branch there.
     """
     keys = {name: branch_id(name, entries.get(name)) for name in local}
     missing = {key for key in keys.values() if key not in previous.manifest.branches}
@@ -233,7 +233,7 @@ def _count_unsent(
     deleted: Mapping[BranchName, Oid],
     open_tips: OpenTips,
 ) -> dict[BranchName, int]:
-    """Return how many messages deleted branches have here that the remote has never had, if there are some."""
+    """Return how many messages deleted branches have here that the remote never had; others are left out."""
     found: dict[BranchName, int] = {}
     for name, before in deleted.items():
         known = [oid for oid in (before, *(branch.tip for branch in there.values())) if repository.has(oid)]
@@ -250,7 +250,7 @@ def _count_between(repository: Repository, tip: Oid, known: Iterable[Oid]) -> in
 
 
 def count_unseen(repository: Repository, left_out: LeftOut, seen: Iterable[Oid]) -> int:
-    """Return how many of the messages that a push would leave out on the remote none of some commits reaches."""
+    """Return how many messages that a push would remove from a branch are not reachable from the commits `seen`."""
     known = [oid for oid in (left_out.instead, *seen) if repository.has(oid)]
     return _count_between(repository, left_out.tip, known)
 
@@ -258,7 +258,7 @@ def count_unseen(repository: Repository, left_out: LeftOut, seen: Iterable[Oid])
 def _read_root(
     repository: Repository, conversation: ConversationId, entries: Mapping[BranchName, BranchEntry]
 ) -> Commit:
-    """Return the root commit: that which the entry of main names, as `find_root_commit` finds it."""
+    """Return the root commit, from the entry of main, or as `find_root_commit` finds it."""
     main = entries.get(MAIN)
     if main is not None and main.fork is not None and repository.has(main.fork):
         commit = read_commit(repository, main.fork)
@@ -268,7 +268,7 @@ def _read_root(
 
 
 def note_held(held_back: Iterable[tuple[ConversationId | None, int]], hint: str) -> tuple[Note, ...]:
-    """Return a note about messages that do not leave because their session may still grow; none if all do."""
+    """Return a note about messages that are not sent because their session may still grow; empty if there are none."""
     held = [(conversation or "", number) for conversation, number in held_back if number]
     if not held:
         return ()
@@ -280,9 +280,9 @@ def note_held(held_back: Iterable[tuple[ConversationId | None, int]], hint: str)
 
 
 class _Chosen(NamedTuple):
-    """Name and tip of every branch by id, the local branches that differ from the remote's, and what is held back.
+    """The chosen name and tip of every branch by id, the local branches that differ, and the messages held back.
 
-    left_out: branches whose messages on the remote are not in the tip that was chosen, because it was forced
+    left_out: branches that lose messages on the remote, because they are forced
     """
 
     tips: dict[str, tuple[BranchName, Oid]]
@@ -331,7 +331,7 @@ def _choose_tips(
 
 
 def _list_held(repository: Repository, tip: Oid, ends: Container[Oid | None]) -> set[Oid]:
-    """Return the commits from a tip down to what others have or get."""
+    """Return the commits from a tip down to the commits in `ends`, which others have or get."""
     found: set[Oid] = set()
     while tip not in ends:
         found.add(tip)
@@ -340,9 +340,9 @@ def _list_held(repository: Repository, tip: Oid, ends: Container[Oid | None]) ->
 
 
 class _Counts:
-    """Counts the messages of branches; of a linear history each commit is looked at once.
+    """Counts the messages of branches; in a linear history each commit is read once.
 
-    `commits` were read already.
+    `commits` were already read.
     """
 
     def __init__(self, repository: Repository, known: Iterable[ManifestBranch], commits: Iterable[Commit]) -> None:

@@ -1,4 +1,4 @@
-"""List the secrets that would keep conversations from being pushed, wherever they are, for the verbs of `secrets`."""
+"""List all secrets for which a push refuses conversations, for the verbs of `secrets`."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _NAMES = frozenset((TITLE_PLACE, TAG_PLACE, BRANCH_PLACE))  # a scan lists these
 def find_outside_messages(
     repository: Repository, conversation: ConversationId, scanned: ScannedMessages, gate: Gate
 ) -> Iterable[SecretPlace]:
-    """Return the places of secrets that a push sends beside the text of messages; the gate lets pass what those have.
+    """Return the places of secrets that a push sends outside of message texts; the gate allows those in messages.
 
-    They are in roots, commits, states, tags, names, the title and other metadata. Of messages only those are read again
-    that have a secret, since what a limit has left of it is no other one.
+    They are in roots, commits, states, tags, names, the title and other metadata. Only messages with a secret are read
+    again, because the cut beginning of their secret, as in a subject, is not another secret.
 
     Raises:
         Refused, Corrupt, NotFound: the conversation cannot be pushed as it is.
@@ -59,9 +59,9 @@ def find_outside_messages(
 
 
 def find_outgoing_secrets(repository: Repository) -> list[SecretRow]:
-    """Return what a push of any conversation may name, and is not allowed.
+    """Return all secrets that a push of any conversation may report, and that are not allowed.
 
-    That is more than `secrets scan` lists: also what a title has left of a secret that is in a message.
+    That is more than `secrets scan` lists: also the cut beginning in a title of a secret that is in a message.
     """
     return [
         SecretRow(leak.id, leak.rule, conversation, None, leak.place, leak.line, allowed=False)
@@ -71,7 +71,7 @@ def find_outgoing_secrets(repository: Repository) -> list[SecretRow]:
 
 
 def _walk_leaks(repository: Repository, conversation: ConversationId) -> Iterator[Leak]:
-    """Yield what messages have, and what the metadata have: a push looks at them alone if the remote has the others."""
+    """Yield the leaks of messages, and those of metadata alone, as a push finds them if the remote has the messages."""
     objects, messages, metadata = UnwrittenObjects(repository), *(gate_of(repository, "refuse") for _ in range(2))
     outgoing = _plan(repository, conversation, objects)
     inspect_commits(repository, outgoing.new, messages, ReadOnce(repository))

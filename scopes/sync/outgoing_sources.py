@@ -1,6 +1,6 @@
-"""Decide which original files of a conversation a push sends, and search them for secrets as everything that leaves.
+"""Decide which original files of a conversation a push sends, and search them for secrets like everything that is sent.
 
-They are what agents' programs wrote: system prompts and outputs of tools, too. So they leave only on request.
+Agents' programs wrote them, with system prompts and outputs of tools. So they are sent only on request.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _AROUND: Final = _BETWEEN + b"[]"
 
 
 class OutgoingSources(NamedTuple):
-    """The original files of a conversation as a remote is to have them.
+    """The original files of a conversation that a remote should have after the push.
 
     oid: the commit; None if there are no such files
     files: how many
-    left_out: names of those that are of another conversation, too, which the remote does not have
-    held_back: names of those that have messages which are held back
+    left_out: names of files that also belong to another conversation, which the remote does not have
+    held_back: names of files with messages that are held back
     """
 
     oid: Oid | None
@@ -67,10 +67,10 @@ class OutgoingSources(NamedTuple):
 
 
 class SourcePlans:
-    """Plans what a push to one repository of a remote, or to somebody who has nothing (None), sends of original files.
+    """Plans which original files to send to one repository of a remote, or (None) to a receiver that has nothing.
 
-    included: the roots of conversations that leave, too; family: the names of all repositories of the remote
-    held_back: the messages that do not leave; None: all do
+    included: the roots of conversations that are sent, too; family: the names of all repositories of the remote
+    held_back: finds files with messages that are not sent; None: all messages are sent
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class SourcePlans:
 
     @cached_property
     def _own(self) -> dict[Oid, list[SourceInSet]]:
-        """What was imported here, by the root commits of the conversations."""
+        """The sources that were imported here, by the root commits of the conversations."""
         found: dict[Oid, list[SourceInSet]] = {}
         for _, value in sorted(self._repository.list_refs(SOURCES).items()):
             record = read_source_record(self._repository, Oid(value))
@@ -98,9 +98,9 @@ class SourcePlans:
         return found
 
     def plan(self, objects: Objects, root: Oid) -> OutgoingSources:
-        """Return what is here and what the remote has, together; `objects` gets the commits of single sources.
+        """Return the files that are here joined with those of the remote; write their commits into `objects`.
 
-        Of a file with messages that are held back the remote keeps what it has.
+        Of a file with messages that are held back, the remote keeps the version that it has.
 
         Raises:
             Corrupt, NotFound: something is damaged.
@@ -126,7 +126,7 @@ class SourcePlans:
             yield from walk_set(self._repository, Oid(value))
 
     def _may_leave(self, source: SourceInSet, root: Oid) -> bool:
-        """Return True if the other conversations of a file are on the remote, too, in whichever of its repositories."""
+        """Return True if the other conversations of a file are on the remote, too, in any of its repositories."""
         others = {source.record.root, *source.record.more_roots} - {root} - self._included
         return all(any(self._is_there(name, other) for name in self._family) for other in others)
 
@@ -135,9 +135,9 @@ class SourcePlans:
 
 
 def clear_sources(objects: Objects, outgoing: OutgoingSources, known: Oid | None, gate: Gate) -> Cleared:
-    """Search the original files that the other side does not have, and return the commit as it may leave.
+    """Search the original files that the receiver does not have, and return the cleared commit.
 
-    known: what the other side has
+    known: the commit of the files that the receiver has
 
     Raises:
         SecretsFound: there may be a secret.
@@ -151,7 +151,7 @@ def clear_sources(objects: Objects, outgoing: OutgoingSources, known: Oid | None
 
 
 def find_source_secrets(repository: Repository) -> list[SecretRow]:
-    """Return what would keep original files from being pushed, and is not allowed: a scan reads only messages."""
+    """Return the secrets in original files that are not allowed; a push refuses these, a scan does not read them."""
     rows: list[SecretRow] = []
     objects = ObjectsInMemory(repository)
     roots = list_roots(repository)
@@ -197,7 +197,7 @@ def _split(data: bytes, cuts: list[int]) -> Iterator[bytes]:
 
 
 def _inspect_chunk(data: bytes, cuts: list[int], place: str, gate: Gate) -> None:
-    """Search a chunk line by line, as JSON if that is what a line has; then record by record, which may have lines."""
+    """Search a chunk line by line, each as JSON if it is; then record by record, since one may have several lines."""
     found = [gate.inspect(line.strip(_BETWEEN), place) for line in data.splitlines()]
     for record in () if any(found) else _split(data, cuts):
         whole, bare = record.strip(_BETWEEN), record.strip(_AROUND)
@@ -206,6 +206,6 @@ def _inspect_chunk(data: bytes, cuts: list[int], place: str, gate: Gate) -> None
 
 
 def name_source(source: SourceInSet) -> str:
-    """Return the native id of a source, and the name of its part, as people are told of it."""
+    """Return the name of a source for people: its native id, and the name of the sub file."""
     part = "" if source.record.part is None else f"/{source.record.part}"
     return f"{source.record.native_id}{part}"[:_SHOWN]

@@ -1,8 +1,8 @@
 """Decide to which repository of a remote each conversation is pushed, and open another one if the last is full.
 
-What a repository has stays there. New conversations go to the last one, up to the limits; then it is closed, and the
-next one is opened. The limits are for the speed of the remote and its host, so machines that push at the same time may
-exceed them by a few.
+Conversations stay in the repository that they are in. New ones go to the last repository, up to the limits; then it is
+closed, and the next one is opened. The limits keep pushes fast and within what hosts accept, so it does not matter that
+machines which push at the same time may exceed them by a few.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ANOTHER: Final = "or raise the limits: scopes config set scopes.remoteConversat
 
 
 class Placement:
-    """Says where conversations go; what fits nowhere is in `refused` at the end, for the `reason`."""
+    """Assigns conversations to repositories; those that fit nowhere are in `refused` at the end, with the `reason`."""
 
     def __init__(self, repository: Repository, members: list[Remote], connection: Connection) -> None:
         self.refused: Sequence[ConversationId] = ()
@@ -54,21 +54,21 @@ class Placement:
         self._maximum_bytes = config.find_integer("scopes.remoteMegabytes", _MEGABYTES) * _MEGABYTE
 
     def preview(self, chosen: Sequence[ConversationId]) -> Iterator[tuple[Remote, list[ConversationId]]]:
-        """Yield each repository with the conversations for it, as far as that is known here; nobody is asked.
+        """Yield each repository with the conversations for it, as far as that is known here; none is contacted.
 
-        New ones are those of the last repository, whether it is full or not.
+        New conversations are assigned to the last repository, whether it is full or not.
         """
         places = place_known(self._repository, self._members, find_roots(self._repository, chosen))
         yield from _arrange(self._members, chosen, {each: places.get(each, self._members[-1]) for each in chosen})
 
     def walk(self, chosen: Sequence[ConversationId]) -> Iterator[tuple[Remote, list[ConversationId]]]:
-        """Yield each repository with the conversations for it; they are to be pushed before the next one is asked for.
+        """Yield each repository with the conversations for it; push them before you take the next item.
 
-        Nobody is asked if a repository is known to have each of them. The last repository comes again if it has room
-        left, because what was to go there was refused; once it is full it is closed.
+        No repository is contacted if each conversation is known to be in one. The last repository is yielded again if
+        it still has room because conversations for it were refused; when it is full it is closed.
 
         Raises:
-            Inaccessible, Corrupt: a repository does not answer, or sent what is damaged.
+            Inaccessible, Corrupt: a repository does not answer, or sent damaged data.
             Refused: the next repository cannot be added to the remotes.
         """
         roots = find_roots(self._repository, chosen)
@@ -104,7 +104,7 @@ class Placement:
     def _find_places(
         self, roots: Mapping[ConversationId, Oid], places: dict[ConversationId, Remote]
     ) -> Mapping[str, Oid]:
-        """Find out which repositories have conversations already, and what was purged elsewhere.
+        """Find the repositories that have conversations already, add them to `places`, and learn of purges elsewhere.
 
         Return the refs of the last repository.
         """
@@ -122,7 +122,7 @@ class Placement:
         return refs
 
     def _is_next_there(self) -> bool:
-        """Return True if the repository after the last one can be read; otherwise it is opened when it is needed."""
+        """Return True if the repository after the last one exists already and has refs of scopes."""
         try:
             return bool(self._list(find_next_member(self._repository, self._members)))
         except (Inaccessible, NotFound, Refused):
@@ -132,7 +132,7 @@ class Placement:
         return self._connection.open(self._quarantine, member.address).list_refs(EVERY_REF_OF_SCOPES)
 
     def _room(self, last: Remote, refs: Mapping[str, Oid], wanted: int) -> int:
-        """Return how many of some more conversations a repository may get."""
+        """Return how many of `wanted` more conversations a repository may get within its limits."""
         count = _count(refs)
         if CLOSED in refs:
             return 0
@@ -141,10 +141,10 @@ class Placement:
         return min(wanted, max(0, self._maximum - count)) if self._maximum else wanted
 
     def _measure(self, address: Address, count: int) -> int:
-        """Return the size of a repository: that of a directory, and elsewhere what this store says about it.
+        """Return the size of a repository in bytes: measured for a directory, elsewhere estimated from this store.
 
-        Git does not tell the size of a remote. A repository with as many conversations as this store or more is taken
-        to be as large as this store, and one with fewer has its share of it.
+        Git does not report the size of a remote. A repository with as many conversations as this store, or more, is
+        estimated to be as large as this store; one with fewer has its share of it.
         """
         if address.transport == "directory":
             return _measure_directory(os.path.join(address.text, "objects"))
@@ -180,7 +180,7 @@ def _count(refs: Iterable[str]) -> int:
 
 
 def _measure_directory(path: str) -> int:
-    """Return the size of all files below a directory; what is removed meanwhile does not count."""
+    """Return the size in bytes of all files below a directory; files that disappear meanwhile are not counted."""
     total = 0
     for directory, _, names in os.walk(path):
         for name in names:

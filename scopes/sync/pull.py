@@ -33,10 +33,10 @@ PullState: TypeAlias = Literal["merged", "rebased", "fast-forward", "up-to-date"
 
 
 class PulledBranch(NamedTuple):
-    """A branch that had messages on both sides, and what its merge or rebase came to.
+    """A branch that had new messages on both sides, and the result of its merge or rebase.
 
     messages: how many a merge has added to it, or a rebase has moved; conflicts: how many are open
-    reason: why it was left as it is
+    reason: why it was not changed
     """
 
     conversation: ConversationId
@@ -66,7 +66,7 @@ class Pulled(Result):
 def pull(
     repository: Repository, remote: Remote, selection: Selection, connection: Connection, *, rebasing: bool = False
 ) -> Pulled:
-    """Fetch the chosen conversations, by default all, and merge what differs; one undo takes all of it back.
+    """Fetch the chosen conversations, by default all, and merge diverged branches; one undo reverts all of it.
 
     Raises:
         As `fetch`.
@@ -78,11 +78,11 @@ def pull(
 def merge_fetched(
     repository: Repository, remote: Remote, selection: Selection, fetched: Fetched, *, rebasing: bool = False
 ) -> Pulled:
-    """Merge what differs after a fetch; one undo takes back both.
+    """Merge diverged branches after a fetch; one undo reverts both.
 
-    With `rebasing` the messages that the remote lacks are moved on top of those it has, instead of a merge. What stops
-    on conflicts is left as `merge` or `rebase` leaves it; the other branches are merged all the same. A branch stays as
-    it is while it has what was purged elsewhere, until the user has decided about that.
+    With `rebasing` the messages that the remote lacks are moved on top of those it has, instead of a merge. A branch
+    that stops on conflicts is left in progress, as by `merge` or `rebase`; other branches are still merged. A branch
+    with messages that were purged elsewhere is not changed until the user accepts or declines that purge.
     """
     operations = [*fetched.operations]
     merged: list[PulledBranch] = []
@@ -103,9 +103,9 @@ def merge_fetched(
 
 
 class _Diverged(NamedTuple):
-    """A branch with its tip, and the branch of the remote, `source`, with its own.
+    """A branch and the remote's version of it, `source`, each with its tip.
 
-    is_behind: the remote has all of it and more, such as after an accepted purge, or if it was rewound here
+    is_behind: the remote has all of the branch and more, such as after an accepted purge or a rewind here
     """
 
     root: Oid
@@ -118,7 +118,7 @@ class _Diverged(NamedTuple):
 
 
 def _walk_diverged(repository: Repository, remote: Remote, selection: Selection) -> Iterator[_Diverged]:
-    """Yield the branches of which the remote has messages that are not here."""
+    """Yield the branches for which the remote has messages that are not in the branch here."""
     chosen = set(choose_local(repository, selection)) if selection.names or selection.has_conditions else None
     members = [member.name for member in list_members(repository, remote)]
     for root, conversation in sorted(list_roots(repository).items(), key=lambda item: item[1]):
@@ -164,7 +164,7 @@ def _rebase(repository: Repository, diverged: _Diverged) -> PulledBranch:
 
 
 def _explain(error: Refused | Conflicted | NotFound) -> str:
-    """Return why a branch stays as it is, with the cure."""
+    """Return why a branch was not changed, with the hint of the error."""
     return "; ".join(filter(None, (error.message, error.hint)))
 
 

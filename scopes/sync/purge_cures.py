@@ -1,4 +1,4 @@
-"""What to do when something comes that was purged here: the remote has it still or again, or a bundle has it."""
+"""Hints for fetched content that was purged here: the remote still has it or has it again, or a bundle has it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scopes.sync.remotes import Remote, remote_option
 _REPLACE: Final = "replace it there: scopes push --purged"
 _SENT_AGAIN: Final = (
     "somebody keeps it and has sent it again: nothing of the conversation is taken until they run "
-    "scopes purge --accept CONV, and push; or leave out there what is not here: scopes push {} --force"
+    "scopes purge --accept CONV, and push; or remove there what is not here: scopes push {} --force"
 )
 _WHOLE_SENT_AGAIN: Final = (
     "somebody keeps it and has sent it again: they run scopes purge --accept CONV; or delete it there with what they "
@@ -32,7 +32,7 @@ _IN_BUNDLE: Final = (
 
 
 class PurgeCures:
-    """Says what to do about a conversation of one remote, or of a bundle, with what was purged here."""
+    """Hints for conversations of one remote, or of a bundle, that have content which was purged here."""
 
     def __init__(self, repository: Repository, remote: Remote, purged: Purged) -> None:
         self._repository = repository
@@ -41,13 +41,13 @@ class PurgeCures:
 
     @property
     def replace(self) -> str:
-        """What to do about something that nobody else can have sent."""
+        """The hint for content that nobody else can have sent."""
         return _IN_BUNDLE if self._remote.address.of_bundle else _REPLACE + self._option
 
     def find(self, name: RemoteName, tip: Oid) -> str:
-        """Return what to do about a conversation; nothing was purged here: an empty text.
+        """Return the hint for a conversation; empty if nothing was purged here.
 
-        What a remote has again may be from a backup of it, so that nobody has sent it.
+        A remote may have content again because it was restored from a backup, and not because somebody has sent it.
         """
         if not self._purged:
             return ""
@@ -66,7 +66,7 @@ class PurgeCures:
 
     @cached_property
     def _still_there(self) -> Mapping[str, str]:
-        """The values of the refs of which the remote still has what was purged here."""
+        """The values of the refs with content that was purged here and that the remote still has."""
         return read_values(self._repository.path).get(self._remote.name, {})
 
     @cached_property

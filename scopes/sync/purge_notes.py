@@ -1,7 +1,7 @@
-"""What a fetch and a push do about offers: say that there are some, and hold back what would bring something back.
+"""Purge offers in fetch, push and pull: notes about them, and gates for conversations that have offered content.
 
-An offer is only offered. It never holds back a conversation that was begun here; what came from elsewhere waits until
-the user accepts or declines, and everything else is pushed.
+An offer removes nothing by itself. A conversation that was begun here is always pushed; one that came from elsewhere
+and has offered content is held back until the user accepts or declines the offer.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from scopes.sync.outgoing import Outgoing
 
 _SHORT_MESSAGE: Final = 8
-FILE: Final = "purge-offers.json"  # of the store: how much of the offers is here, and the state for which this is true
+FILE: Final = "purge-offers.json"  # in the store: a count of offered content, and the refs it is for
 HELD: Final = "it has what was purged elsewhere: scopes purge --accept removes it, scopes purge --decline keeps it"
-_KEPT: Final = "a rebase would leave out what was declined to purge: scopes pull without --rebase merges and keeps it"
+_KEPT: Final = "a rebase would drop what was declined to purge: scopes pull without --rebase merges and keeps it"
 
 
 def note_offers(repository: Repository) -> tuple[Note, ...]:
-    """Return a note if something is here that was purged elsewhere, and nobody has decided about it."""
+    """Return a note if content is here that was purged elsewhere, and that was neither accepted nor declined."""
     messages, conversations, _ = _count_offered(repository)
     counts = ((messages, "message"), (conversations, "conversation"))
     named = " and ".join(f"{count} {plural(count, noun)}" for count, noun in counts if count)
@@ -57,7 +57,7 @@ def note_offers(repository: Repository) -> tuple[Note, ...]:
 
 
 def list_offered_conversations(repository: Repository) -> frozenset[ConversationId]:
-    """Return the conversations that have something of it."""
+    """Return the conversations with such undecided content."""
     return frozenset(map(ConversationId, _count_offered(repository).names))
 
 
@@ -70,7 +70,7 @@ class _Offered(NamedTuple):
 
 
 def _count_offered(repository: Repository) -> _Offered:
-    """Count what is undecided, reading lists and messages only if one has changed."""
+    """Count undecided messages and conversations; lists and messages are read only if refs have changed."""
     if not list_offers(repository):
         return _Offered(0, 0, [])
     branches = sorted(f"{ref} {value}" for ref, value in repository.list_refs(HEADS).items())
@@ -91,7 +91,7 @@ def _count_offered(repository: Repository) -> _Offered:
 
 
 def _undecided_with_derived(repository: Repository) -> Purged:
-    """Return what is undecided, with what only this store has that was made from it."""
+    """Return the undecided entries, with messages made from them that only this store has."""
     return Derived(repository).add_to(read_undecided(repository)).without(read_purged(repository))
 
 
@@ -106,7 +106,7 @@ def note_made_from_parts(rows: Iterable[FetchedConversation], made: Mapping[Oid,
 
 
 class OfferGate:
-    """Decides which conversations are sent while something is offered and undecided."""
+    """Decides which conversations a push may send while offers are undecided."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
@@ -115,7 +115,7 @@ class OfferGate:
         self._held: dict[ConversationId, None] = {}
 
     def find_refusal(self, outgoing: Outgoing) -> str | None:
-        """Return why a conversation may not be sent: it came from elsewhere, and has what was purged there."""
+        """Return why a conversation may not be sent: it came from elsewhere, and has content that was purged there."""
         if self._undecided is None:
             self._undecided = _undecided_with_derived(self._repository)
         undecided = self._undecided if outgoing.is_new or outgoing.diverged else NOTHING
@@ -132,11 +132,14 @@ class OfferGate:
         return HELD
 
     def hold(self, conversation: ConversationId) -> None:
-        """Name a conversation that is held back."""
+        """Record that a conversation is held back, for `notes`."""
         self._held[conversation] = None
 
     def notes(self, refused: Container[ConversationId] = ()) -> tuple[Note, ...]:
-        """Return a note for what was held back, and one for what was not; `refused` was not sent for other reasons."""
+        """Return a note about conversations held back, and one about those with offered content that were sent.
+
+        refused: conversations that were not sent for other reasons
+        """
         sent = {name: None for name in self._sent if name not in refused}
         return (
             *_note(self._held, "was held back", "were held back", "what was purged elsewhere"),
@@ -149,10 +152,10 @@ class OfferGate:
         self._undecided = None
 
     def _has_offered(self, outgoing: Outgoing, undecided: Purged, *, of_remote_too: bool) -> bool:
-        """Return True if something of a conversation is undecided.
+        """Return True if a conversation has undecided content.
 
-        What the remote has already counts, too, where `of_remote_too`: whoever has purged it can push nothing once
-        somebody has written above it there.
+        of_remote_too: also look at what the remote already has: whoever has purged it can no longer push once somebody
+            has added messages above it there
         """
         if undecided.has_conversation(outgoing.name.root):
             return True
@@ -163,9 +166,9 @@ class OfferGate:
 
 
 class JoinGate:
-    """Decides which branches a pull joins while something was purged elsewhere and not here.
+    """Decides which branches a pull may merge while content is here that was purged elsewhere.
 
-    A merge or a rebase with the purged copy of a message would decide about it.
+    A merge or a rebase with the purged copy of a message would decide about it without the user.
     """
 
     def __init__(self, repository: Repository) -> None:
@@ -173,7 +176,7 @@ class JoinGate:
         self._listed = read_offered(repository) if list_offers(repository) else NOTHING
 
     def find_refusal(self, root: Oid, ours: Oid, theirs: Oid, *, rebasing: bool) -> str | None:
-        """Return why a branch stays as it is: it has what is undecided, or a rebase would drop what was declined."""
+        """Return why a branch may not be merged: it has undecided content, or a rebase would drop declined messages."""
         if not self._listed:
             return None
         if self._undecided.has_conversation(root):
@@ -202,7 +205,7 @@ class JoinGate:
 
 
 def _walk_new(repository: Repository, tips: Iterable[Oid], known: Iterable[Oid]) -> Iterator[MessageHeader]:
-    """Yield each commit of a message that tips reach and known ones do not."""
+    """Yield the messages whose commits are reachable from `tips` and not from `known`."""
     hidden = {each.oid for each in walk_newest_first(repository, known)}
     return map(header_of, walk_newest_first(repository, tips, hidden))
 

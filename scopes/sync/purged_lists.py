@@ -1,10 +1,10 @@
-"""What machines have purged, on a remote: a ref for each machine, with the list of `history.purged`.
+"""The purge lists on a remote: one ref for each machine, with its list of what was purged (`history.purged`).
 
 refs/scopes/v1/purged/<machine>
 
-Each machine moves its own ref only, so no push waits for another one; readers join all of them. Whoever can write to a
-remote can put anything on a list: it is only offered, and removes nothing by itself. So the lists of a remote have
-limits, and a list has no directory twice: what is read is as large as what was sent.
+Each machine moves only its own ref, so no push waits for another one; readers join all lists. Whoever can write to a
+remote can put anything on a list, so lists are only offers and remove nothing by themselves. The lists of a remote have
+size limits, and no list has a directory twice, so reading one takes work in proportion to what was sent.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _HINT: Final = "see who wrote it to the remote"
 
 
 def take_lists(incoming: dict[str, Oid]) -> dict[str, Oid]:
-    """Take the lists out of what was fetched, and return their commits by the names of their refs."""
+    """Remove the lists from the fetched refs, and return their commits by the names of their refs."""
     return {ref[len(_HERE) :]: incoming.pop(ref) for ref in sorted(incoming) if ref.startswith(_HERE)}
 
 
@@ -50,16 +50,16 @@ def refspec_of(machine: str) -> str:
 
 
 class CheckedLists(NamedTuple):
-    """The objects of the lists that are acceptable, and why others are not, by machine."""
+    """The objects of the lists that passed the checks, and the errors of the others by machine."""
 
     objects: set[Oid]
     refused: dict[str, Corrupt]
 
 
 def check_lists(received: ReceivedObjects, lists: Mapping[str, Oid], known: Mapping[str, str | None]) -> CheckedLists:
-    """Check the lists of a remote, by machine; `known` are those that it had before, which come first.
+    """Check the lists of a remote, by machine; `known` are those that it had before, which are read first.
 
-    They are read again only if there is a new one: all of them together have a limit.
+    They are read again only if there is a new one, because all of them together have a limit.
     """
     found = CheckedLists(set(), {})
     new = {machine for machine, oid in lists.items() if oid != known.get(machine) or received.is_new(oid)}
@@ -81,7 +81,7 @@ def check_lists(received: ReceivedObjects, lists: Mapping[str, Oid], known: Mapp
 
 
 def check_list(objects: Objects, machine: str, commit: Oid, most: int = MAX_ENTRIES) -> tuple[set[Oid], int]:
-    """Check a list that came from a remote; return all its objects, and how many entries it has.
+    """Check a list from a remote; return the ids of all its objects, and the number of its entries.
 
     Raises:
         Corrupt, NotFound: it is not as scopes writes it, or has more entries than `most`.
@@ -114,7 +114,7 @@ def check_list(objects: Objects, machine: str, commit: Oid, most: int = MAX_ENTR
 
 
 def _read_level(objects: Objects, oid: Oid, depth: int, seen: set[Oid]) -> bytes:
-    """Read a tree of a list; two of its trees are never the same, since they have hashes of different ids."""
+    """Read a tree of a list and add it to `seen`; no two trees of a valid list are equal."""
     data = read_data(objects, oid, TREE)
     if oid in seen or depth >= _LEVELS or (depth and not data) or not list_modes(data) <= _MODES:
         raise Corrupt("a list of what was purged has other files, or a directory twice", hint=_HINT)
@@ -123,7 +123,7 @@ def _read_level(objects: Objects, oid: Oid, depth: int, seen: set[Oid]) -> bytes
 
 
 def find_list(repository: Repository) -> dict[str, Oid]:
-    """Return the list of this store by its ref on a remote; nothing if nothing was purged here."""
+    """Return the commit of the list of this store by its ref on a remote; empty if nothing was purged here."""
     listed = repository.find_ref(PURGED)
     if listed is None:
         return {}
@@ -132,9 +132,11 @@ def find_list(repository: Repository) -> dict[str, Oid]:
 
 
 def push_list(repository: Repository, machine: str, transport: GitTransport) -> RefUpdate | None:
-    """Send the list of this store to a remote, if it has not got it; return what the remote has then.
+    """Push the list of this store to a remote unless it already has it; return the update, made or not needed.
 
-    The remote is asked: it may have lost the list, because it was emptied or restored.
+    Return None if this store has no list, or if the remote refused it.
+
+    The remote is contacted: it may have lost the list, because it was emptied or restored.
 
     Raises:
         Inaccessible: as `GitTransport.push`.

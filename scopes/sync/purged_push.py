@@ -1,4 +1,4 @@
-"""What a push does about a purge: it replaces what the remote still has, and never brings anything back."""
+"""A push after a purge: it replaces purged content on the remote, and never brings any back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from scopes.sync.remotes import Remote
 
 NEWER_ON_REMOTE: Final = (
     "the remote has newer messages above what was purged here: whoever pushed them runs scopes fetch and "
-    "scopes purge --accept, and pushes again; or leave out there what is not here: scopes push CONV --force"
+    "scopes purge --accept, and pushes again; or remove there what is not here: scopes push CONV --force"
 )
 _FEW: Final = 5
 _SHORT_ROOT: Final = 12
@@ -37,10 +37,10 @@ PURGED_MEANWHILE: Final = "it was purged here while it was sent"
 def list_purged(
     repository: Repository, remotes: Iterable[Remote], connection: Connection | None
 ) -> list[ConversationId]:
-    """Return the conversations of which some remotes have, or may have again, what was purged here, sorted.
+    """Return the conversations, sorted, whose purged content some remotes still have, or may have again.
 
-    A remote of which it is not known, because it was added later or nothing was taken from it, is asked, unless there
-    is no connection.
+    If that is not known of a remote, because it was added later or never fetched, the remote is contacted, unless
+    `connection` is None.
 
     Raises:
         Inaccessible, Corrupt, NotFound: as `GitTransport.list_refs`.
@@ -60,7 +60,7 @@ def list_purged(
 
 
 class PurgedOnRemote:
-    """What one remote has of what was purged here, during a push."""
+    """The purged content that one remote has, during a push."""
 
     def __init__(self, repository: Repository, remote: str, offers: OfferGate) -> None:
         self._repository = repository
@@ -68,19 +68,19 @@ class PurgedOnRemote:
         self._values = read_values(repository.path).get(remote, {})
         self._offers = offers
         self._replaced = read_purged_values(repository.path)
-        self.deleted: tuple[Oid, ...] = ()  # roots of what was deleted there, or would be
-        self._returned: Mapping[str, Oid] = {}  # what of them was purged as a whole, and is there again
+        self.deleted: tuple[Oid, ...] = ()  # roots of conversations that were deleted there, or would be
+        self._returned: Mapping[str, Oid] = {}  # conversations purged as a whole that the remote has again
 
     def may_return(self, ref: str) -> bool:
-        """Return True if the remote may have what was purged again, from a backup."""
+        """Return True if the remote may have purged content at this ref again, from a backup."""
         return ref in self._replaced
 
     def has(self, ref: str) -> bool:
-        """Return True if a ref of the remote still has what was purged."""
+        """Return True if a ref of the remote still has purged content."""
         return ref in self._values
 
     def find_value(self, ref: str) -> Oid | None:
-        """Return the manifest that the remote had there before the purge; None if it has nothing that was purged."""
+        """Return the manifest that the remote had at a ref before the purge; None if that has no purged content."""
         return Oid(self._values[ref]) if ref in self._values else None
 
     def forget(self, on_remote: Iterable[str]) -> None:
@@ -90,31 +90,31 @@ class PurgedOnRemote:
         self._values = {ref: value for ref, value in self._values.items() if ref not in replaced}
 
     def keep(self, ref: str, value: Oid) -> None:
-        """Remember that the remote has taken a value that was purged meanwhile; call it under the exclusive lock."""
+        """Record that the remote accepted a value that was purged meanwhile; call it under the exclusive lock."""
         keep_value(self._repository, self._remote, ref, value)
         self._values = {**self._values, ref: value}
 
     def find_refusal(self, outgoing: Outgoing) -> str | None:
-        """Return why a conversation may not be sent: it would bring back what was purged elsewhere."""
+        """Return why a conversation may not be sent: it would bring back content that was purged elsewhere."""
         return self._offers.find_refusal(outgoing)
 
     def refresh(self) -> None:
-        """Read what is offered and what the remote has again, after a fetch."""
+        """Read the offers and the restored content of the remote again, after a fetch."""
         self._offers.refresh()
         self._values = read_values(self._repository.path).get(self._remote, {})
 
     def note_gone(self, option: str) -> tuple[Note, ...]:
-        """Return a note about conversations that were purged as a whole, and that the remote has still, or again."""
+        """Return a note about conversations that were purged as a whole, and that the remote still has or has again."""
         hint = f"delete {{}} there, too: scopes push --purged{option}"
         count = len(roots_in({**self._list_gone(), **self._returned}))
         return _note("is still", "are still", count, hint.format("it" if count == 1 else "them"))
 
     def is_needed(self, *, deletes: bool) -> bool:
-        """Return True if `finish` has something to do: a store with a list asks each time whether the remote has it."""
+        """Return True if `finish` has something to do: a store with a list checks with every push that it is there."""
         return self._repository.find_ref(PURGED) is not None or bool(deletes and self._list_gone())
 
     def preview(self) -> tuple[Note, ...]:
-        """Return a note about what `finish` would delete there, as far as it is known here."""
+        """Return a note about the conversations that `finish` would delete there, as far as they are known here."""
         self.deleted = _sorted_roots(self._list_gone())
         return _note_deleted(self.deleted, "would be", "would be")
 
@@ -177,7 +177,7 @@ def _sorted_roots(on_remote: Iterable[str]) -> tuple[Oid, ...]:
 
 
 def _note_deleted(roots: Sequence[Oid], one: str, many: str) -> tuple[Note, ...]:
-    """Return a note about conversations that have no id here any more: each is named by its root."""
+    """Return a note about conversations that no longer have an id here: each is named by its root."""
     if not roots:
         return ()
     number = len(roots)
@@ -188,4 +188,4 @@ def _note_deleted(roots: Sequence[Oid], one: str, many: str) -> tuple[Note, ...]
 
 def _note_left(count: int, *, force: bool) -> tuple[Note, ...]:
     newer = "" if force else ", or somebody has pushed since; with what they pushed: scopes push --purged --force"
-    return _note("is still", "are still", count, f"the remote lets nobody delete refs{newer}")
+    return _note("is still", "are still", count, f"the remote refuses to delete refs{newer}")

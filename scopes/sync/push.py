@@ -1,7 +1,7 @@
-"""`push`: send conversations to a remote. Each has one ref there, which moves only if it has its last known value.
+"""`push`: send conversations to a remote. Each has one ref there, which is moved only from its last known value.
 
-Where the remote has moved, what it has is fetched first, and the push is built anew on top. What a remote has taken is
-remembered batch by batch, so a push that breaks off goes on where it ended.
+If a ref of the remote has moved, it is fetched first, and the push is planned again. Confirmed refs are recorded batch
+by batch, so an interrupted push continues where it stopped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.source_push import push_sources
 
 _SECRETS: Final = Note(
-    "what may have a secret was not pushed",
+    "conversations with a possible secret were not pushed",
     "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; it is one: scopes secrets list has "
     "the command that takes it out; let them pass this time: the same push with --allow-secrets",
 )
@@ -52,23 +52,24 @@ def push(
     with_sources: bool = False,
     dry_run: bool = False,
 ) -> Pushed:
-    """Send the chosen conversations to a remote; if none is chosen, those that it has already.
+    """Send the chosen conversations to a remote; if none is chosen, those that it already has.
 
-    The last message of an imported session that may still grow is held back, unless `include_open`. With `force`
-    branches of the remote are moved to where they are here, even if that leaves out messages. Of a conversation of
-    which branches are named (CONV/BRANCH) only these are forced. Messages that nobody has seen here are never left out:
-    the conversation is refused. One that may have a secret is refused, unless secrets are allowed. What the remote
-    still has of what was purged here is replaced with the conversation; with `purged` all of that is, and conversations
-    that were purged are deleted there. With `force`, what is named, or with `purged` all of that, replaces what is not
-    taken from the remote, such as a foreign commit, or messages of somebody else above what was purged. With
-    `with_sources` original files follow, if none of a conversation's may have a secret. A repository that is full is
-    closed, and new ones go to the next. A dry run compares with what was last seen there.
+    The last message of an imported session that may still grow is held back, unless `include_open`. A conversation that
+    may have a secret is refused, unless `allow_secrets`. If a repository is full, it is closed, and new conversations
+    go to the next one. A dry run compares with what was last seen of the remote, without contacting it.
+
+    force: also replace branches of the remote that have other messages; if branches are named (CONV/BRANCH), only
+        these. A conversation is refused if that would remove messages that this store has never seen. Also replaces
+        what fails a check on the remote, such as a foreign commit, or messages of somebody else above purged content.
+    purged: push the conversations whose purged content the remote still has, and delete there what was purged as a
+        whole. Without it, purged content is replaced only in the chosen conversations.
+    with_sources: also send the original files of each conversation, if none of them may have a secret.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
         Invalid: nothing is chosen, and the remote has nothing of this store.
-        Inaccessible: the remote does not answer, or refuses everybody; what it had confirmed is remembered.
-        Corrupt: what it sent after it had moved is not acceptable.
+        Inaccessible: the remote does not answer, or refuses all access; what it has confirmed is recorded.
+        Corrupt: what was fetched because the remote had moved fails a check.
     """
     refuse_unfinished(repository)
     selection, branches = take_branches(repository, selection, force=force)

@@ -1,7 +1,7 @@
-"""Push refs in batches. What the remote has confirmed of a batch is remembered before the next one is sent.
+"""Push refs in batches. The confirmed refs of a batch are recorded before the next one is sent.
 
-The first batch is small, so that something is confirmed soon. Each one that was taken as a whole is followed by one
-twice as large: git looks at all refs of the remote for each push, so that many small ones take many times as long.
+The first batch is small, so that something is confirmed soon. A batch that was accepted as a whole is followed by one
+twice as large: git reads all refs of the remote for each push, so many small batches take many times as long.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ MAX_BATCH: Final = 3200  # each ref is 260 bytes of the words of a command, whic
 
 
 def send(transport: GitTransport, updates: Sequence[RefUpdate]) -> Iterator[list[PushStatus]]:
-    """Push updates in batches, and yield what became of each batch; raises as `GitTransport.push` does.
+    """Push updates in batches, and yield the results of each batch; raises as `GitTransport.push` does.
 
-    A ref that the remote refuses may make it refuse the whole batch. Then each half is pushed alone, down to that ref,
-    whose refusal is final.
+    One refused ref may make the remote refuse the whole batch. Then each half is pushed alone, down to that ref, whose
+    refusal is final.
     """
     waiting = list(updates)
     size = FIRST_BATCH
@@ -33,7 +33,7 @@ def send(transport: GitTransport, updates: Sequence[RefUpdate]) -> Iterator[list
 
 
 def _send_batch(transport: GitTransport, batch: list[RefUpdate]) -> Iterator[list[PushStatus]]:
-    """Push one batch, and the halves of what the remote refused because of another ref."""
+    """Push one batch; refs that were refused because of another ref are pushed again in halves."""
     waiting = [batch]
     while waiting:
         pushed = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""What a push came to: a row for each conversation, and the notes about what a push leaves as it is."""
+"""The result of a push: a row for each conversation, and notes about branches that were not changed."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "ref
 
 
 class ReplacedBranch(NamedTuple):
-    """A branch of the remote that a forced push has moved away from `messages` of it."""
+    """A branch of the remote that lost this many messages by a forced push."""
 
     branch: BranchName
     messages: int
 
 
 class PushedConversation(NamedTuple):
-    """What became of a conversation.
+    """Result of pushing one conversation.
 
     status: `refused` by the remote or by scopes, for the `reason`; `deleted` on the remote, and nothing is new here
     messages: how many were sent
-    diverged: branches that were left as they are on the remote, because it has messages that are not in them here
+    diverged: branches that were not changed on the remote, because it has messages that are not in them here
     behind: branches that have newer messages on the remote, such as after a rewind
     held_back: how many messages were not sent, because their session may still grow
     unsent: branches with messages of their own that were not sent, because somebody has deleted the branch there
-    replaced: branches of which the remote had messages that are not in them any more, because the push was forced
+    replaced: branches that lost messages on the remote, because the push was forced
     restored: branches that somebody had deleted there, and that were sent again, because the push was forced
     """
 
@@ -54,7 +54,7 @@ class PushedConversation(NamedTuple):
 
     @property
     def is_shown(self) -> bool:
-        """Return True if there is something to say about it."""
+        """Return True if the row has something to report."""
         return self.status != "unchanged" or bool(self.diverged or self.held_back or self.behind)
 
 
@@ -62,8 +62,8 @@ class PushedConversation(NamedTuple):
 class Pushed(Result):
     """What a push sent, or with `dry_run` would send.
 
-    `unchanged` is the number of conversations of which the remote had everything; `sources` is what became of original
-    files; `purged` are the roots of conversations that were purged here as a whole, and were deleted there.
+    `unchanged` is the number of conversations of which the remote had everything; `sources` are the results for the
+    original files; `purged` are the roots of conversations that were purged here as a whole, and were deleted there.
     """
 
     remote: str
@@ -76,14 +76,14 @@ class Pushed(Result):
 
     @property
     def exit_code(self) -> int:
-        """1 if something was not taken by the remote."""
+        """1 if something was refused or not changed, else 0."""
         refused = any(each.status == "refused" for each in self.sources)
         left = any(each.status == "refused" or each.diverged or each.unsent for each in self.conversations)
         return 1 if left or refused else 0
 
 
 def explain_unsent(conversation: ConversationId, unsent: Mapping[BranchName, int], option: str) -> str:
-    """Return why the messages of some branches were not sent, and what sends them."""
+    """Return why the messages of some branches were not sent, with the command that sends them."""
     number = sum(unsent.values())
     verb = "is" if number == 1 else "are"
     text = (
@@ -94,12 +94,12 @@ def explain_unsent(conversation: ConversationId, unsent: Mapping[BranchName, int
 
 
 def explain_unseen(conversation: ConversationId, unseen: Mapping[BranchName, int], remote: str) -> str:
-    """Return why branches were not forced: somebody has pushed messages to them that were never seen here."""
+    """Return why branches were not forced: somebody has pushed messages to them that this store had not seen."""
     counts = ", ".join(f"{number} on {name}" for name, number in unseen.items())
     number = sum(unseen.values())
     text = f"{remote} has {number} {plural(number, 'message')} that {'was' if number == 1 else 'were'} not seen here"
     see = f"scopes log {quote(conversation)}/{quote(remote)}/{quote(next(iter(unseen)))}"
-    return f"{text} before this push ({counts}): see: {see}; to leave them out all the same, the same push again"
+    return f"{text} before this push ({counts}): see: {see}; to remove them there, run the same push again"
 
 
 def note_held_back(rows: Sequence[PushedConversation], option: str) -> tuple[Note, ...]:
@@ -110,7 +110,7 @@ def note_held_back(rows: Sequence[PushedConversation], option: str) -> tuple[Not
 
 
 def note_fetched(rows: Sequence[FetchedConversation], remote: Remote) -> Iterator[Note]:
-    """Yield what a push has changed here, because the remote had moved."""
+    """Yield notes about what a push has changed here, because the remote had moved and was fetched."""
     for row in rows:
         changed = [f"{each.local} {each.state}" for each in row.branches if each.state in _CHANGED and each.local]
         changed += ["metadata changed"] if row.metadata else []
@@ -129,7 +129,7 @@ def note_behind(rows: Sequence[PushedConversation], remote: Remote, option: str)
     text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} newer messages"
     conversation, _, branch = behind[0].partition("/")
     get = f"scopes merge {quote(conversation)} {quote(remote.name)}/{quote(branch)} --target {quote(branch)}"
-    hint = f"get them: {get}; or leave them out there: scopes push {quote(conversation)} --force{option}"
+    hint = f"get them: {get}; or remove them there: scopes push {quote(conversation)} --force{option}"
     return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
 
 
@@ -151,5 +151,5 @@ def note_diverged(
         again = f"scopes {quote(kind)} {quote(name)} --continue (or --abort)"
         return (Note(f"{text}: {', '.join(diverged[:5])}", f"{see}; then: {again}, and push again"),)
     leave = f"scopes push {quote(diverged[0].partition('/')[0])} --force{option}"
-    hint = f"get them: scopes pull{option}; or leave them out there: {leave}"
+    hint = f"get them: scopes pull{option}; or remove them there: {leave}"
     return (Note(f"{text}: {', '.join(diverged[:5])}", hint),)

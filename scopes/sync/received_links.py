@@ -1,9 +1,9 @@
-"""Find what was made from what was purged here in what a remote sent: it has its content again, under other ids.
+"""Find fetched messages that were made from messages purged here: they have the purged content, under other ids.
 
-A message names what it was made from, which may be an amendment or a summary, too. That one is looked for in the same
-conversation first, in what came and in what is here, then in the whole store, then in everything that came: messages
-are picked into other conversations, and come in any order. What nobody has here cannot be followed. What was made after
-the purge does not name the message, and is taken.
+A message names its sources, such as the message that it amends, and a source may itself be an amendment or a summary.
+A source is looked up in the same conversation first, as fetched and as stored here, then in the whole store, then in
+everything that was fetched: messages are cherry-picked into other conversations, and arrive in any order. A source that
+is in none of these cannot be followed. Messages made after the purge do not name the purged one, and are accepted.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from scopes.sync.names import RemoteName
 
 
 class ReceivedLink(NamedTuple):
-    """A message that came, as a commit has it, and one from which it was made.
+    """A fetched message in one commit, and one of its sources.
 
-    has_content: False for one that was purged itself
+    has_content: False if the message itself was purged
     """
 
     message: str
@@ -39,14 +39,14 @@ class ReceivedLink(NamedTuple):
 
 
 class ReceivedMessages(NamedTuple):
-    """The new messages of a conversation, and what they were made from."""
+    """The new messages of a conversation, and their links to the messages that they were made from."""
 
     messages: frozenset[str]
     links: Mapping[str, tuple[ReceivedLink, ...]]
 
 
 def group_links(messages: Iterable[str], links: Iterable[ReceivedLink]) -> ReceivedMessages:
-    """Return the new messages of a conversation with their links by message, as each of its copies says it."""
+    """Return the new messages of a conversation with their links by message, of all of its copies."""
     found: defaultdict[str, list[ReceivedLink]] = defaultdict(list)
     for each in links:
         found[each.message].append(each)
@@ -54,7 +54,7 @@ def group_links(messages: Iterable[str], links: Iterable[ReceivedLink]) -> Recei
 
 
 class LinkSearch:
-    """Follows what messages that came were made from to what was purged here."""
+    """Follows the links of fetched messages to messages that were purged here."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class LinkSearch:
         purged: Purged,
         conversations: Mapping[RemoteName, ReceivedMessages],
     ) -> None:
-        """`conversations` are those with links."""
+        """Prepare a search; `conversations` are the fetched ones with links."""
         self._repository = repository
         self._received = received
         self._purged = purged
@@ -73,7 +73,7 @@ class LinkSearch:
         self._links: dict[Oid, tuple[ReceivedLink, ...]] = {}  # by commit, of messages that are here
 
     def find(self, name: RemoteName) -> ReceivedLink | None:
-        """Return the first message of a conversation that was made from what was purged; None if there is none."""
+        """Return the first message of a conversation that was made from a purged one; None if there is none."""
         seen: set[str] = set()
         for own in self._conversations[name].links.values():
             for each in own:
@@ -82,9 +82,9 @@ class LinkSearch:
         return None
 
     def find_from_part(self, name: RemoteName) -> ReceivedLink | None:
-        """Return the first message of a conversation that was made from one of which parts were purged here.
+        """Return the first message of a conversation that was made from one whose parts were purged here; else None.
 
-        Nobody knows here what was in these parts: it may have something of it, or not.
+        The content of these parts is no longer known here: the message may have some of it, or not.
         """
         links = (each for own in self._conversations[name].links.values() for each in own)
         return next((each for each in links if each.has_content and self._is_in_part(each.origin)), None)
@@ -93,7 +93,7 @@ class LinkSearch:
         return self._purged.has_message(message) and not self._is_purged(message)
 
     def _leads(self, name: RemoteName, first: ReceivedLink, seen: set[str]) -> bool:
-        """Return True if a link leads to what was purged, but not through `seen`, which gets all that it leads to."""
+        """Return True if a link leads to a purged message; messages in `seen` are not followed, new ones are added."""
         waiting = [first]
         while waiting:
             message = waiting.pop().origin
@@ -105,7 +105,7 @@ class LinkSearch:
         return False
 
     def _find_links(self, name: RemoteName, message: str) -> Iterable[ReceivedLink]:
-        """Return what a message was made from; nothing if it is one of its own, or nobody has it."""
+        """Return the links of a message; none if it has no source, or if neither the store nor the remote has it."""
         own = self._conversations[name]
         if message in own.messages:
             return own.links.get(message, ())
@@ -115,7 +115,7 @@ class LinkSearch:
         return (each for other in self._conversations.values() for each in other.links.get(message, ()))
 
     def _read_links(self, head: MessageHeader) -> tuple[ReceivedLink, ...]:
-        """Return what a message that is here was made from."""
+        """Return the links of a stored message."""
         if head.oid not in self._links:
             data = read_stored_body(self._repository, head)
             origins = walk_origins(self._repository, head.oid, decode(data)) if has_marks(data) else ()
@@ -137,7 +137,7 @@ class LinkSearch:
 
     @cached_property
     def _everywhere(self) -> Mapping[str, MessageHeader]:
-        """All messages of the store, undone ones too."""
+        """The headers of all messages of the store by id, with those that only undo reaches."""
         found: dict[str, MessageHeader] = {}
         for _, head in walk_stored_headers(self._repository):
             found.setdefault(head.id, head)

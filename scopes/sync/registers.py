@@ -1,7 +1,7 @@
-"""The metadata of a conversation as one state that can be joined: a value with a clock for every register.
+"""The metadata of a conversation as a state that can be joined: registers, each with a value and a clock.
 
-A state is the same on every machine that knows the same changes, whatever the local names of the branches are. A branch
-is a register of its id. Its value is its name and its entry, so that renames can be joined.
+Machines that know the same changes have the same state, whatever their local names of branches are. The register of a
+branch is named by its id. Its value is its name and its entry, so that renames can be joined.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _SHORT_ID = 6
 
 
 class Register(NamedTuple):
-    """The newest change of a register: of two, the greater one counts.
+    """The newest change of a register; when two are joined, the greater one wins.
 
     value: None if it was removed, which is less than any value
-    name: of a branch, everywhere but where another branch had that name first
+    name: for a branch, its name on every machine on which no other branch had that name first
     """
 
     clock: Clock
@@ -48,7 +48,7 @@ class Register(NamedTuple):
 
     @property
     def order(self) -> tuple[Clock, bool, str, bytes]:
-        """What changes of one register are ordered by."""
+        """The sort key by which two changes of one register are compared."""
         return self.clock, self.value is not None, self.name, self.value or b""
 
 
@@ -56,7 +56,7 @@ State: TypeAlias = Mapping[str, Register]
 
 
 class LocalBranch(NamedTuple):
-    """What a branch has on this machine alone: its name here, and fields of its entry."""
+    """The local values of a branch: its name on this machine, and the local fields of its entry."""
 
     name: BranchName
     fields: LocalFields
@@ -87,7 +87,7 @@ def _order(register: Register) -> tuple[Clock, bool, str, bytes]:
 
 
 def _read_branch(path: str, data: bytes) -> tuple[str, BranchName, bytes]:
-    """Return the id of a branch, its name on every machine, and its entry without that name and what stays here."""
+    """Return the id of a branch, its name on every machine, and its entry without that name and local fields."""
     name = BranchName(decode_component(path[len(BRANCHES) :]))
     try:
         stored = decode_branch_entry(data)
@@ -110,7 +110,7 @@ def join_states(*states: State) -> dict[str, Register]:
 
 
 def read_local_branches(objects: Objects, tree: Oid) -> dict[str, LocalBranch]:
-    """Return what the branches of a metadata tree have here alone, by register."""
+    """Return the local names and fields of the branches of a metadata tree, by register."""
     found: dict[str, LocalBranch] = {}
     for path, oid in walk_values(objects, tree):
         if path.startswith(BRANCHES):
@@ -128,7 +128,10 @@ def _read_local_fields(data: bytes) -> LocalFields:
 
 
 def write_state(objects: Objects, state: State, here: Mapping[str, LocalBranch] | None = None) -> Oid:
-    """Write a state as a metadata tree, a function of the state and of what its branches have here, by register."""
+    """Write a state as a metadata tree; `here` has the local names and fields of branches, by register.
+
+    Equal arguments give the same tree.
+    """
     files: dict[str, BlobChange] = {}
     if here is None:
         here = {register: LocalBranch(name, {}) for register, name in choose_names(state, {}).items()}
@@ -144,7 +147,7 @@ def write_state(objects: Objects, state: State, here: Mapping[str, LocalBranch] 
 
 
 def _with_local(data: bytes, name: str, local: LocalBranch) -> bytes:
-    """Return the entry of a branch with what stays here, and with its name on other machines if that differs."""
+    """Return the entry of a branch with its local fields, and with its name on other machines if that differs."""
     if name == local.name and not local.fields:
         return data
     entry = add_local_fields(decode_branch_entry(data), local.fields)
@@ -154,9 +157,9 @@ def _with_local(data: bytes, name: str, local: LocalBranch) -> bytes:
 def choose_names(state: State, names: Mapping[str, BranchName], taken: Iterable[str] = ()) -> dict[str, BranchName]:
     """Return a name for each branch of a state, by register; no two names conflict as refs.
 
-    A branch keeps the name that it has in `names`. Others get their own name, or, if that conflicts with another one or
-    may be taken for a message, that and the first digits of their id. A branch without an id of its own comes first,
-    then the order is that of ids.
+    A branch keeps the name that it has in `names`. Others get their own name; if that conflicts with another one, or
+    could be mistaken for a message id, the first digits of their id are added. Branches without an id of their own are
+    named first, then the others in the order of their ids.
     """
     branches = {register: change for register, change in state.items() if _is_branch(register, change)}
     chosen = {register: names[register] for register in branches if register in names}
@@ -194,12 +197,12 @@ def branch_names(state: State) -> dict[str, BranchName]:
 
 
 def without_jumps(known: State, received: State, now: int) -> tuple[dict[str, Register], tuple[str, ...]]:
-    """Return a received state without clocks of the future, and the registers that had one, sorted.
+    """Return a received state without clocks in the future, and the registers that had one, sorted.
 
-    Until then nobody could change the value. What is known of such a register stays; if nothing is, the value is taken
-    without a clock, so that every change counts more.
+    With such a clock nobody could change the value before that time. If the register is known here, the known value is
+    kept; otherwise the value is accepted without a clock, so that every later change wins.
 
-    known: what is here; a clock of the future that is known already is none that jumps
+    known: the state that is here; a clock in the future that is already known is accepted
     now: in milliseconds
     """
     ahead = find_ahead(received, now)
@@ -214,6 +217,6 @@ def find_ahead(state: State, now: int) -> list[str]:
 
 
 def without_registers(state: State, registers: Iterable[str]) -> dict[str, Register]:
-    """Return a state without registers that stay on this machine."""
+    """Return a state without these registers, which are local to this machine."""
     left_out = frozenset(registers)
     return {register: change for register, change in state.items() if register not in left_out}

@@ -1,7 +1,7 @@
-"""The conversations of remotes that are known from their manifests: list them, search their titles, get one.
+"""The conversations of remotes that are known from their manifests: list them, search their titles, fetch one.
 
-Nobody is asked but to get one; `fetch --manifests` asks what a remote has. Of a remote that was never asked, pushes and
-fetches know what they have sent and got. What has no title there is called as here, if it is here.
+Only fetching contacts a remote; `fetch --manifests` updates the list. If there is no list of a remote, only those
+that were pushed or fetched are known. A conversation without a title there has the heading that it has here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _FETCH_THEM: Final = "of what is here the first prompt is shown and searched: sc
 class RemoteConversation(NamedTuple):
     """A conversation of a remote; `conversation` is its id here, None if it is not here.
 
-    title: that of the remote, or else what `list` calls it, if it is here; title_source: `title` or `prompt`
+    title: that of the remote, or else the heading that `list` shows, if it is here; title_source: `title` or `prompt`
     messages: those of its longest branch; activity: when the newest of them was written
     """
 
@@ -54,7 +54,7 @@ class RemoteConversation(NamedTuple):
 class RemoteConversationList(Result):
     """Conversations of remotes, by last activity, newest first.
 
-    seen: when the remotes were asked, by name; one that never was: when something was last sent to it or got from it
+    seen: when the list of each remote was fetched, by name; without a list: when it was last pushed to or fetched from
     more: how many the limit left out
     words: what was searched in titles; None for a list
     """
@@ -73,7 +73,7 @@ class RemoteConversationList(Result):
 def list_remote(
     repository: Repository, remotes: Sequence[Remote], directory: str, *, limit: int | None = None
 ) -> RemoteConversationList:
-    """List what remotes have, as far as it is known; `directory` is that of the index.
+    """List the known conversations of remotes; `directory` is that of the index.
 
     Raises:
         NotFound: nothing is known about any of them.
@@ -86,7 +86,7 @@ def list_remote(
 
 
 def note_remotes(repository: Repository, directory: str, store: str | None = None) -> tuple[Note, ...]:
-    """Return a note for each remote of which the conversations are known; `store` is what the user gave to --store."""
+    """Return a note for each remote whose conversations are known; `store` is what the user gave to --store."""
     option = "" if store is None else f" --store {quote(store)}"
     lists = ((remote.name, read_manifest_list(directory, remote)) for remote in list_remotes(repository))
     return tuple(
@@ -104,7 +104,7 @@ def search_titles(
 ) -> RemoteConversationList:
     """List the conversations of all remotes whose titles have all words; case does not matter.
 
-    Of one without a title that is here the first prompt is searched.
+    If a conversation has no title and is here, its first prompt is searched.
 
     Raises:
         NotFound: nothing is known about any remote.
@@ -136,7 +136,7 @@ def _count_nameless(count: int) -> str:
 
 
 class _Headings:
-    """What conversations of remotes are called; those that are here are looked up when the first has no title."""
+    """Headings of conversations of remotes; those here are only read when a conversation without a title is found."""
 
     def __init__(self, repository: Repository, directory: str) -> None:
         self._repository = repository
@@ -144,7 +144,7 @@ class _Headings:
         self.roots = list_roots(repository)
 
     def find(self, row: ListedConversation) -> Heading | None:
-        """Return the title, or what a conversation that is here is called; None if nothing is known."""
+        """Return the title, or the heading of a conversation that is here; None if there is neither."""
         if row.title:
             return Heading(row.title, TITLE)
         conversation = self.roots.get(row.name.root)
@@ -159,7 +159,7 @@ class _Headings:
 def _read(
     repository: Repository, remotes: Sequence[Remote], directory: str
 ) -> dict[str, tuple[int, list[ListedConversation]]]:
-    """Return when each remote was asked or seen and what it has; one of which nothing is known is left out."""
+    """Return when the list of each remote was fetched, and its conversations; unknown remotes are left out."""
     lists = {
         remote.name: add_seen(repository, remote.name, read_manifest_list(directory, remote)) for remote in remotes
     }

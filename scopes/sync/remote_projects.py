@@ -1,8 +1,8 @@
-"""Find out the directories of the projects of a remote: the refs have only a hash of each.
+"""Read the directories of the projects of a remote: the refs have only a hash of each.
 
-The root of one conversation of each project says its directory, and must agree with the hash. Most roots are here
-already; the others are fetched without anything else, if the server gives them (git protocol 2), otherwise with the
-conversation. Nothing of it is taken into the store.
+The root of one conversation of each project contains its directory, which must match the hash. Most roots are here
+already. The others are fetched alone if the server supports it (git protocol 2), otherwise with the conversation; none
+of their objects are stored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def read_directories(
 ) -> dict[str, str]:
     """Return the directories of the projects of some conversations of a remote, by the hashes in their names.
 
-    A project without a directory is left out, and so is one whose root does not agree with its hash.
+    Projects without a directory are left out, and so are those whose root does not match the hash.
 
     Raises:
         Inaccessible, Corrupt: the remote does not answer, or what it sent is not acceptable.
@@ -59,14 +59,14 @@ def _ask(
     names = list(asked.values())
     try:
         return _read(repository, remote, connection, names, whole=False)
-    except Inaccessible:  # a server of protocol 0 gives nothing below the commits of its refs
+    except Inaccessible:  # a server of protocol 0 sends only the commits of its refs by id
         return _read(repository, remote, connection, names, whole=True)
 
 
 def _read(
     repository: Repository, remote: Remote, connection: Connection, names: list[RemoteName], *, whole: bool
 ) -> dict[str, str]:
-    """Fetch the roots, or the whole conversations, and return the directories that they say."""
+    """Fetch the roots, or with `whole` the conversations, and return their directories by the hash of the project."""
     with quarantine_of(repository, knows_remotes=False) as quarantine:
         transport = connection.open(quarantine, remote.address)
         if whole:

@@ -1,4 +1,4 @@
-"""Choose what to fetch: the patterns of refs for the conversations that a command is about."""
+"""Choose what to fetch: the refspecs for the conversations that a command has selected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def choose_refspecs(
     """Return the refspecs for a fetch of the chosen conversations.
 
     Raises:
-        NotFound, Ambiguous: a name is that of no conversation, or of several; or none meets the conditions.
+        NotFound, Ambiguous: a name matches no conversation, or several; or none meets the conditions.
         Inaccessible, Corrupt: as `GitTransport.list_refs`.
     """
     if selection.names:
@@ -46,12 +46,12 @@ def choose_refspecs(
 def resolve_names(
     repository: Repository, remote: str, texts: Iterable[str], list_there: Callable[[], Mapping[RemoteName, Oid]]
 ) -> list[RemoteName]:
-    """Return the conversations that are named, here or by the beginning of a root that a remote has, in their order.
+    """Resolve names of conversations here, or beginnings of root ids on a remote, in the order of `texts`.
 
-    Behind them are other refs that end in these roots.
+    The result ends with other refs of the remote whose names end with these roots.
 
     Raises:
-        NotFound, Ambiguous: a name is that of no conversation, or of several.
+        NotFound, Ambiguous: a name matches no conversation, or several.
     """
     names: list[RemoteName] = []
     others: list[RemoteName] = []
@@ -76,12 +76,12 @@ def choose_names(
     connection: Connection,
     listed: dict[RemoteName, Oid],
 ) -> dict[RemoteName, Oid]:
-    """Return those of the conversations of a remote that meet the conditions of a selection, with their manifests.
+    """Return the conversations of a remote that meet the conditions of a selection, with their manifests.
 
     Raises:
         NotFound: there are conditions, and none meets them.
-        Ambiguous: here are several projects of the name.
-        Inaccessible, Corrupt: as `GitTransport.fetch_alone`; what it sent is damaged.
+        Ambiguous: several projects on this machine have the name.
+        Inaccessible, Corrupt: as `GitTransport.fetch_alone`; or it sent damaged data.
     """
     if selection.project is None and selection.year is None:
         return listed
@@ -100,7 +100,7 @@ def choose_names(
 
 
 def none_of_several(errors: Sequence[NotFound]) -> NotFound:
-    """Return the error about conditions that nothing in any repository of a remote meets; it names the first one."""
+    """Join the errors of all repositories of a remote in which nothing meets the conditions; it names the first."""
     hints = dict.fromkeys(error.hint for error in errors if error.hint is not None)
     return NotFound(errors[0].message, hint="; ".join(hints) or None)
 
@@ -108,7 +108,7 @@ def none_of_several(errors: Sequence[NotFound]) -> NotFound:
 def find_missing(
     selection: Selection, refspecs: Iterable[str], listed: Collection[RemoteName]
 ) -> dict[str, RemoteName]:
-    """Return the named conversations that are not among those of a remote, by what the user calls them."""
+    """Return the named conversations that a remote does not have, by the names that the user gave."""
     wanted = zip(selection.names, refspecs, strict=False)
     names = {text: parse_remote_ref(spec.partition(":")[0]) for text, spec in wanted}
     return {text: name for text, name in names.items() if name not in listed}
@@ -119,7 +119,7 @@ def keep_recent(
 ) -> list[str]:
     """Return the refspecs of conversations with messages since a time; only their manifests are fetched for that.
 
-    One whose time cannot be read is kept: the fetch says what is wrong with it.
+    One whose time cannot be read is kept: the fetch then reports what is wrong with it.
 
     Raises:
         As `GitTransport.fetch`.
@@ -143,7 +143,7 @@ def names_of_refs(refs: Mapping[str, Oid]) -> dict[RemoteName, Oid]:
     """Return the conversations among the refs of a remote, and their manifests."""
     found: dict[RemoteName, Oid] = {}
     for ref, oid in sorted(refs.items()):
-        with suppress(Corrupt):  # somebody else's, which no condition can choose
+        with suppress(Corrupt):  # not a conversation; conditions do not apply to it
             found[parse_remote_ref(ref)] = oid
     return found
 
@@ -160,7 +160,7 @@ def find_root_there(remote: str, listed: Iterable[RemoteName], prefix: str) -> O
 
 
 def _find(remote: str, listed: Iterable[RemoteName], prefix: str) -> list[RemoteName]:
-    """Return the name of the conversation that a prefix means, and all else that ends in its root."""
+    """Return the name of the conversation whose root has this prefix, then other refs that end with that root."""
     there = list(listed)
     found = [name for name in there if name.root.startswith(prefix)]
     if not found:

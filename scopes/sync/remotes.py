@@ -1,6 +1,6 @@
 """The remotes of a store: their names and addresses, in a file of the store that git never reads.
 
-Whoever made a store may have written the file: every address is checked when it is read, too.
+The store may have been copied from somebody else, so every address is also checked when the file is read.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ def resolve_remote(repository: Repository, name: str | None) -> Remote:
 
 
 def default_remote(repository: Repository) -> str | None:
-    """Return the name of the remote that a command is about if it names none; None if that is not clear."""
+    """Return the name of the default remote; None if there is none."""
     return find_default(repository.path, repository.config.find(DEFAULT))
 
 
 def remote_option(repository: Repository, name: str) -> str:
-    """Return ` --remote NAME` for a hint about a remote; nothing if it is the default, or a repository of it."""
+    """Return ` --remote NAME` for a hint; empty if the remote is the default one, or a repository of it."""
     first = find_first(read_addresses(repository.path), name)
     return "" if default_remote(repository) == first else f" --remote {quote(first)}"
 
@@ -102,16 +102,16 @@ def save_remote(repository: Repository, remote: Remote) -> None:
 
 def _require_free(name: str, known: Iterable[str]) -> None:
     if name == BUNDLE:
-        raise Refused(f"{BUNDLE!a} is the name of what bundles have", hint="choose another name, such as usb")
+        raise Refused(f"{BUNDLE!a} is reserved for imported bundles", hint="choose another name, such as usb")
     if any(each.casefold() == name.casefold() for each in known):
         hint = f"remove it first: scopes remote remove {quote(name)}, or choose another name"
         raise Refused(f"there is a remote {name!a} already", hint=hint)
 
 
 def replace_remotes(repository: Repository, changes: Mapping[str, Remote | None]) -> None:
-    """Give remotes other names or other addresses, or remove them, all at once; call it inside `exclusive_write`.
+    """Rename remotes, change their addresses, remove or add them, all at once; call it inside `exclusive_write`.
 
-    A name that is not that of a remote is the one of a new remote.
+    changes: the new remote by its present name, None to remove it; an unknown name adds a remote
 
     Raises:
         Refused: a new name is not free.

@@ -1,7 +1,7 @@
-"""Names of tags and branches that were removed before a remote had them: one that has a secret stays here.
+"""Keep names with a secret of tags and branches on this machine if they were removed before a remote had them.
 
-The clock of a removed register has its name, and leaves so that other machines remove it, too. Where no remote has the
-register, there is nothing to remove. Only names that may have a secret are left out: every other clock goes everywhere.
+A removed register leaves a clock with its name, which is sent so that other machines remove the register, too. If no
+remote has it, there is nothing to remove. Only names that may have a secret are kept back; all other clocks are sent.
 """
 
 from __future__ import annotations

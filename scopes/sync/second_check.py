@@ -1,9 +1,8 @@
-"""The second check of what came from a remote: by git without the user's configuration, and of the sizes of objects.
+"""The second check of fetched objects: by git without the user's configuration, and of the sizes of objects.
 
-Git checks every object while it receives it, unless the user's configuration tells it to accept what is not allowed
-(`fetch.fsck.*`). If there is such a setting, git looks at every new pack once more, with no configuration but that of
-the quarantine. Sizes are read from headers, before any object is; libgit2 does so in the time that git takes, without
-a process for it.
+Git checks every object while it receives it, unless the user's configuration relaxes the checks (`fetch.fsck.*`). If
+there is such a setting, git checks every new pack again, with only the configuration of the quarantine. Sizes are read
+from object headers, before any object is read; libgit2 is as fast as git at this, and needs no process.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _HINT: Final = "nothing of it was taken; see who wrote it to the remote"
 
 
 def check_packs(quarantine: Quarantine, limits: Limits) -> None:
-    """Check every new pack as git does, with all objects in it and the links between them.
+    """Check every new pack with git fsck: all of its objects, and the links between them.
 
     Raises:
         Corrupt: git does not accept an object; the message has its reason.

@@ -1,7 +1,7 @@
-"""What a remote had when conversations were pushed to it or fetched from it: by the manifests that are kept here.
+"""The conversations of a remote that were pushed or fetched, from the manifests in tracking refs.
 
-A list of manifests (`manifest_list`) has all that a remote has, as of one moment. Between two such moments pushes and
-fetches see single conversations; in a store that never asked for a list, they are all that is known.
+A manifest list (`manifest_list`) has all conversations of a remote at one time. Later pushes and fetches see newer
+manifests of single conversations. In a store that never fetched a list, these are all that is known.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from scopes.sync.names import RemoteName, find_own_name, tracking_ref
 def add_seen(
     repository: Repository, remote: str, listed: ManifestList | None, *, prefix: str = ""
 ) -> ManifestList | None:
-    """Return a list with what was seen after it, or what was ever seen; None if there is no list and nothing was.
+    """Add manifests that were seen later to a list; without a list return those that were ever seen, None if none.
 
-    prefix: only roots that begin with it were asked for
+    prefix: only roots that begin with it are needed
     """
     before = ManifestList(0, {}) if listed is None else listed
     gone = read_gone(repository.path).get(remote, frozenset())
@@ -45,7 +45,7 @@ def add_seen(
 
 
 def list_newer(repository: Repository, remote: str, listed: Mapping[Oid, ListedConversation]) -> dict[Oid, Oid]:
-    """Return the manifests that are kept here of a remote and are not in a list, by root."""
+    """Return the manifests in tracking refs of a remote that are not in a list, by root."""
     prefix = f"{REMOTES}{remote}/"
     kept = {Oid(ref.removeprefix(prefix)): Oid(value) for ref, value in repository.list_refs(prefix).items()}
     return {root: value for root, value in kept.items() if root not in listed or listed[root].manifest != value}

@@ -1,4 +1,4 @@
-"""A git directory of our own over that of a remote: its objects and refs, and of its configuration only the rules.
+"""Serve a directory remote through a git directory of our own, with its objects and refs and only safe settings.
 
 The git that serves a directory runs as this user. The configuration there can name programs in more places than options
 of a command can turn off: hooks in files and, since git 2.54, in `hook.*.command`; filters of a working tree that
@@ -22,7 +22,7 @@ from scopes.store.error_translation import translated
 
 _PREFIX: Final = "served-"
 _LINKS: Final = ("objects", "refs", "packed-refs", "shallow", "reftable")
-_LOGS: Final = "logs"  # git makes the directories in it: a link into nothing would stop it
+_LOGS: Final = "logs"  # git creates directories in it, which fails if it is a dangling link
 _HEAD: Final = "ref: refs/heads/scopes-none\n"
 _MAX_FILE: Final = 4096
 _EXTENSIONS: Final = {  # names of settings and the values that are known; None: any
@@ -40,7 +40,7 @@ _RULES: Final = re.compile(
 
 
 def find_git_directory(path: str) -> str | None:
-    """Return the git directory that git serves for a path: of a bare repository, a working tree or a linked one."""
+    """Return the git directory for a path: a bare repository, a working tree or a linked one; None if it is neither."""
     for place in (os.path.join(path, ".git"), path):
         directory = _follow_file(place)
         if directory is not None:
@@ -69,12 +69,12 @@ def _read_line(path: str) -> str | None:
 def link_directory(directory: str, settings: Iterable[tuple[str, str]], inside: str) -> str:
     """Make the directory that git serves in place of a git directory, and return its path.
 
-    settings: names and values of the configuration there, as git lists them; all but the rules are left out
-    inside: where it is made; what is removed there later are links, never what they lead to
+    settings: names and values of the configuration there, as git lists them; only those in the table above are used
+    inside: the directory to create it in; removing that later removes links, never their targets
 
     Raises:
-        Inaccessible: the disk failed, the configuration has an extension that is not known, or a symbolic link leads
-            to where git would write outside of the directory.
+        Inaccessible: the disk failed, the configuration has an unknown extension, or a symbolic link leads out of the
+            directory, so that git would write elsewhere.
     """
     kept = [(name, value) for name, value in settings if _is_kept(name, value)]
     link = next(_walk_links_outside(directory), None)
@@ -95,22 +95,22 @@ def link_directory(directory: str, settings: Iterable[tuple[str, str]], inside: 
 
 
 def _is_kept(name: str, value: str) -> bool:
-    """Return True for a rule or a known extension.
+    """Return True if a setting is used: one of the table above, or a known extension.
 
     Raises:
-        Inaccessible: the extension is not known. Git refuses a repository with one that it does not know, too.
+        Inaccessible: the extension is not known; git, too, refuses repositories with unknown extensions.
     """
     if not name.startswith("extensions."):
         return _RULES.fullmatch(name) is not None
     values = _EXTENSIONS.get(name, set())
     if values is not None and value.lower() not in values:
-        what = f"the remote's configuration has {name} = {value}, which is not known"
+        what = f"the remote's configuration has {name} = {value}, an unknown extension"
         raise Inaccessible(what, hint="share over ssh or https, or with another repository")
     return True
 
 
 def _format_setting(name: str, value: str) -> str:
-    """Return lines of a configuration file: a section of its own for each setting, as git reads it, too."""
+    """Return the lines of a configuration file for one setting, with a section of its own, which git accepts."""
     section, _, variable = name.rpartition(".")
     section, _, subsection = section.partition(".")
     for sign, escaped in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\t", "\\t"), ("\b", "\\b")):

@@ -1,7 +1,7 @@
-"""Divide the check of what came from a remote among the processors of this machine.
+"""Divide the check of fetched objects among the processors of this machine.
 
-The parts are done in forked processes, which read what this process reads and write nothing. Few items, one processor,
-a system where processes should not be forked, or a process with threads: all is done here.
+The parts run in forked processes, which read the same data as this process and write nothing. With few items, one
+processor, threads, or on a system where processes should not be forked, everything runs in this process.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from scopes.store.repository import Repository
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
-MANY_OBJECTS: Final = 4000  # fewer are checked in the time that it takes to start processes
+MANY_OBJECTS: Final = 4000  # checking fewer takes less time than starting processes
 _PARTS_PER_WORKER: Final = 3  # so that one long part does not keep the others waiting
 
 
 def work_in_parts(
     repository: Repository, work: Callable[[Sequence[Item]], Found], items: Sequence[Item], *, objects: int
 ) -> list[Found]:
-    """Return what `work` makes of each part of the items, in their order; its result can be pickled.
+    """Call `work` for each part of the items, and return its results in the order of the parts.
 
-    objects: how many objects it reads for all of them
+    work: its results must be picklable
+    objects: how many objects it reads for all items together
 
     Raises:
         Exception: what the first failed part raised.

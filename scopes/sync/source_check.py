@@ -1,7 +1,7 @@
-"""Check that the original files that came from a remote are stored as scopes stores them, and belong to a conversation.
+"""Check that original files from a remote are stored as scopes stores them, and belong to a conversation.
 
-A set has nothing but its sources, and a source nothing but its bytes, what became of them, and a description without a
-path. Whatever a description says, it names no place here: exports make names of files out of it.
+A set may have only its sources, and a source only its bytes, the segments that they became, and a description. The
+description must not have a path, because exports make file names out of it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ class SourceCheck:
         self.visited: set[Oid] = set()
 
     def check(self, oid: Oid, root: Oid, *, has_conversation: bool = True) -> list[SourceInSet]:
-        """Return the sources of a set that belongs to the conversation with a root, which came, too.
+        """Return the sources of a set that belongs to the conversation with a root.
+
+        has_conversation: whether the conversation was fetched, too, or is here
 
         Raises:
             Corrupt: it is not as scopes writes it.
@@ -103,7 +105,7 @@ class SourceCheck:
         return SourceInSet(oid, record)
 
     def _list_numbered(self, entries: Mapping[str, TreeEntry], folder: str, name: str) -> list[Oid]:
-        """Return the files of a directory, which are numbered without a gap."""
+        """Return the files of a directory in their order; their names must be numbers without a gap."""
         entry = entries.get(folder.rstrip("/"))
         files = {} if entry is None else self._read_files(entry.oid)
         if [*files] != [name.format(number) for number in range(len(files))]:
@@ -112,7 +114,7 @@ class SourceCheck:
         return [*files.values()]
 
     def _check_segments(self, pages: list[Oid], size: int) -> Iterator[Span]:
-        """Check what became of each record, and yield the records of messages that were purged here."""
+        """Check the segments of each record, and yield the byte ranges of messages that were purged here."""
         for page in pages:
             data = read_data(self._objects, page, BLOB)
             if not data.endswith(b"\n"):
@@ -126,7 +128,7 @@ class SourceCheck:
                 if message is not None and not is_message_id(message):
                     raise Corrupt("a record became no message")
                 if not all(isinstance(each, str) for each in document.get("native", ())):
-                    raise Corrupt("a record has names that are no text")
+                    raise Corrupt("a record has names that are not text")
                 if message is not None and self._purged.has_message(message):
                     yield span
 
@@ -160,7 +162,7 @@ class SourceCheck:
         self.visited.add(oid)
         data = read_data(self._objects, oid, TREE)
         if not list_modes(data) <= {*modes}:
-            raise Corrupt(f"the tree {oid} has something else than files and directories")
+            raise Corrupt(f"the tree {oid} has an entry that is not allowed there")
         return parse_tree(data)
 
     def _read_blob(self, oid: Oid) -> bytes:
@@ -182,12 +184,12 @@ def check_description(data: bytes) -> None:
     if document["size"] < 0 or not is_oid(document["root"]):
         raise Corrupt("the description of a source has no size or no conversation")
     if "handover" in document and read_handover(document["handover"]) is None:
-        raise Corrupt("the description of a source does not say what it was written from")
+        raise Corrupt("the description of a source does not name the session that it was written from")
     for session in document.get("sessions", ()):
         match session:
             case [str(), str(root)] if is_oid(root):
                 continue
-        raise Corrupt("the description of a source has a session that is none")
+        raise Corrupt("the description of a source has an invalid session")
 
 
 def _check_fields(document: Any, required: Mapping[str, type], allowed: Mapping[str, type]) -> None:

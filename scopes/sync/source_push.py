@@ -1,6 +1,6 @@
-"""`push --with-sources`: send original files after their conversations; and replace or delete what is there of them.
+"""`push --with-sources`: send original files after their conversations, and replace or delete files on the remote.
 
-What a purge has removed from original files is replaced on a remote by every push, whether files were asked for or not.
+After a purge every push replaces the original files with purged content on a remote, even without --with-sources.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SourcesStatus: TypeAlias = Literal["new", "updated", "refused", "deleted"]
 
 
 class PushedSources(NamedTuple):
-    """What became of the original files of a conversation; `files` is how many the remote has now.
+    """Result of pushing the original files of one conversation; `files` is how many the remote has now.
 
     status: `deleted` if all of them were purged; `refused` by the remote or by scopes, for the `reason`
     """
@@ -55,7 +55,7 @@ class PushedSources(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """A change of a ref with original files; `before` is what was known of the remote."""
+    """A change of a ref with original files; `before` is the last known value of the remote."""
 
     conversation: ConversationId
     name: RemoteName
@@ -65,7 +65,7 @@ class _Change(NamedTuple):
 
 
 class SourcesPushed(NamedTuple):
-    """What a push did about original files: a row for each conversation with a change, sorted by its name."""
+    """The results of a push for original files: a row for each conversation with a change, sorted by name."""
 
     rows: tuple[PushedSources, ...]
     notes: tuple[Note, ...]
@@ -82,10 +82,11 @@ def push_sources(
     wanted: bool,
     dry_run: bool,
 ) -> SourcesPushed:
-    """Push the files of conversations to the repositories of a remote that have these; unless wanted, what was purged.
+    """Push the original files of conversations to the repositories of a remote that have these conversations.
 
-    A file with messages that are held back, by `open_tips`, stays here: the remote keeps what it has of it. A dry run
-    asks nobody: a repository is as it was when it was last seen, but has its conversations.
+    Unless `wanted`, only files with purged content are replaced. A file with messages that are held back (`open_tips`)
+    is not sent: the remote keeps its version. A dry run contacts no repository: each is assumed to be as it was when
+    it was last seen, with the conversations in `places`.
     """
     family = [each.name for each in places]
     run = _Run(repository, family, connection, mode, HeldBack(repository, open_tips, family), wanted)
@@ -108,14 +109,14 @@ def push_sources(
 
 
 def _note_held(names: Sequence[str], hint: str) -> Iterator[Note]:
-    """Yield a note about files that do not leave, because messages in them are held back."""
+    """Yield a note about files that are not sent because messages in them are held back."""
     if names:
         files = f"{len(names)} original {plural(len(names), 'file')} {_were(len(names))} not sent"
         yield Note(f"{files}: messages in {plural(len(names), 'it')} are held back ({', '.join(names[:5])})", hint)
 
 
 def _note_left_out(names: Sequence[str]) -> Iterator[Note]:
-    """Yield a note about files that do not leave, because another conversation is in them."""
+    """Yield a note about files that are not sent because they also have another conversation."""
     if names:
         files = f"{len(names)} original {plural(len(names), 'file')} of several conversations"
         text = f"{files} {_were(len(names))} not pushed"
@@ -123,9 +124,9 @@ def _note_left_out(names: Sequence[str]) -> Iterator[Note]:
 
 
 class _Run(NamedTuple):
-    """What the pushes to all repositories of a remote have in common.
+    """State and options that the pushes to all repositories of a remote share.
 
-    family: the names of all of them; wanted: send all; without it, only what was purged is replaced
+    family: the names of all of them; wanted: send all files; if False, only replace those with purged content
     """
 
     repository: Repository
@@ -155,11 +156,11 @@ class _SourcePush:
 
     @property
     def is_needed(self) -> bool:
-        """Return True if files are wanted, or the repository still has something that was purged, or may have again."""
+        """Return True if files are wanted, or if the repository still has or may again have purged content."""
         return self._wanted or bool(self._purged_values) or self._remote.name in read_values(self._repository.path)
 
     def run(self, waiting: Mapping[ConversationId, RemoteName]) -> dict[ConversationId, PushedSources]:
-        """Push the files of conversations that the repository has; return what became of those with a change."""
+        """Push the files of conversations that the repository has; return the results of those with a change."""
         for _ in range(TRIES):
             waiting = self._push_once(waiting)
             if not waiting:
@@ -205,7 +206,7 @@ class _SourcePush:
         return moved
 
     def _forget_gone(self) -> None:
-        """Forget what was purged from files that the repository has lost."""
+        """Delete the records of purged content in files that the repository no longer has."""
         if self._gone:
             with exclusive_write(self._repository):
                 forget_values(self._repository, self._remote.name, self._gone)
@@ -213,7 +214,7 @@ class _SourcePush:
     def _plan_all(
         self, objects: Objects, chosen: Mapping[ConversationId, RemoteName], included: frozenset[Oid]
     ) -> list[_Change]:
-        """Return the changes of the files of conversations; a file that may not leave is noted."""
+        """Return the changes of the files of conversations; add a row for files that may not be sent."""
         purged = read_values(self._repository.path).get(self._remote.name, {})
         plans = SourcePlans(self._repository, self._remote.name, included, self._of.family, self._of.held_back)
         found: list[_Change] = []
@@ -230,15 +231,15 @@ class _SourcePush:
                 continue
             there = self._value_there(name, Oid(purged[ref]) if ref in purged else before)
             if is_purged and there is None and (new is None or not self._wanted):
-                self._gone.append(ref)  # nothing of it is left to replace
+                self._gone.append(ref)  # no file is left that could replace it
             elif new != before or is_purged or (new is not None and there != before):
                 found.append(_Change(conversation, name, RefUpdate(ref, there, new), files, before))
         return found
 
     def _value_there(self, name: RemoteName, known: Oid | None) -> Oid | None:
-        """Return what the repository has, if it has lost what is known, or has it from a backup; else what is known.
+        """Return the actual value of the repository if it lost the known one or was restored; else the known value.
 
-        What somebody else has written there is not known: it is fetched first. Where the conversation is gone, too,
+        A value that somebody else has written is not used: it is fetched first. If the conversation is gone, too,
         somebody has deleted both.
         """
         if self._there is None or known is None or name.ref not in self._there:
@@ -247,7 +248,7 @@ class _SourcePush:
         return there if there is None or self._repository.has(there) or self._is_restored(name) else known
 
     def _is_restored(self, name: RemoteName) -> bool:
-        """Return True if the repository has files again, from a backup, from which something was purged here."""
+        """Return True if the repository has files with purged content again, from a backup."""
         there = None if self._there is None else self._there.get(name.sources_ref)
         return there is not None and there in self._purged_values.get(name.sources_ref, ())
 
@@ -261,7 +262,7 @@ class _SourcePush:
     def _plan(
         self, objects: Objects, plans: SourcePlans, conversation: ConversationId, name: RemoteName
     ) -> tuple[Oid | None, Oid | None, int]:
-        """Return what the remote has, what it is to have, and how many files that are."""
+        """Return the value that the remote has, the value that it should have, and the number of files in that."""
         known = self._repository.find_ref(sources_tracking_ref(self._remote.name, name.root))
         before = None if known is None else Oid(known)
         if not self._wanted:
@@ -321,9 +322,9 @@ def bundle_sources(
     mode: Mode,
     open_tips: OpenTips,
 ) -> tuple[dict[str, Oid], tuple[PushedSources, ...], tuple[Note, ...]]:
-    """Write the original files of some conversations for somebody who has nothing else than these; return them by ref.
+    """Write the original files of the conversations in a bundle; return the commits by ref.
 
-    Also return what became of each, and notes about those with messages that are held back.
+    Also return a result for each conversation, and notes about files with messages that are held back.
     """
     included = frozenset(name.root for name in names.values())
     plans = SourcePlans(repository, None, included, held_back=HeldBack(repository, open_tips))
@@ -376,4 +377,4 @@ def delete_sources(
     if not count:
         return ()
     text = f"original files of {count} {plural(count, 'conversation')} are still on the remote"
-    return (Note(text, "the remote lets nobody delete refs, or somebody has pushed since"),)
+    return (Note(text, "the remote refuses to delete refs, or somebody has pushed since"),)

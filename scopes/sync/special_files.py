@@ -1,7 +1,7 @@
-"""Named pipes and devices in the directory of a remote: git would wait for one as long as it may run, or read for ever.
+"""Refuse named pipes and devices in the directory of a remote: git would wait for them, or read without end.
 
-Git follows symbolic links, and so does this, up to a number of directories. Where its alternates are is not looked at.
-A socket may be there, that of the monitor of a working tree: it cannot be opened, so nobody waits for it.
+Git follows symbolic links, and so does this, up to a number of directories. Alternates are not searched. A socket, such
+as that of git's fsmonitor, is harmless: it cannot be opened as a file.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def require_no_special_files(directory: str) -> None:
 
 
 def _walk_special(path: str, seen: set[tuple[int, int]]) -> Iterator[str]:
-    """Yield named pipes and devices; each directory is looked at once, by whatever path."""
+    """Yield named pipes and devices; a directory that has several paths is searched once."""
     try:
         status = os.stat(path)
-    except OSError:  # a link into nothing
+    except OSError:  # a dangling link
         return
     if not stat.S_ISDIR(status.st_mode):
         yield from (path,) if _is_special(status.st_mode) else ()

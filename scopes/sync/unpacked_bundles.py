@@ -1,7 +1,7 @@
-"""Unpack a bundle before something is fetched from it: git would take the whole of it, whatever is asked for.
+"""Unpack a bundle before refs are fetched from it: git would take the whole bundle, whatever refs are requested.
 
-Git does not read what the store has already, and takes a list of refs that is cut for a whole one. So the file is read
-to its end first: a bundle is lines, an empty line, and a pack that ends with its hash.
+Git does not read objects that the store already has, and accepts a truncated list of refs as complete. So the file is
+read to its end first: a bundle is lines, an empty line, and a pack that ends with its hash.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _HASH_BYTES: Final = 20
 def unpacked(
     repository: Repository, remote: Remote, connection: Connection, *, alone: bool = False
 ) -> Iterator[Remote]:
-    """Yield a remote of which parts can be fetched: instead of a bundle a directory with what it has.
+    """Yield a remote to fetch single refs from: for a bundle, a temporary directory with its objects and refs.
 
-    Nothing in the directory was checked. It is removed at the end of the block.
+    The objects in the directory are unchecked. It is removed at the end of the block. Other remotes are yielded as is.
 
-    alone: read all of the bundle; otherwise git does not read objects that the store has, and misses damage there
+    alone: read the whole bundle; otherwise git skips objects that the store has, and misses damage in them
 
     Raises:
         Refused: it is a bundle of a whole store.
@@ -66,7 +66,7 @@ def _check_whole(path: str) -> None:
         if found.digest() != end:
             raise _cut(path)
     if kind_of(refs) == "store":
-        text = f"{path} is a git bundle of a whole scopes store, such as a backup, and not one that scopes has written"
+        text = f"{path} is a git bundle of a whole scopes store, such as a backup, not one of conversations"
         fetch = f"git --git-dir=DIRECTORY fetch {quote(path)} '+refs/*:refs/*' '^refs/scopes/active/*'"
         hint = f"make a store of it: scopes --store DIRECTORY init; {fetch}; scopes --store DIRECTORY repair"
         raise Refused(text, hint=hint)

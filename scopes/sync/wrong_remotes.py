@@ -1,6 +1,6 @@
-"""Recognize what is no repository to share through: a store of scopes, a repository with code, an empty one.
+"""Recognize repositories that are not suitable as a remote: a scopes store, a repository with code, an empty one.
 
-A store has its conversations under other names, so nobody would find there what was pushed into it, and a clone of it
+A store has its conversations under other ref names: what was pushed into it would not be found there, and a clone of it
 would be empty.
 """
 
@@ -28,7 +28,7 @@ _SHARE: Final = "share through a bare repository of its own: git init --bare DIR
 
 
 def kind_of(refs: Collection[str]) -> RemoteKind:
-    """Return what the refs of a repository say that it is."""
+    """Return the kind of a repository, by its refs."""
     if any(ref.startswith(META) for ref in refs):
         return "store"
     if any(ref.startswith(_SHARED) for ref in refs):
@@ -37,7 +37,7 @@ def kind_of(refs: Collection[str]) -> RemoteKind:
 
 
 def refuse_store(address: Address, own: str | None = None) -> None:
-    """Raise Refused for a directory that is a store; `own` is the path of the store of the command. Nobody is asked."""
+    """Raise Refused for a directory that is a scopes store; `own` is the path of the store in use. No git runs."""
     if address.transport == "directory" and is_store(address.text):
         is_own = own is not None and os.path.realpath(address.text) == os.path.realpath(own)
         raise _store_refused(address, "this store itself" if is_own else "a scopes store")
@@ -78,7 +78,7 @@ def note_hooks(address: Address) -> tuple[Note, ...]:
     return (
         Note(
             f"the hooks of {address.text} do not run, because they would run as you: {', '.join(sorted(found)[:5])}",
-            "to have them obeyed, share over ssh or https",
+            "to run them, share over ssh or https",
         ),
     )
 

@@ -202,7 +202,7 @@ def test_send_begins_the_branch_that_is_named_with_create(conversation):
     where = f"{conversation.id}/notes"
     words = ("send", where, "right?", "--to", "reviewer", "--as", "lead")
     refused = conversation.run_main(*words)
-    assert (refused.returncode, f"begin it: scopes send {where} --create" in refused.stderr) == (4, True)
+    assert (refused.returncode, f"create it: scopes send {where} --create" in refused.stderr) == (4, True)
     unknown = conversation.run_main("send", where, "right?", "--to", "nobody", "--as", "lead", "--create")
     assert (unknown.returncode, conversation.run_main(*words).returncode) == (4, 4)
     for _ in range(2):

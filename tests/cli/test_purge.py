@@ -111,7 +111,7 @@ def test_lines_that_many_messages_have_are_noted_by_a_dry_run_and_if_asked(plant
         name = planted.run("conv", "new", "--json")["id"]
         for number in range(4):
             planted.run("append", name, "--as", "carol", f"file {number}\n{line}")
-    text = "12 other messages have nothing of it but lines that many messages have"
+    text = "12 other messages have only lines of it that many messages have"
     assert text in planted.run_main("purge", planted.name, leaked, "--dry-run").stderr
     assert text not in planted.run_main("purge", planted.name, leaked, "--yes").stderr
     again = planted.run("append", planted.name, "--as", "carol", f"another text of its own\n{line}", "--json")["id"]

@@ -310,7 +310,7 @@ def test_a_store_of_manifests_gets_everything_only_with_all(run, shared):
     run("clone", "--manifests", shared, "b")
     for words in (("fetch",), ("pull",)):
         done = run(*words, store="b")
-        assert (done.stdout, "only the manifest was fetched" in done.stderr) == ("", True)
+        assert (done.stdout, "only manifests were fetched" in done.stderr) == ("", True)
     assert run("list", store="b").stdout == ""
     assert run("fetch", "--all", store="b").stdout.startswith("conv-001\tnew")
 

@@ -34,7 +34,7 @@ def test_a_line_that_messages_of_several_conversations_have_is_not_the_same_text
     assert (done.copies, done.left, done.exit_code) == ((), (), 0)
     assert done.notes == ()
     (note,) = note_alike(done.alike)
-    assert note.text == "10 other messages have nothing of it but lines that many messages have"
+    assert note.text == "10 other messages have only lines of it that many messages have"
     assert spoken[0][:8] in note.hint
 
 
@@ -58,7 +58,7 @@ def test_a_copy_with_an_own_line_is_named_among_those_with_the_common_one_alone(
     assert [each.message for each in done.copies] == [spoken[-1]]
     assert [note.text for note in (*done.notes, *note_alike(done.alike))] == [
         "1 other message has the same text",
-        "11 other messages have nothing of it but lines that many messages have",
+        "11 other messages have only lines of it that many messages have",
     ]
 
 

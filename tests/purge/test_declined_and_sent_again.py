@@ -59,7 +59,7 @@ def kept(theirs):
 @pytest.mark.slow
 def test_who_declines_reads_what_it_means_for_others_and_how_to_change_it(theirs):
     (note,) = decline_purges(theirs).notes
-    assert note.text == "who has purged it does not take the conversation with it from you any more: conv-001"
+    assert note.text == "stores that have purged it no longer accept the conversation with it from you: conv-001"
     assert note.hint == "to remove it after all: scopes purge --accept conv-001; then: scopes push"
     assert decline_purges(theirs, OfferChoice("origin")).operation is None
 

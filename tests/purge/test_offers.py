@@ -318,7 +318,7 @@ def list_conversations(store):
 def test_a_bad_list_does_not_hide_a_good_one(theirs, drawn, bare, offered):
     git(bare, "update-ref", "refs/scopes/v1/purged/bad/name", offered)
     fetched = fetch_from(theirs)
-    assert "is no conversation" in fetched.notes[-1].text
+    assert "is not a conversation" in fetched.notes[-1].text
     assert "1 message was purged elsewhere" in fetched.notes[0].text
     assert [offer.machine for offer in list_offers(theirs)] == [STRANGER]
 
@@ -356,6 +356,6 @@ def test_an_offer_names_the_messages_and_says_that_an_unsigned_list_names_nobody
     found = list_purge_offers(theirs, str(tmp_path))
     [here] = found.offers[0].here
     assert (here.title, here.named) == ("a", ((drawn.ids["b"], "b"),))
-    assert f"nobody has signed that of {STRANGER}" in found.notes[1].text
+    assert f"that of {STRANGER} is not signed" in found.notes[1].text
     decline_purges(theirs, OfferChoice())
     assert list_purge_offers(theirs, str(tmp_path)).notes == ()

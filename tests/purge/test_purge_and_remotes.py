@@ -266,7 +266,7 @@ def test_a_bad_list_is_left_out_and_the_conversations_are_taken(repository, draw
     other = machine(tmp_path / "other.git", bare)
     fetched = fetch_from(other)
     assert len(conversation_ids(other)) == 2
-    assert "no conversation" in fetched.notes[0].text
+    assert "not a conversation" in fetched.notes[0].text
     assert tree
 
 

@@ -122,7 +122,7 @@ REMOTE_SAMPLES = {
             DeletedName("conv-002/fix", _ROOT[::-1], "refused", "the remote has something newer: see it first"),
             DeletedName("conv-003", "ab" * 20, "absent"),
         ),
-        notes=(Note("who has fetched it keeps it", "to remove content for good: scopes purge"),),
+        notes=(Note("stores that have fetched it keep it", "to remove content for good: scopes purge"),),
     ),
     "fetched": _FETCHED,
     "fetched-nothing": Fetched(remote="origin", address=_ADDRESS, conversations=(), unchanged=7, operation=None),

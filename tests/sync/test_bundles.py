@@ -242,7 +242,7 @@ def test_adding_a_bundle_as_a_remote_notes_that_it_takes_nothing(bundle, other):
 
 
 def test_no_remote_has_the_name_of_bundles(other, bundle):
-    with pytest.raises(Refused, match="what bundles have"):
+    with pytest.raises(Refused, match="reserved for imported bundles"):
         add(other, str(bundle), "bundle")
 
 

@@ -70,7 +70,7 @@ def test_messages_and_values_arrive_with_a_note(pair, turn, bare, tmp_path):
     assert send_from_the_future(theirs, turn, change).exit_code == 0
     fetched = fetch_from(ours)
     assert ([row.status for row in fetched.conversations], fetched.exit_code) == (["updated"], 0)
-    (note,) = [note for note in fetched.notes if "more than a day from now" in note.text]
+    (note,) = [note for note in fetched.notes if "more than a day in the future" in note.text]
     assert "tag t1" in note.text
     assert clock.format_seconds(clock.now_milliseconds() // 1000)[:10] in note.hint
     ours = open_store(ours)
@@ -130,12 +130,12 @@ def test_the_next_push_with_the_right_time_settles_it(pair, turn, has_news):
         delete_tag(open_store(theirs), NAME, "t1")
     pushed = push_to(open_store(theirs))
     assert [row.status for row in pushed.conversations] == ["updated"]
-    (note,) = [note for note in pushed.notes if "counts as changed now" in note.text]
+    (note,) = [note for note in pushed.notes if "now have the current time" in note.text]
     assert "conv-001: tag t1" in note.text
     assert max(clocks(open_store(theirs)).values()) <= clock.now_milliseconds()
     assert push_to(open_store(theirs)).notes == ()
     fetched = fetch_from(open_store(ours))
-    assert not [note for note in fetched.notes if "from now" in note.text]
+    assert not [note for note in fetched.notes if "in the future" in note.text]
     assert set(tags(ours)) == (set() if has_news else {"t1"})
     assert clocks(open_store(ours)) == clocks(open_store(theirs))
 

@@ -95,7 +95,7 @@ def named_there(theirs, ours):
 def test_a_conversation_is_deleted_there_and_kept_here(pushed, bare):
     done = delete_on_remote(pushed, resolve_remote(pushed, None), ["conv-001"], connection())
     assert ([row.status for row in done.names], done.exit_code) == (["deleted"], 0)
-    assert "who has fetched it keeps it" in done.notes[0].text
+    assert "stores that have fetched it keep it" in done.notes[0].text
     assert kept(bare) == {root_of(pushed, "conv-002")}
     assert texts(pushed, "conv-001/main") == ["a", "b"]
     assert_sound(pushed)

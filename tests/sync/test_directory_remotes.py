@@ -111,7 +111,7 @@ def test_refs_are_kept_nowhere_else_by_the_configuration(ours, bare, tmp_path):
     git(bare, "config", "core.repositoryFormatVersion", "1")
     with open(os.path.join(bare, "config"), "a", encoding="utf-8") as file:
         file.write(f"[extensions]\n\trefStorage = files://{tmp_path}/elsewhere\n")
-    with pytest.raises(Inaccessible, match=r"extensions\.refstorage = files:.*, which is not known"):
+    with pytest.raises(Inaccessible, match=r"extensions\.refstorage = files:.*, an unknown extension"):
         push_to(ours)
 
 
@@ -173,7 +173,7 @@ def test_a_push_and_a_new_remote_note_the_hooks_that_do_not_run(ours, bare, sent
     assert push_to(ours).notes[-1].text.startswith(text)
     assert push_to(ours).notes == ()
     added = add_remote(ours, "again", parse_address(bare), connection(), probe=False)
-    assert added.notes[-1].hint == "to have them obeyed, share over ssh or https"
+    assert added.notes[-1].hint == "to run them, share over ssh or https"
     assert not sentinel.exists()
 
 

@@ -59,7 +59,7 @@ def random_text(length):
         ("fatal: write error: No space left on device\nfatal: early EOF", "a disk is full", False),
         ("remote: ERROR: You are not allowed to push code to this project.\nfatal: Could not", "right to write", False),
         ("fatal: transport 'file' not allowed", "'^protocol'", False),
-        ("fatal: early EOF\nfatal: fetch-pack: invalid index-pack output", "connection broke", True),
+        ("fatal: early EOF\nfatal: fetch-pack: invalid index-pack output", "connection was lost", True),
     ],
 )
 def test_each_cause_has_a_hint_of_its_own(written, words, retryable):

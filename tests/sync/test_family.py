@@ -414,7 +414,7 @@ def test_a_forged_mark_and_a_bad_list_hide_nothing_that_is_good(repository, bare
         ["new"],
         [STRANGER],
     )
-    assert any("2 refs of the remote are no conversations" in note.text for note in fetched.notes)
+    assert any("2 refs of the remote are not conversations" in note.text for note in fetched.notes)
     assert (dave.has(forged), list(read_addresses(dave.path))) == (False, ["origin"])
 
 
@@ -424,7 +424,7 @@ def test_a_repository_with_nothing_but_a_forged_mark_and_a_bad_list_is_fetched_f
     mark(bare, "refs/scopes/v1/purged/0123456789ab", "no list")
     fetched = fetch_from(repository)
     assert (fetched.conversations, fetched.operation) == ((), None)
-    assert any("2 refs of the remote are no conversations" in note.text for note in fetched.notes)
+    assert any("2 refs of the remote are not conversations" in note.text for note in fetched.notes)
 
 
 def test_a_closed_repository_of_which_nothing_is_acceptable_leads_to_the_next_one(store, repositories, tmp_path):

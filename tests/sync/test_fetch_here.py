@@ -63,7 +63,7 @@ def test_a_fetch_gets_the_list_and_no_message(theirs, ours, index):
 def test_it_says_how_many_are_listed_only_and_how_to_get_one_or_all(theirs, ours, index):
     note = get(theirs, index).notes[-1]
     first = min(list_roots(ours))[:12]
-    assert note.text == "of 3 conversations of origin only the manifest was fetched"
+    assert note.text == "only manifests were fetched of 3 conversations of origin"
     assert note.hint == (
         f"list them: scopes list --remote origin; get one: scopes fetch {first}; all: scopes fetch --all"
     )
@@ -149,4 +149,4 @@ def test_a_remote_that_was_emptied_is_named(theirs, bare, index, is_here):
     shutil.rmtree(bare)
     make_bare(bare)
     notes = [note.text for note in get(theirs, index).notes]
-    assert [("has nothing any more of what it had" in note) for note in notes] == ([True] if is_here else [])
+    assert [("no longer has any conversation that it had" in note) for note in notes] == ([True] if is_here else [])

@@ -53,7 +53,7 @@ def fetch_without(victim, *refused):
     """Fetch; the conversation comes, and the lists of some machines are named and not taken."""
     done = fetch_from(victim)
     assert {row.status for row in done.conversations} <= {"new", "updated"}
-    (note,) = [note.text for note in done.notes if "no conversation" in note.text]
+    (note,) = [note.text for note in done.notes if "not a conversation" in note.text]
     assert all(ON_REMOTE + name in note for name in refused)
     return [offer.machine for offer in list_offers(victim)]
 

@@ -72,8 +72,8 @@ def test_a_push_to_a_remote_that_was_made_anew_does_not_say_that_it_has_everythi
     pushed = push_known(sent)
     assert (pushed.unchanged, pushed.exit_code) == (0, 1)
     assert states(pushed) == {NAME: "refused", OTHER: "refused"}
-    assert "has nothing any more of what it had" in pushed.notes[0].text
-    assert pushed.notes[0].hint == "if nobody has deleted it on purpose, send all of it again: scopes push --force"
+    assert "no longer has any conversation that it had" in pushed.notes[0].text
+    assert pushed.notes[0].hint == "if nobody has deleted them on purpose, send all of them again: scopes push --force"
     assert count_conversations(bare) == 0
 
 
@@ -128,14 +128,14 @@ def others_first(sent, bare, tmp_path):
 def test_a_fetch_says_that_a_remote_was_made_anew(others_first, sent):
     assert [row.status for row in others_first.conversations] == ["new"]
     note = others_first.notes[0]
-    assert "emptied, made anew, or is another one" in note.text
-    assert note.hint == "if nobody has deleted it on purpose, send all of it again: scopes push --force"
+    assert "emptied or recreated, or is another repository" in note.text
+    assert note.hint == "if nobody has deleted them on purpose, send all of them again: scopes push --force"
     assert note in fetch_from(sent).notes
 
 
 def test_a_fetch_says_that_a_remote_was_emptied(sent, bare):
     make_anew(bare)
-    assert "emptied, made anew" in fetch_from(sent).notes[0].text
+    assert "emptied or recreated" in fetch_from(sent).notes[0].text
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ def test_a_push_after_that_fetch_says_so_too_and_does_not_call_it_deletion(other
 
 def test_it_is_forgotten_with_the_remote_and_kept_under_its_new_name(others_first, sent, bare):
     rename_remote(sent, "origin", "team")
-    assert "team has nothing any more" in fetch_from(sent, remote="team").notes[0].text
+    assert "team no longer has any" in fetch_from(sent, remote="team").notes[0].text
     remove_remote(sent, "team")
     add(sent, bare, "team")
     assert fetch_from(sent, remote="team").notes == ()
@@ -230,14 +230,14 @@ def test_a_fetch_of_a_name_says_that_a_remote_was_made_anew(sent, bare, tmp_path
         theirs = machine(tmp_path / "theirs.git", bare)
         history(theirs, "main: q")
         push_to(theirs)
-    with pytest.raises(NotFound, match="has nothing any more of what it had") as error:
+    with pytest.raises(NotFound, match="no longer has any conversation that it had") as error:
         get(sent, NAME)
-    assert error.value.hint == "if nobody has deleted it on purpose, send all of it again: scopes push --force"
+    assert error.value.hint == "if nobody has deleted them on purpose, send all of them again: scopes push --force"
     if not others:
         theirs = machine(tmp_path / "theirs.git", bare)
         history(theirs, "main: q")
         push_to(theirs)
-    assert "has nothing any more of what it had" in fetch_from(sent).notes[0].text
+    assert "no longer has any conversation that it had" in fetch_from(sent).notes[0].text
     assert states(push_known(sent, force=True)) == {NAME: "new", OTHER: "new"}
     assert get(sent, NAME).exit_code == 0
 
@@ -262,7 +262,7 @@ def test_a_remote_of_several_repositories_says_so_too(ours, bare):
     history(store, "main: x", conversation=OTHER)
     push_to(store)
     make_anew(numbered(bare, 2))
-    with pytest.raises(NotFound, match="origin-2 has nothing any more of what it had"):
+    with pytest.raises(NotFound, match="origin-2 no longer has any conversation that it had"):
         fetch_from(store, OTHER)
     assert fetch_from(store, NAME).exit_code == 0
 
@@ -272,7 +272,7 @@ def test_a_remote_of_several_repositories_says_so_too(ours, bare):
 def test_a_fetch_names_what_a_remote_has_less_of_than_it_had(sent, bare, tmp_path, get, names):
     make_older(sent, bare, tmp_path)
     (note,) = [note for note in get(sent, *names).notes if "has less of" in note.text]
-    assert note.text == f"origin has less of 1 conversation than it had: {NAME}"
+    assert note.text == f"origin has less of 1 conversation than before: {NAME}"
     assert note.hint.endswith(f"send what it lacks: scopes push {NAME}")
     assert states(push_to(sent, NAME)) == {NAME: "updated"}
     assert [note for note in get(sent, *names).notes if "has less of" in note.text] == []

@@ -97,12 +97,12 @@ def test_a_remote_that_was_made_anew_is_noticed_by_a_push_of_something_new(ours,
     history(ours, "main: x", conversation="conv-002")
     done = push_to(ours, "conv-002")
     assert [row.status for row in done.conversations] == ["new"]
-    assert "was emptied, made anew" in done.notes[0].text
+    assert "was emptied or recreated" in done.notes[0].text
     again = push_known(open_store(ours))
     assert [(row.conversation, row.status) for row in again.conversations] == [(NAME, "refused")]
     assert again.exit_code == 1
     assert "push --delete" not in again.conversations[0].reason
-    assert again.notes[0].hint == "if nobody has deleted it on purpose, send all of it again: scopes push --force"
+    assert again.notes[0].hint == "if nobody has deleted them on purpose, send all of them again: scopes push --force"
     assert [row.status for row in push_known(open_store(ours), force=True).conversations] == ["new"]
     assert not push_known(open_store(ours)).notes
 

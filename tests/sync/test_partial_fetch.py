@@ -140,7 +140,7 @@ def test_a_ref_that_is_no_conversation_is_noted_and_left_out(forger, victim, nam
     forger.point(forger.commit(forger.message_tree((LINK, b"x", hidden)), [], b"x\n"), name)
     fetched = fetch_from(victim)
     assert (statuses(fetched), fetched.exit_code) == (["new"] * (GOOD + 1), 0)
-    assert "is no conversation" in fetched.notes[0].text
+    assert "is not a conversation" in fetched.notes[0].text
     assert hidden not in list_objects(victim.path)
 
 

@@ -165,7 +165,7 @@ def test_conversations_without_a_directory_are_of_no_project(ours, bare, tmp_pat
     other = machine(tmp_path / "other", bare)
     with pytest.raises(NotFound, match="no conversation of the project shop") as caught:
         fetched_by(other, choose_name("shop"))
-    assert caught.value.hint == "none of them says its directory"
+    assert caught.value.hint == "none of them contains the directory of its project"
 
 
 def test_after_the_fetch_the_list_has_them_by_the_own_directory(bob, tmp_path):

@@ -137,5 +137,5 @@ def test_hints_name_a_remote_that_is_not_the_default(ours, tmp_path):
     note = push_to(ours, remote="team").notes[0]
     assert (
         note.hint
-        == "get them: scopes pull --remote team; or leave them out there: scopes push conv-001 --force --remote team"
+        == "get them: scopes pull --remote team; or remove them there: scopes push conv-001 --force --remote team"
     )

@@ -124,7 +124,7 @@ def is_clean(bare):
 def test_a_forced_push_of_what_was_purged_replaces_what_was_pushed_above_it(above, bare, tmp_path):
     ours, theirs = above
     refused = push_to(ours, purged=True)
-    assert refused.conversations[0].reason.endswith(f"leave out there what is not here: scopes push {NAME} --force")
+    assert refused.conversations[0].reason.endswith(f"remove there what is not here: scopes push {NAME} --force")
     assert refused.notes[-1].hint.endswith("scopes push --purged --force")
     done = push_to(open_store(ours), purged=True, force=True)
     assert (statuses(done), done.exit_code) == ({NAME: "updated"}, 0)

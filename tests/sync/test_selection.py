@@ -115,7 +115,7 @@ def test_the_month_is_that_of_the_root_in_utc(repository, seconds, month):
      "refs/scopes/v1/c/0123456789ab/2026/" + "a" * 40, "refs/scopes/v1/c/0123456789ab/202601/" + "a" * 40 + "/x"],
 )  # fmt: skip
 def test_another_ref_is_no_conversation(ref):
-    with pytest.raises(Corrupt, match="no conversation"):
+    with pytest.raises(Corrupt, match="not a conversation"):
         parse_remote_ref(ref)
 
 

@@ -39,12 +39,12 @@ def bundle_create(
 ) -> int:
     """Write conversations into a file, to carry them by hand.
 
-    The file is a git bundle. It has what a push to an empty remote would send, the whole of each conversation, and
-    needs no connection and no other file: bundle import reads it on another machine. As with push, everything is
-    searched for secrets first; a conversation that may have one is left out, and the exit code is 1. An open last
-    message of an imported session, which may still grow, is held back, and said to be, unless --include-open is given.
-    --with-sources adds the files that conversations were imported from, byte by byte; see push. Messages are counted as
-    by list: those of all branches together.
+    The file is a git bundle with the complete conversations, as a push to an empty remote would send them. On another
+    machine, scopes bundle import reads it without a connection. As with push, everything is searched for secrets first;
+    a conversation with a possible secret is left out, and the exit code is 1. The last message of an imported session
+    may still grow; it is left out, with a note, unless --include-open is given. --with-sources adds the original files
+    that the conversations were imported from; see push. The count of messages is that of scopes list: all branches
+    together.
 
     Examples:
       scopes bundle create talks.bundle --all
@@ -80,11 +80,11 @@ def bundle_import(
 ) -> int:
     """Get conversations from a bundle.
 
-    This is fetch from a file, with the same checks. A branch to which both sides have added messages stays as it is;
-    the other side is called bundle/BRANCH, until the next bundle is imported: merge it. One undo takes all of it back.
+    Works as fetch, with the same checks. A branch with new messages on both sides is not changed; the branch of the
+    bundle is called bundle/BRANCH until the next bundle is imported: merge it. One scopes undo reverts all of it.
 
-    A bundle that is written again and again under one name can be a remote as well: scopes remote add usb FILE, then
-    fetch, pull and clone read it.
+    A bundle that is regularly rewritten under the same name can be a remote: scopes remote add usb FILE. fetch, pull
+    and clone read it.
 
     Examples:
       scopes bundle import talks.bundle
@@ -100,8 +100,8 @@ def bundle_import(
 def bundle_verify(context: usage.Context, file: BundleFile) -> int:
     """Check a bundle, and list what it has.
 
-    All of it is checked as bundle import does, and nothing is taken. The exit code is 7 if a conversation is not
-    acceptable.
+    The whole bundle is checked as by bundle import, and nothing is imported. The exit code is 7 if a conversation fails
+    a check.
 
     Examples:
       scopes bundle verify talks.bundle

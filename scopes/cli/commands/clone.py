@@ -29,18 +29,18 @@ def clone(
     year: OfYear = None,
     as_branches: AsBranches = False,
     manifests: Annotated[
-        bool, usage.Option("--manifests", help="Only learn which conversations there are, without their messages")
+        bool, usage.Option("--manifests", help="Only get the list of conversations, without their messages")
     ] = False,
 ) -> int:
     """Make a store of the conversations of a remote.
 
-    The store is at DIRECTORY or --store, else where scopes init makes it; it must not have conversations yet. The
-    address becomes its remote origin. If that fails, the new store is removed again. ADDRESS is a repository that
-    conversations were pushed to; a store of somebody else is none, and neither is a repository with code alone.
+    The store is created at DIRECTORY or --store, by default where scopes init creates it; it must not have
+    conversations yet. The address becomes its remote origin. If the clone fails, a new store is removed again. ADDRESS
+    must be a repository that conversations were pushed to, neither another scopes store nor a repository of code only.
 
-    Of a remote with very many conversations get only the list, with --manifests: scopes list --remote origin shows it,
-    and the first command that reads a conversation, such as log, fetches that one. Later, fetch and pull get the list
-    and what is new in those; scopes fetch --all gets everything.
+    For a remote with very many conversations, --manifests gets only the list: scopes list --remote origin shows it, and
+    the first command that reads a conversation, such as log, fetches that conversation. Later, fetch and pull update
+    the list and the conversations that were fetched; scopes fetch --all gets everything.
 
     Examples:
       scopes clone ~/backup/talks.git ~/talks

@@ -24,36 +24,38 @@ def fetch(
     context: usage.Context,
     wanted: WantedFrom,
     manifests: Annotated[
-        bool, usage.Option("--manifests", help="Only learn which conversations there are, without their messages")
+        bool, usage.Option("--manifests", help="Only get the list of conversations, without their messages")
     ] = False,
 ) -> int:
     """Get conversations from a remote.
 
-    New conversations get the next numbers here. A branch is moved forward if nothing was added to it here; otherwise it
-    stays, and the other side is called REMOTE/BRANCH, as in origin/main, until you merge it. What was deleted here does
-    not come back. One undo takes back the whole fetch.
+    New conversations get the next free numbers in this store. A branch is fast-forwarded if it has no messages that the
+    remote lacks; otherwise it is not changed, and the remote's branch is available as REMOTE/BRANCH, such as
+    origin/main, until you merge it. Conversations and branches that were deleted here do not come back. One scopes undo
+    reverts the whole fetch.
 
-    The branches of a conversation are counted by what became of them: created; moved, forward to new messages; grown,
-    where the last message came from an earlier import of the session and the remote has a later one; ahead, with
-    messages here that the remote lacks; diverged, with messages on both sides; deleted, here. And metadata: the title,
-    tags, merge requests or entries of branches have changed.
+    The output counts branches by state: created; moved, fast-forwarded to new messages; grown, the last message was
+    replaced by a later import of the same session; ahead, with messages that the remote lacks; diverged, with new
+    messages on both sides; deleted, here. The state metadata means that the title, tags, merge requests or branch
+    entries have changed.
 
-    Where a repository of the remote is full and closed, the fetch goes on with the next one, origin-2.
+    If a repository of the remote is full and closed, the fetch continues with the next one, origin-2.
 
-    Nothing that comes from a remote is trusted: it is kept apart and checked by git and by scopes before it is taken
-    into the store. Of a conversation that is not acceptable nothing is taken; it is named with the reason, the others
-    are taken, and the exit code is 7. Original files that were pushed with a conversation (push --with-sources) come
-    with it; of those that are not acceptable nothing is taken, and a note says so.
+    Nothing that comes from a remote is trusted: git and scopes check it in a quarantine before it enters the store. A
+    conversation that fails a check is rejected as a whole and listed with the reason; the others are taken, and the
+    exit code is 7. Original files that were pushed with a conversation (push --with-sources) are fetched with it; if
+    they fail a check, they are rejected and a note says so.
 
     --project means the same in all commands: the directory of a project, . for the current one; its name, which is the
-    last part of its directory or of the address of its repository; or that address. Other clones of the repository here
-    are of it too. Of a directory on another machine only the path is known, so its last part must be the name; a name
-    that belongs to several repositories here is an error that lists them.
+    last part of its directory or of the address of its repository; or that address. It includes other clones of the
+    repository on this machine. Of conversations from other machines only the path of the directory is known: its last
+    part must be the name. A name that belongs to several repositories on this machine is an error that lists them.
 
-    --manifests gets title, time and size of each conversation, and no message: scopes list --remote REMOTE lists them,
-    scopes search --remote-titles finds some, and the first command that reads one, such as log, fetches it. In a store
-    that was cloned with --manifests, fetch and pull without a choice get this list, and messages only of conversations
-    that are here. --all gets everything, and so does every fetch once scopes.fetchManifests is false.
+    --manifests gets title, time and size of each conversation, but no messages: scopes list --remote REMOTE lists them,
+    scopes search --remote-titles searches them, and the first command that reads a conversation, such as log, fetches
+    it. In a store that was cloned with --manifests, fetch and pull without arguments update this list, and get messages
+    only for conversations that are already here. --all gets everything, as does any fetch if scopes.fetchManifests is
+    false.
 
     Examples:
       scopes fetch

@@ -18,20 +18,20 @@ def pull(
     context: usage.Context,
     wanted: WantedFrom,
     rebase: Annotated[
-        bool, usage.Option("--rebase", help="Move messages that the remote lacks on top of its own, instead of a merge")
+        bool, usage.Option("--rebase", help="Move your new messages on top of those of the remote, instead of a merge")
     ] = False,
 ) -> int:
     """Get conversations, and merge what differs.
 
-    This is fetch, and then merge of REMOTE/BRANCH into every branch that has messages on both sides. If values differ,
-    such as two decisions about one topic, the merge of that branch stops with exit code 3, as merge does: resolve the
-    conflicts, and run merge --continue. One undo takes back all of it.
+    Runs fetch, and then merges REMOTE/BRANCH into each branch that has new messages on both sides. If values differ,
+    such as two decisions about one topic, the merge of that branch stops with exit code 3, as scopes merge does:
+    resolve the conflicts, and run scopes merge --continue. One scopes undo reverts the whole pull.
 
-    With --rebase the messages that the remote lacks are moved on top of those that it has, as rebase does: they keep
-    their ids, and there is no merge. A conflict is continued with rebase --continue.
+    With --rebase your new messages are moved on top of those of the remote, as by scopes rebase: they keep their ids,
+    and there is no merge. After a conflict, resolve it and run scopes rebase --continue.
 
-    A branch with a message that was purged elsewhere stays as it is, with exit code 1, until scopes purge --accept or
-    scopes purge --decline has decided. What was declined is kept by a merge; --rebase, which would drop it, is refused.
+    A branch with a message that was purged elsewhere is not changed, and the exit code is 1, until you run scopes purge
+    --accept or scopes purge --decline. A merge keeps declined messages; --rebase would drop them, and is refused.
 
     Examples:
       scopes pull

@@ -24,10 +24,12 @@ _SHORT: Final = 8  # characters of an id
 
 
 Conversation: TypeAlias = Annotated[
-    str | None, usage.Argument(metavar="[CONV]", help="The conversation; without messages all of it: see --whole")
+    str | None,
+    usage.Argument(metavar="[CONV]", help="The conversation; if no messages are named, all of it (see --whole)"),
 ]
 OfFile: TypeAlias = Annotated[
-    str | None, usage.Option("--file", metavar="PATH", help="What messages hold of this file: its path, or the end")
+    str | None,
+    usage.Option("--file", metavar="PATH", help="The content of this file in all messages; its path or the end of it"),
 ]
 Hits: TypeAlias = Annotated[
     str | None, usage.Option("--search", metavar="QUERY", help="All messages that a search finds")
@@ -38,22 +40,22 @@ Transcript: TypeAlias = Annotated[
 ]
 Offers: TypeAlias = Annotated[bool, usage.Option("--offers", help="List what was purged elsewhere, and change nothing")]
 Accept: TypeAlias = Annotated[
-    bool, usage.Option("--accept", help="Purge what was purged elsewhere: all, in CONV, or of --from")
+    bool, usage.Option("--accept", help="Also purge here what was purged elsewhere: all, in CONV, or of --from")
 ]
 OfferedBy: TypeAlias = Annotated[
-    str | None, usage.Option("--from", metavar="NAME", help="Only what this remote or machine offers")
+    str | None, usage.Option("--from", metavar="NAME", help="Only offers of this remote or machine")
 ]
 GoOn: TypeAlias = Annotated[
     bool,
-    usage.Option("--continue", help="Finish a purge that was interrupted, or has left something (exit code 7)"),
+    usage.Option("--continue", help="Finish a purge that was interrupted, or that ended with exit code 7"),
 ]
 
 
 def purge(
     context: usage.Context,
     conversation: Conversation = None,
-    messages: Annotated[list[str] | None, usage.Argument(metavar="[MESSAGE...]", help="Messages of it")] = None,
-    whole: Annotated[bool, usage.Option("--whole", help="All of CONV; a script must say it, with --yes")] = False,
+    messages: Annotated[list[str] | None, usage.Argument(metavar="[MESSAGE...]", help="Messages in it")] = None,
+    whole: Annotated[bool, usage.Option("--whole", help="All of CONV; required in scripts, with --yes")] = False,
     file: OfFile = None,
     query: Hits = None,
     transcript: Transcript = None,
@@ -66,33 +68,35 @@ def purge(
 ) -> int:
     """Remove messages, files or a conversation for good.
 
-    This cannot be undone. The content goes from every branch, the trash, the operation log, the memory, facts, titles,
-    the imported transcripts in the store, reflogs, packs, the search index and all caches, and then every object and
-    every file is searched for it. A purged message keeps its place, its author and its time, and says [purged]. What
-    was made from it goes, too: amendments, summaries, compactions, accepted decisions, resolutions. It is the same on
-    every machine that purges it, so histories stay equal. Undo still reaches what came before, without the content.
-    Messages that quote the text are listed, and stay until you purge them.
+    This cannot be undone. If the content is a key or a password, revoke it first. The content is removed from every
+    branch, the trash, the operation log, the memory, facts, titles, the imported transcripts in the store, reflogs,
+    packs, the search index and all caches. Then every object and every file is searched for it. A purged message keeps
+    its place, author and time, and its text is [purged]. Messages that were made from it are purged, too: amendments,
+    summaries, compactions, accepted decisions, resolutions. The result is the same on every machine that purges it, so
+    histories stay equal. scopes undo still reaches earlier states, without the content. Messages that quote the text
+    are listed, and stay until you purge them.
 
-    --file removes what messages hold of a file: the file itself, calls of tools that name it, and their results; and
-    records of stored transcripts that are no messages, such as attached files, if they have its path. It is given by
-    its path or the end of it; a call may also name it in its own directory or in that of the conversation.
-    --source removes all messages that were imported from a transcript of an agent, given by its path or the end of it,
-    and their records in the copy that the store keeps; the file itself is named, and stays.
+    --file removes the content of a file from messages: the file itself, tool calls that name it, and their results. It
+    also removes records of stored transcripts that are not messages, such as attached files, if they have its path.
+    Give its path or the end of it; a call may also name it relative to its own directory or that of the conversation.
+    --source removes all messages that were imported from an agent's transcript, given by its path or the end of it, and
+    their records in the store's copy. The agent's file itself is not changed; its path is printed.
 
-    What was purged is remembered by hashes, and does not come back: not by an import of the same transcript, not by a
-    fetch, and other people's stores are offered to purge it, too. Not reached are copies elsewhere: the remotes until
-    you push, their backups and caches, other stores until they accept, exports, and the transcripts of the agents
-    themselves. What to do about each is printed. If the content is a key or a password, revoke it first.
+    What was purged is remembered as hashes and does not come back with an import of the same transcript or a fetch.
+    Other people's stores are offered the same purge. Copies elsewhere are not reached: remotes until you push, their
+    backups and caches, other stores until they accept, exports, and the agents' own transcripts. purge prints what to
+    do about each of them.
 
-    What others have purged is offered, and removes nothing by itself: --offers lists it, --accept removes it, --decline
-    keeps it. See OFFERS OF OTHERS in the manual page. In a terminal purge asks; scripts need --yes, and for a whole
-    conversation --whole, too: a list of messages may have come out empty. The exit code is 7 if something is left: do
-    what is printed about it, then --continue removes it and searches again.
+    What others have purged is only offered and removes nothing by itself: --offers lists the offers, --accept purges
+    what they name, --decline keeps it. See OFFERS OF OTHERS in the manual page. In a terminal purge asks for
+    confirmation; scripts need --yes. To purge a whole conversation they also need --whole, so that an empty list of
+    messages does not remove all of it. The exit code is 7 if some content could not be removed: do what is printed
+    about it, then run --continue, which removes it and searches again.
 
-    In a pipe prints, with tabs between them, how many messages and conversations were purged and in how many places
-    something is left, and then a line for each of these places. --dry-run prints a row for each message or
-    conversation: conversation, message, parts, subject; a note says which messages only share lines with it that many
-    others have, after a purge only with --verbose.
+    In a pipe purge prints, separated by tabs, the number of messages and of conversations purged and the number of
+    places where content is left, and then a line for each of these places. --dry-run prints a row for each message or
+    conversation: conversation, message, parts, subject. A note lists messages that only share lines with it that are
+    common to many messages; after a purge, only with --verbose.
 
     Examples:
       scopes purge conv-001 3f2a91c0 --dry-run
@@ -110,7 +114,8 @@ def purge(
     if offers or accept or decline or source is not None:
         about_more = go_on or whole or request._replace(conversations=()) != PurgeRequest()
         if about_more or [offers, accept, decline].count(True) != 1:
-            raise Invalid("which offers, and what about them?", hint="use --offers, --accept or --decline alone")
+            hint = "for example: scopes purge --accept CONV, or scopes purge --decline --from NAME"
+            raise Invalid("--offers, --accept and --decline are used one at a time, without other choices", hint=hint)
         what = "offers" if offers else "accept" if accept else "decline"
         return _decide(invocation, what, OfferChoice(source, conversation), dry_run=dry_run)
     _check_one_thing(request, go_on=go_on, whole=whole, dry_run=dry_run)
@@ -138,7 +143,7 @@ def _purge(invocation: Invocation, request: PurgeRequest | None) -> int:
 
 
 def _check_wanted_whole(invocation: Invocation, conversations: Sequence[str]) -> None:
-    """Refuse to remove a whole conversation that nobody is asked about: messages may have been meant, and left out."""
+    """Refuse to purge a whole conversation without a question: the caller may have passed an empty list of messages."""
     if invocation.yes or not invocation.interactive:
         name = ", ".join(conversations)
         words = " ".join(map(quote, conversations))
@@ -149,11 +154,13 @@ def _check_wanted_whole(invocation: Invocation, conversations: Sequence[str]) ->
 def _check_one_thing(request: PurgeRequest, *, go_on: bool, whole: bool, dry_run: bool) -> None:
     if go_on + (request != PurgeRequest()) != 1:
         hint = "name a conversation, or use --file, --search, --source, --accept or --continue"
-        raise Invalid("name one thing to purge", hint=hint)
+        raise Invalid("name exactly one thing to purge", hint=hint)
     if go_on and dry_run:
-        raise Invalid("--continue has no --dry-run", hint="what it finishes was decided before; leave one of them out")
+        raise Invalid("--continue cannot be combined with --dry-run", hint="leave out one of them")
     if whole and not request.conversations:
-        raise Invalid("--whole is about all of one conversation", hint="leave it out, or name only the conversation")
+        raise Invalid(
+            "--whole needs a conversation and no messages", hint="leave it out, or name only the conversation"
+        )
 
 
 def _decide(invocation: Invocation, what: str, choice: OfferChoice, *, dry_run: bool) -> int:
@@ -161,11 +168,11 @@ def _decide(invocation: Invocation, what: str, choice: OfferChoice, *, dry_run: 
     repository = invocation.repository()
     if what == "offers":
         if dry_run or choice != OfferChoice():
-            raise Invalid("--offers lists all of them", hint="leave out everything else")
+            raise Invalid("--offers lists all offers and takes no other options", hint="leave them out")
         return invocation.show(list_purge_offers(repository, invocation.cwd))
     if what == "decline":
         if dry_run:
-            raise Invalid("--decline has no --dry-run: nothing is removed", hint="see: scopes purge --offers")
+            raise Invalid("--decline removes nothing, and has no --dry-run", hint="see: scopes purge --offers")
         return invocation.show(decline_purges(repository, choice))
     plan = plan_accept(repository, choice)
     if dry_run:
@@ -189,20 +196,20 @@ def _show_done(invocation: Invocation, done: PurgeDone) -> int:
 
 
 def _say_what_else(invocation: Invocation, plan: PurgePlanned) -> None:
-    """Say what else goes, and where it is, before the question about it."""
+    """Print the notes of a plan (what else is removed, and where) before the user is asked to confirm it."""
     if invocation.interactive and not invocation.yes:
         for note in plan.notes:
             invocation.output().note(note)
 
 
 def places_of(invocation: Invocation) -> Places:
-    """Return where copies are outside of the store."""
+    """Return the directories outside of the store that have copies: index, contexts and logs."""
     contexts = os.path.join(invocation.cache_directory, "contexts")
     return Places(invocation.index_directory, (contexts,), invocation.state_directory)
 
 
 def question_of(plan: PurgePlanned, unpublished: int = 0) -> str:
-    """Return the question that a user answers before something goes for good; some messages may be nowhere else."""
+    """Return the question to confirm; `unpublished` messages are on no remote."""
     counts = (
         (len(plan.messages), "message"), (len(plan.conversations), "conversation"), (plan.records, "other record"),
     )  # fmt: skip
@@ -223,7 +230,7 @@ def _read_request(
         raise Invalid("messages, --file, --search and --source cannot be combined", hint="purge one after the other")
     if source is not None:
         if conversation is not None:
-            raise Invalid("--source is not about one conversation", hint="leave out its name")
+            raise Invalid("--source cannot be combined with a conversation", hint="leave out the conversation")
         return PurgeRequest(source=source)
     if messages or file is not None or query is not None:
         return PurgeRequest(conversation=conversation, messages=tuple(messages), file=file, query=query)

@@ -24,13 +24,13 @@ _MAX_NAMED = 3  # conversations in a hint
 
 
 Force: TypeAlias = Annotated[
-    bool, usage.Option("--force", help="Also move branches of the remote that have other messages")
+    bool, usage.Option("--force", help="Also replace remote branches that have other messages")
 ]
 OnlyPurged: TypeAlias = Annotated[
-    bool, usage.Option("--purged", help="Those of which the remote still has what was purged here")
+    bool, usage.Option("--purged", help="Replace purged content that the remote still has")
 ]
 Delete: TypeAlias = Annotated[
-    bool, usage.Option("--delete", help="Delete the named ones from the remote: CONV, or CONV/BRANCH")
+    bool, usage.Option("--delete", help="Delete from the remote what is named: CONV or CONV/BRANCH")
 ]
 
 
@@ -52,35 +52,42 @@ def push(
 ) -> int:
     """Send conversations to a remote.
 
-    Without a choice these are the conversations that the remote has already: what is new in them is sent. Others are
-    sent once they are named, or chosen by a condition. --dry-run lists what would leave or be refused; it asks nobody.
+    Without arguments, push sends what is new in the conversations that the remote already has. Other conversations are
+    sent if you name them, or choose them with --all, --project, --since or --year. --dry-run lists what would be sent
+    or refused, without contacting the remote.
 
-    What the remote has already is not sent again. All branches, titles, tags and merge requests are sent; not the
-    operation log, facts, memory, registered agents and branches of conflicts. The first commit of an imported session
-    names the directory in which the session began, so this leaves, too; conversations that began here name none. If
-    somebody else has pushed meanwhile, scopes fetches that first. A branch is left as it is if the remote has messages
-    on it that are not here; the exit code is 1: pull, or give --force. What somebody has deleted there is named; with
-    messages that only you have it is refused, too. CONV/BRANCH --force is about that branch alone. --force names what
-    it leaves out there, and refuses to leave out messages that were not seen here yet: the same push again does.
+    Branches, titles, tags and merge requests are sent. The operation log, facts, memory, registered agents and the
+    working branches of unresolved conflicts are not. The first commit of an imported session contains the directory in
+    which the session began, so the remote receives that path; conversations that began in scopes contain none.
 
-    The last message of an imported session may still grow: it is held back until the session was still for an hour,
-    or sent with --include-open. See OPEN MESSAGES in the manual page.
+    If somebody else has pushed in the meantime, scopes fetches first. If a remote branch has messages that are not
+    here, it is not changed and the exit code is 1: run scopes pull, or push with --force. CONV/BRANCH --force replaces
+    only that branch. --force lists the messages that it removes from remote branches. If this store has not seen some
+    of them yet, it stops; the same push again replaces them. A branch that was deleted on the remote is not sent again
+    without --force; if it has messages that only you have, the exit code is 1.
 
-    With --project and a directory, what began on another machine in a directory of the same name is sent only where the
-    remote has it already; with --project and a name, always. A repository that is full is closed: new conversations go
-    to the next one, origin-2. See FULL REPOSITORIES in the manual page.
+    The last message of an imported session may still grow. It is held back until the session has not changed for an
+    hour; --include-open sends it now. See OPEN MESSAGES in the manual page.
 
-    Everything that would leave is searched for secrets first: keys, tokens and passwords. A conversation that may have
-    one is not sent, and the exit code is 1: scopes secrets allow is for good, --allow-secrets lets them pass this time.
+    --project DIRECTORY also matches conversations of other machines that began in a directory of the same name: they
+    are sent only if the remote already has them. --project NAME always sends them. If a repository is full, new
+    conversations go to the next one, origin-2. See FULL REPOSITORIES in the manual page.
 
-    --with-sources also sends the files that a conversation was imported from, byte by byte, once they were searched for
-    secrets, too. See ORIGINAL FILES in the manual page.
+    Everything that would be sent is searched for secrets first: keys, tokens and passwords. A conversation with a
+    possible secret is not sent, and the exit code is 1. scopes secrets allow permits one secret permanently;
+    --allow-secrets permits all of them for this push.
 
-    --delete removes the named ones from the remote; it asks, or needs --yes. Nothing is deleted here. A branch is named
-    with its conversation, CONV/BRANCH; a remote by --remote, also where a conversation has its name. See DELETING in
-    the manual page. After a purge, --purged replaces what the remote still has, and deletes conversations there that
-    were purged as a whole. Every push also sends the list of what was purged, as hashes, so that a fetch elsewhere
-    offers to purge it, too; and a conversation with messages that were purged elsewhere is not sent.
+    --with-sources also sends the original files that a conversation was imported from, byte by byte. They are searched
+    for secrets, too. See ORIGINAL FILES in the manual page.
+
+    --delete deletes the named conversations and branches from the remote. It asks for confirmation; scripts need --yes.
+    Nothing is deleted here. A branch is named as CONV/BRANCH. Name the remote with --remote. See DELETING in the manual
+    page.
+
+    After a purge, --purged replaces what the remote still has of the purged content, and deletes conversations there
+    that were purged as a whole. Every push also sends the list of what was purged, as hashes: other machines are
+    offered the same purge when they fetch. A conversation from elsewhere with messages that were purged elsewhere is
+    not sent until you decide with scopes purge --accept or --decline.
 
     Examples:
       scopes push
@@ -100,7 +107,7 @@ def push(
     refuse_remotes(invocation, conversations or (), "push")
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
     if purged and not selection.is_empty:
-        raise Invalid("--purged cannot be combined with a choice of conversations", hint="leave out one of them")
+        raise Invalid("--purged cannot be combined with conversations or conditions", hint="leave out one of them")
     repository = invocation.repository()
     chosen = resolve_remote(repository, remote)
     with connect(invocation) as connection:
@@ -134,14 +141,14 @@ def _delete(invocation: Invocation, names: list[str], remote: str | None, *, oth
 
 
 def _refuse_branch(repository: Repository, name: str) -> None:
-    """Raise NotFound for the name of a branch alone, as git takes it.
+    """Refuse a branch name without its conversation, which is how git names a branch.
 
     Raises:
-        NotFound: with the conversations that have such a branch.
+        NotFound: the hint lists up to three conversations that have such a branch.
     """
     if "/" in name and name.partition("/")[0] in conversation_ids(repository):
         return
     found = [conversation for conversation, tips in read_all_tips(repository).items() if BranchName(name) in tips]
     if found and not any(each.startswith(name) for each in conversation_ids(repository)):
         words = " or ".join(f"scopes push --delete {quote(each)}/{quote(name)}" for each in found[:_MAX_NAMED])
-        raise NotFound(f"{name!a} is a branch, and no conversation", hint=f"name both: {words}")
+        raise NotFound(f"{name!a} is a branch, not a conversation", hint=f"name both: {words}")

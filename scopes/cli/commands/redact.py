@@ -17,13 +17,13 @@ def redact(
 ) -> int:
     """Copy a conversation with its secrets masked.
 
-    Makes a new conversation with all branches, tags and the title, in which every secret is replaced by a placeholder,
-    also in the state, and in the names of authors, branches and tags. The original stays as it is: share the copy, keep
-    the original, or purge it. Messages with a secret get new ids in the copy; which commit and message became which is
-    kept on this machine alone, in the ref that is printed, and no push sends it. What is on the allow-list of scopes
-    secrets is not masked.
+    Creates a new conversation with all branches, tags and the title, in which every secret is replaced by a
+    placeholder, also in the state and in the names of authors, branches and tags. The original is not changed: share
+    the copy, and keep or purge the original. Messages with a secret get new ids in the copy. The mapping from old to
+    new ids is stored on this machine only, in the ref that is printed; push does not send it. Secrets on the allow-list
+    (scopes secrets allow) are not masked.
 
-    The copy is another conversation: an import goes on in the original, and a later copy is made anew.
+    The copy is independent: later imports extend the original, and another redact creates another copy.
 
     Examples:
       scopes redact conv-001

@@ -12,9 +12,7 @@ from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote, remove_remote, show_remotes
 from scopes.sync.edit_remotes import rename_remote, set_remote_address, show_remote
 
-NoProbe: TypeAlias = Annotated[
-    bool, usage.Option("--no-probe", help="Do not ask whether it answers and takes what scopes pushes")
-]
+NoProbe: TypeAlias = Annotated[bool, usage.Option("--no-probe", help="Do not check that it answers and accepts pushes")]
 Address: TypeAlias = Annotated[
     str, usage.Argument(metavar="ADDRESS", help="https://..., ssh://..., HOST:PATH or a directory")
 ]
@@ -29,18 +27,18 @@ def remote_add(
 ) -> int:
     """Add a git repository to share through.
 
-    Any git server will do, or a bare repository in a directory. scopes uses your own git for the connection, with its
-    credentials, proxies and ssh; a password in an address is refused, and so is http to another machine than this one.
-    The remote is asked at once: one tiny ref is written and deleted again, because some hosts take only branches and
-    tags. Conversations are kept below refs/scopes, where nobody sees them in the code: a repository of their own is
-    better all the same. For a host that takes only branches and tags, --as-branches keeps them below
-    refs/heads/scopes, in a repository that has nothing else.
+    Any git server works, or a bare repository in a directory. scopes connects with your git, its credential helpers,
+    proxies and ssh. Addresses with a password are refused, as is http to another machine. The remote is checked at
+    once: scopes pushes one tiny ref and deletes it again, because some hosts accept only branches and tags.
+    Conversations are stored below refs/scopes, where they are not shown among the branches of a project; a separate
+    repository is still better. For a host that accepts only branches and tags, --as-branches stores them below
+    refs/heads/scopes, in a repository that has no other branches.
 
-    Commands that name no remote use the one in the setting scopes.defaultRemote; else origin, or the one that was added
-    first.
+    Commands without --remote use the remote in the setting scopes.defaultRemote; if it is not set, origin, or the
+    remote that was added first.
 
-    The hooks of a directory do not run when scopes pushes to it: git would run them as you, and whoever can write there
-    writes them. A hook that is to accept or refuse what is pushed needs a server: ssh or https.
+    If the remote is a directory, its hooks do not run when scopes pushes to it: git would run them as you, although
+    others may have written them. To have hooks that accept or refuse a push, use a server, with ssh or https.
 
     Examples:
       scopes remote add origin git@example.org:team/talks.git --no-probe
@@ -74,7 +72,7 @@ def remote_show(
 ) -> int:
     """Show what is known about a remote.
 
-    Nobody is asked: the numbers are those of when it was last seen, by a fetch, push or pull.
+    The remote is not contacted: the numbers are those of the last fetch, push or pull.
 
     Examples:
       scopes remote show
@@ -91,8 +89,8 @@ def remote_rename(
 ) -> int:
     """Rename a remote.
 
-    What is known about it stays: its branches are called NAME/main and so on from now on. Repositories that go on after
-    a full one are renamed with it: origin-2 becomes NAME-2.
+    What is known about the remote is kept: its branches are called NAME/main and so on from now on. Later repositories
+    of the remote, such as origin-2, are renamed with it, to NAME-2.
 
     Examples:
       scopes remote rename backup usb
@@ -110,10 +108,12 @@ def remote_set_url(
 ) -> int:
     """Change the address of a remote.
 
-    The new address is checked as by remote add: one tiny ref is written there and deleted again. What is known about
-    conversations that are not there is forgotten, so that the next push sends them whole. With --no-probe nobody is
-    asked, and all of it stays: for a repository that has moved. Repositories that go on after a full one, such as
-    origin-2, are looked for next to the new address: those that are not there are forgotten, too.
+    The new address is checked as by remote add: scopes pushes one tiny ref and deletes it again. Conversations that the
+    new repository does not have are pushed as a whole by the next push. Later repositories of the remote, such as
+    origin-2, are looked for next to the new address, and forgotten if they are not there.
+
+    With --no-probe the new address is not contacted, and everything known about the remote is kept: use it for a
+    repository that has moved.
 
     Examples:
       scopes remote set-url origin git@example.org:team/talks.git --no-probe
@@ -128,8 +128,8 @@ def remote_set_url(
 def remote_remove(context: usage.Context, name: RemoteName) -> int:
     """Remove a remote.
 
-    Repositories that go on after a full one, such as origin-2, are removed with it. Nothing is deleted there, and no
-    conversation here.
+    Later repositories of the remote, such as origin-2, are removed with it. Nothing is deleted on the remote, and no
+    conversation is deleted here.
 
     Examples:
       scopes remote remove backup

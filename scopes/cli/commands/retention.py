@@ -15,9 +15,9 @@ from scopes.result import plural
 def retention_status(context: usage.Context) -> int:
     """List conversations older than the rules keep them.
 
-    A rule is a setting: scopes.retention.all.age is for all conversations, scopes.retention.PROJECT.age for those of
-    one project, by the name of its directory, and counts instead. The age is that of the last message. Nothing is ever
-    removed by itself: scopes retention run does it, and asks.
+    A rule is a setting: scopes.retention.all.age applies to all conversations. scopes.retention.PROJECT.age applies to
+    those of one project, by the name of its directory, and takes precedence. The age is the time since the last
+    message. Nothing is removed automatically: scopes retention run does it, and asks for confirmation.
 
     Examples:
       scopes config set scopes.retention.all.age '2 years'
@@ -34,9 +34,9 @@ def retention_run(
 ) -> int:
     """Purge conversations older than the rules keep them.
 
-    They go for good, as with scopes purge: that cannot be undone, they are not imported again, and other stores and
-    remotes are offered to do the same. In a terminal what would go is shown first, and then it asks; scripts need
-    --yes. If nothing is due, a note says so, and the exit code is 0.
+    This is a scopes purge: it cannot be undone, the conversations are not imported again, and other stores and remotes
+    are offered the same purge. In a terminal it lists the conversations first and asks for confirmation; scripts need
+    --yes. If no conversation is due, a note says so, and the exit code is 0.
 
     Examples:
       scopes retention run --dry-run

@@ -29,35 +29,37 @@ def secrets_scan(
 ) -> int:
     """Look for secrets in conversations.
 
-    Searched is all that a push sends: messages, titles, names of branches, tags, merge requests, commits and the
-    directory where a session began. So the list has every id that push can refuse.
+    The scan covers all that a push sends: messages, titles, names of branches, tags, merge requests, commits and the
+    directory in which a session began. So every secret for which push can refuse a conversation is listed.
 
-    Finds about 50 kinds of keys, tokens and passwords, by their fixed beginnings and published checksums, and values
-    behind names such as password=; never by how random a text looks. They are found as they are, in JSON inside of
-    JSON, in lists of arguments and pairs of names and values, in diffs, behind escapes such as %0A or ^I, control
-    sequences and letters of other scripts; with Unicode, hex or octal escapes, percent signs, quoted-printable or wide
-    letters; with colors, other control sequences and hyperlinks of a terminal, UTF-16, invisible characters, soft line
-    ends or the backslashes of Markdown between their characters; with dashes of other scripts, in base64 (of UTF-16
-    too), in base32 and in Basic headers. Logins in URLs and behind curl -u count, too.
-    A private key counts from its BEGIN line to its END line, or to the end of the text. What a limit has left of a
-    secret of a message, as in a title, is not listed: it is replaced wherever it would leave.
+    Secrets are about 50 kinds of keys, tokens and passwords. They are recognized by fixed prefixes, published checksums
+    and names such as password= in front of a value, never by how random a text looks. They are found:
+    as plain text; in JSON inside of JSON, argument lists, name and value pairs, and diffs;
+    after escapes such as %0A or ^I, control sequences and letters of other scripts;
+    with Unicode, hex or octal escapes, percent encoding, quoted-printable, wide letters or dashes of other scripts;
+    with terminal colors, control sequences, hyperlinks, UTF-16, invisible characters, soft line breaks or Markdown
+    backslashes between their characters; and in base64 (also of UTF-16), base32 and Basic headers.
+    Logins in URLs and after curl -u are secrets, too. A private key extends from its BEGIN line to its END line, or to
+    the end of the text. If a title or subject was cut within a secret of a message, the part that is left is not listed
+    here, but is replaced wherever it would leave the store.
 
-    Not found are secrets in hex, dumps of bytes, lists of characters, HTML entities, names of characters, base85 or
-    UTF-7, compressed, encrypted, backwards, or encoded twice (base64 of base64, %2570); those that line breaks, tags of
-    HTML, backspaces or the quotes of a program divide, as lines divide long base64, or that are in parts in two texts;
-    those directly behind an ASCII letter or digit of another word; with control characters other than NUL and those of
-    terminals, or invisible characters of notation (U+1BCA0, U+1D173) inside; with letters of other scripts that only
-    look like theirs; base32 in small letters; tokens in a URL without a digit; values behind names such as password= of
-    fewer than 20 characters or 10 different ones, without a letter and a digit, with signs such as & unless they or a
-    header such as 'Password: x' are in quotes (the reports of check and acp --redact hide many of those too), with such
-    a sign and a $, in three quotes, backquotes or quotes with a letter such as b or f in front, without a sign such as
-    = or with more than three blanks in front of it, or in front of the name; Basic headers of logins of fewer than 16
-    characters; texts inside of the bytes of an image, and base64 after other bytes in a signature; and kinds without a
-    fixed form. So it lowers the risk and does not remove it: revoke a key that an agent has seen.
+    Not found are: secrets in hex, byte dumps, lists of characters, HTML entities, character names, base85 or UTF-7;
+    compressed, encrypted, reversed or encoded twice (base64 of base64, %2570); divided by line breaks, HTML tags,
+    backspaces or quotes of a program, as in wrapped base64, or spread over two texts; directly after an ASCII letter or
+    digit; with control characters inside other than NUL and those of terminals, or with invisible characters of
+    notation (U+1BCA0, U+1D173); with look-alike letters of other scripts; base32 in lower case; tokens in a URL without
+    a digit; Basic headers of logins of fewer than 16 characters; text inside of the bytes of an image; base64 after
+    other bytes in a signature; and kinds without a fixed form.
+    A value after a name such as password= is not found if it has fewer than 20 characters, fewer than 10 different
+    ones, or not both a letter and a digit; if it has a character such as & and neither the value nor a header such as
+    'Password: x' is in quotes (the reports of check and acp --redact hide many of those), or such a character and a $;
+    if it is in triple quotes, backquotes or quotes with a prefix such as b or f; or if there is no sign such as = in
+    front of it, or more than three spaces before the value or between name and sign.
+    So a scan lowers the risk and does not remove it: revoke a key that an agent has seen.
 
-    No secret is printed: each has an id, which is another one in every store. A conversation that has not changed since
-    the last scan is not read again. The exit code is 1 if something was found that is not allowed, and 0 otherwise.
-    With RE2 (pip install 'scopes-ai[secrets]') a scan is twice as fast.
+    Secrets are not printed. Each has an id, which differs from store to store. Conversations that have not changed
+    since the last scan are not read again. The exit code is 1 if a secret was found that is not allowed, and 0
+    otherwise. With RE2 (pip install 'scopes-ai[secrets]') a scan is twice as fast.
 
     Examples:
       scopes secrets scan
@@ -79,14 +81,14 @@ def secrets_scan(
 
 def secrets_list(
     context: usage.Context,
-    open_only: Annotated[bool, usage.Option("--open", help="Leave out those that are allowed")] = False,
+    open_only: Annotated[bool, usage.Option("--open", help="Leave out allowed secrets")] = False,
 ) -> int:
     """List the secrets of all conversations.
 
-    A row for each secret: its id, its rule, in how many places it is, the first of them, who allowed it, and the
-    command after which that conversation leaves without it. A name is changed or deleted: tag --delete, rename --title,
-    rename --branch. Of a message, scopes redact makes a copy without it. What has changed since the last scan is
-    scanned first. Ids and the allow-list say nothing about the secrets.
+    A row for each secret: its id, its rule, the number of places, the first place, who allowed it, and the command that
+    removes it from what a push sends. A name is changed or deleted: tag --delete, rename --title, rename --branch. For
+    a message, scopes redact creates a copy of the conversation without the secret. Conversations that have changed
+    since the last scan are scanned first. Ids and the allow-list reveal nothing about the secrets.
 
     Examples:
       scopes secrets list
@@ -108,12 +110,13 @@ def secrets_allow(
     context: usage.Context,
     secret: Annotated[str, usage.Argument(metavar="SECRET", help="Its id, or a unique prefix of it")],
     reason: Annotated[str | None, usage.Option("--reason", metavar="TEXT", help="Why it may leave")] = None,
-    remove: Annotated[bool, usage.Option("--remove", help="Take it off the list again")] = False,
+    remove: Annotated[bool, usage.Option("--remove", help="Remove it from the allow-list")] = False,
 ) -> int:
     """Let a secret leave, because it is none.
 
-    For samples, public keys and revoked tokens. It then passes every door: exports, contexts, history, the answers of
-    scopes mcp. The list is kept in the store as a keyed hash; undo takes a change of it back.
+    For samples, public keys and revoked tokens. An allowed secret is neither refused nor replaced in pushes, exports,
+    contexts, history or the answers of scopes mcp. The allow-list is stored as keyed hashes. scopes undo reverts a
+    change of it.
 
     Examples:
       scopes secrets allow 3f2a91c0 --reason 'the sample of the documentation'
@@ -169,13 +172,13 @@ def secrets_explain(
 def _find_outside(
     repository: Repository, conversation: ConversationId, scanned: ScannedMessages, gate: Gate
 ) -> Iterable[SecretPlace]:
-    """Search what a push sends of a conversation beside messages; loaded only if a conversation has changed."""
+    """Search what a push sends of a conversation in addition to messages; imported only if one has changed."""
     find: FindOutside = load("scopes.sync.outgoing_secrets:find_outside_messages")
     return find(repository, conversation, scanned, gate)
 
 
 def _find_elsewhere(repository: Repository) -> list[SecretRow]:
-    """Search all that a push would send; it is loaded only if it is needed."""
+    """Search everything that a push would send, original files included; imported only when needed."""
     found: list[SecretRow] = load("scopes.sync.outgoing_secrets:find_outgoing_secrets")(repository)
     files: list[SecretRow] = load("scopes.sync.outgoing_sources:find_source_secrets")(repository)
     return [*found, *files]
@@ -183,7 +186,7 @@ def _find_elsewhere(repository: Repository) -> list[SecretRow]:
 
 @contextmanager
 def _scanning(invocation: Invocation) -> Iterator[Callable[[int, int], None]]:
-    """Show how many conversations were scanned."""
+    """Show a progress bar of conversations; yields a function that takes how many are done, and of how many."""
     with progress(invocation.output(), "scanning for secrets") as meter:
 
         def on_progress(done: int, total: int) -> None:

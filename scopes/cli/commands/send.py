@@ -29,7 +29,9 @@ from scopes.history.session_branches import NOTES
 from scopes.ids import BranchName
 from scopes.store.repository import Repository
 
-Queue: TypeAlias = Annotated[bool, usage.Option("--queue", help="Send also if nobody is available: it waits for them")]
+Queue: TypeAlias = Annotated[
+    bool, usage.Option("--queue", help="Send even if nobody is available: it waits in the inbox")
+]
 
 
 def send(
@@ -51,19 +53,19 @@ def send(
 ) -> int:
     """Add a message and put it into the inboxes of agents.
 
-    The message is added to the conversation as `append` does, and delivered in the same operation: either both happen
-    or nothing. Agents that are away get it when they are available again, in the order of sending. If nobody is
-    available, nothing is sent (exit code 1) unless --queue is given. An unknown name or capability sends nothing.
+    The message is appended to the conversation and put into the inboxes in one operation: either both happen or
+    neither. Agents that are away get it when they are available again, in the order of sending. If nobody is available,
+    nothing is sent (exit code 1) unless --queue is given. With an unknown name or capability nothing is sent.
 
-    If a receiver has a program (scopes.agent.<name>.delivery), the message is given to it when it is sent, and send
-    waits until that has ended: up to three times scopes.agent.<name>.timeout (60 seconds). To stop waiting, press
-    Ctrl-C: the message stays sent, and in the inbox.
+    If a recipient has a program (scopes.agent.<name>.delivery), the program is run with the message, and send waits
+    for it to end: up to three times scopes.agent.<name>.timeout (60 seconds). To stop waiting, press Ctrl-C: the
+    message stays sent, and in the inbox.
 
     Without --to, proposals go to agents with the capability review, collaboration requests to those with the capability
     that they name, and analyses to the registered participants of the conversation.
 
-    --create begins CONV/BRANCH at the tip of the active branch if it is not there, and makes nothing active. A message
-    beside a session that is being recorded belongs on such a branch: scopes send CONV/notes --create TEXT.
+    --create creates CONV/BRANCH at the tip of the active branch if it does not exist; the active branch stays the same.
+    While a session is being recorded, put messages on a branch of their own: scopes send CONV/notes --create TEXT.
 
     Examples:
       scopes send conv-001 --to reviewer "Please look at the login form"
@@ -109,5 +111,5 @@ def _find_target(repository: Repository, name: str, branch: str | None, *, creat
         return StoreHandle(repository).branch(name, branch)
     except NotFound as error:
         if branch == NOTES and find_conversation(repository, name) is not None:
-            error.hint = f"begin it: scopes send {quote(f'{name}/{branch}')} --create ..."
+            error.hint = f"create it: scopes send {quote(f'{name}/{branch}')} --create ..."
         raise

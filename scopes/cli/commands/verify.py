@@ -29,7 +29,9 @@ def verify(
     ] = False,
     require_signatures: Annotated[
         bool,
-        usage.Option("--require-signatures", help="--signatures, and what scopes signs where git signs must be signed"),
+        usage.Option(
+            "--require-signatures", help="As --signatures; also fail if a merge, decision or resolution is not signed"
+        ),
     ] = False,
     since: Annotated[
         str | None, usage.Option("--since", metavar="WHEN", help="Signatures are required from this time on")
@@ -41,19 +43,21 @@ def verify(
     Changes nothing. The exit code is 7 if data is damaged.
 
     With --source, compares a transcript on disk with its import and prints what every byte became: part of a message, a
-    state record, or a record that is kept unread. If the file has changed since, prints where the difference starts.
-    The exit code is 0 if all of the file is in the store, 1 if not, and 4 if it was never imported.
+    state record, or a record that is stored without being interpreted. If the file has changed since the import, prints
+    where the difference starts. The exit code is 0 if all of the file is in the store, 1 if not, and 4 if it was never
+    imported.
 
-    With --signatures, prints every signed commit with what git says about its signature: good, untrusted key, unknown
+    With --signatures, prints every signed commit with git's verdict about the signature: good, untrusted key, unknown
     key, bad, expired, expired key, revoked key, or not checked. git uses your keys: the keyring of gpg, and for ssh the
-    file in gpg.ssh.allowedSignersFile. The exit code is 1 if one is not good. Beside the signer are the author that the
-    commit names, who need not be the same, and the id of the message. Merges, and resolutions and decisions of people,
-    are signed where git signs (commit.gpgSign); imported messages and those of agents are not. A merge that a purge or
-    a rebase has written again has none.
+    file in gpg.ssh.allowedSignersFile. The exit code is 1 if a signature is not good. The row also has the author named
+    by the commit, who may be somebody else than the signer, and the id of the message. If commit.gpgSign is on, scopes
+    signs merges, resolutions and decisions by people; it does not sign imported messages and messages of agents. A
+    merge loses its signature when a purge or a rebase rewrites it.
 
-    --require-signatures prints, beside, the merges, decisions and resolutions of people and the list of what was purged
-    that have no signature; the exit code is 1 if there is one. With --since those before that time need none, unless a
-    message below them is of a later time. A note names good signatures of somebody else than the named author.
+    With --require-signatures, also prints the merges, the decisions and resolutions by people, and the lists of what
+    was purged that are not signed; the exit code is 1 if there are any. With --since, unsigned commits before that time
+    are accepted, unless a commit in their history has a later time. A note lists good signatures by somebody else than
+    the named author.
 
     Examples:
       scopes verify
@@ -66,7 +70,7 @@ def verify(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     if since is not None and not require_signatures:
-        raise Invalid("--since is about --require-signatures", hint="add --require-signatures")
+        raise Invalid("--since needs --require-signatures", hint="add --require-signatures")
     if signatures or require_signatures:
         if source is not None:
             raise Invalid("--signatures and --source cannot be combined", hint="leave out one of them")

@@ -206,7 +206,7 @@ def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
         left.insert(0, "metadata or branches only")
     if row.replaced:
         counts = ", ".join(f"{each.messages} of {each.branch}" for each in row.replaced)
-        left.insert(0, f"left out there: {counts}")
+        left.insert(0, f"removed there: {counts}")
     if row.restored:
         left.insert(0, f"sent again: {', '.join(row.restored)}")
     reason = row.reason if row.reason and not (row.replaced or row.restored) else "; ".join(left)
