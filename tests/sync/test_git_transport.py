@@ -54,19 +54,27 @@ def test_refs_are_listed_by_a_pattern(ours, transport, bare):
 
 
 def test_a_push_moves_a_ref_from_its_old_value_only(repository, transport, bare):
-    first, second = write_chain(repository, "a", "b")
+    first, second, third = write_chain(repository, "a", "b", "c")
     assert transport.push([RefUpdate(PROBE, None, first)])[0].reason is None
     assert git(bare, "rev-parse", PROBE).strip() == first
-    stale = transport.push([RefUpdate(PROBE, None, second)])[0]
+    stale = transport.push([RefUpdate(PROBE, second, third)])[0]
     assert (stale.moved, stale.reason) == (True, "stale info")
     assert transport.push([RefUpdate(PROBE, first, second)])[0].reason is None
     assert git(bare, "rev-parse", PROBE).strip() == second
 
 
+def test_a_ref_that_is_new_here_replaces_nothing_on_the_remote(repository, transport, bare):
+    (here,), (there,) = write_chain(repository, "a"), write_chain(repository, "b")
+    transport.push([RefUpdate(PROBE, None, there)])
+    refused = transport.push([RefUpdate(PROBE, None, here)])[0]
+    assert (refused.moved, refused.reason) == (True, "non-fast-forward")
+    assert git(bare, "rev-parse", PROBE).strip() == there
+
+
 def test_one_ref_of_several_can_be_stale(repository, transport):
-    first, second = write_chain(repository, "a", "b")
+    first, second, third = write_chain(repository, "a", "b", "c")
     transport.push([RefUpdate(PROBE, None, first)])
-    statuses = transport.push([RefUpdate(PROBE, None, second), RefUpdate(f"{PROBE}-2", None, second)])
+    statuses = transport.push([RefUpdate(PROBE, second, third), RefUpdate(f"{PROBE}-2", None, second)])
     assert [(status.reason, status.moved) for status in statuses] == [("stale info", True), (None, False)]
 
 
