@@ -84,6 +84,7 @@ class Purged:
 
 
 NOTHING: Final = Purged()
+RECORD: Final = "record "
 
 
 def name_of_live_session(native_id: str) -> str:
@@ -98,7 +99,7 @@ def name_of_answer(proof: bytes) -> str:
 
 def name_of_record(record: bytes) -> str:
     """Return what a record of a transcript is listed by that became no message, from its bytes."""
-    return f"record {sha256(record.strip()).hexdigest()}"
+    return f"{RECORD}{sha256(record.strip()).hexdigest()}"
 
 
 def is_whole(purged: Purged) -> Callable[[str], bool]:

@@ -100,8 +100,9 @@ def choose_offered(
     offered = known.add_to(offered, own if choice.name is None else NOTHING).without(own)
     if choice.conversation is None:
         return offered, list(walk_offered(repository, offered))
-    found = list(walk_offered(repository, offered, resolve_conversation(repository, choice.conversation)))
-    return restrict(repository, offered, found), found
+    inside = list(walk_offered(repository, offered, resolve_conversation(repository, choice.conversation)))
+    chosen = restrict(repository, offered, inside)
+    return chosen, list(walk_offered(repository, chosen))  # other conversations may have the same messages
 
 
 def _choose_all(repository: Repository, choice: OfferChoice) -> tuple[Purged, list[OfferedHere]]:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scopes.errors import NotFound
-from scopes.history.purged import read_purged, write_purged
+from scopes.history.purged import NOTHING, Purged, hash_of, read_purged, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import OperationId
 from scopes.purge.accept import FETCH, OfferChoice, choose_offered
-from scopes.purge.offers import ACCEPT, OfferedHere
+from scopes.purge.offers import ACCEPT, OfferedHere, read_offered
+from scopes.purge.stored_messages import walk_named_messages
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store.refs import PURGE_DECLINED
@@ -45,6 +46,7 @@ def decline_purges(repository: Repository, choice: OfferChoice | None = None) ->
         offered, found = choose_offered(repository, choice or OfferChoice())
         if not offered:
             raise NotFound("nothing was purged elsewhere", hint=FETCH)
+        offered = offered.join(_list_inside(repository, found))
         known = read_purged(repository, PURGE_DECLINED)
         new = offered.without(known)
         tx = RefTransaction(repository)
@@ -52,14 +54,22 @@ def decline_purges(repository: Repository, choice: OfferChoice | None = None) ->
             before = repository.find_ref(PURGE_DECLINED)
             tx.move_ref(PURGE_DECLINED, before, write_purged(repository, known.join(new)))
             tx.commit("decline", "decline what was purged elsewhere")
-    messages = sum(each.head is not None for each in found)
     return PurgeDeclined(
-        messages=messages,
-        conversations=len(found) - messages,
+        messages=len({each.head.id for each in found if each.head is not None}),
+        conversations=sum(each.head is None for each in found),
         listed=len(new.messages) + len(new.conversations),
         operation=tx.operation_id if new else None,
         notes=_note_others(found),
     )
+
+
+def _list_inside(repository: Repository, found: Sequence[OfferedHere]) -> Purged:
+    """Return the offered messages of conversations that are kept whole: a list has them, too."""
+    names = {each.conversation for each in found if each.head is None}
+    offered = read_offered(repository) if names else NOTHING
+    heads = (each.head for name, each in walk_named_messages(repository) if name in names) if names else ()
+    inside = {hash_of(head.id) for head in heads}
+    return Purged({name: parts for name, parts in offered.messages.items() if name in inside})
 
 
 def _note_others(found: Sequence[OfferedHere]) -> tuple[Note, ...]:

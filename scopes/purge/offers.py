@@ -131,11 +131,12 @@ def has_content(repository: Repository, head: MessageHeader, purged: Purged) -> 
 def walk_offered(
     repository: Repository, offered: Purged, conversation: ConversationId | None = None
 ) -> Iterator[OfferedHere]:
-    """Yield the messages and conversations of this store, or in one conversation, that are on a list, each once.
+    """Yield the messages and conversations of this store, or in one conversation, that are on a list.
 
-    Those on branches come first, then those that only undo or the trash reaches.
+    A message that several conversations have is yielded for each of them. Those on branches come first, then those that
+    only undo or the trash reaches.
     """
-    seen: set[str] = set()
+    seen: set[tuple[ConversationId, str]] = set()
     names = conversation_ids(repository) if conversation is None else [conversation]
     for name in names if offered else ():
         root = find_root_commit(repository, name)
@@ -144,12 +145,12 @@ def walk_offered(
         elif offered.messages:
             for commit in walk_oldest_first(repository, list_tips_by_time(repository, name)):
                 head = header_of(commit)  # every copy: one branch may have a message whole, and another one purged
-                if head.id not in seen and has_content(repository, head, offered):
-                    seen.add(head.id)
+                if (name, head.id) not in seen and has_content(repository, head, offered):
+                    seen.add((name, head.id))
                     yield OfferedHere(name, head)
     for name, head in walk_undone_headers(repository) if offered.messages else ():
-        if name in names and head.id not in seen and has_content(repository, head, offered):
-            seen.add(head.id)
+        if name in names and (name, head.id) not in seen and has_content(repository, head, offered):
+            seen.add((name, head.id))
             yield OfferedHere(name, head)
 
 

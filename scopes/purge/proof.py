@@ -19,6 +19,7 @@ from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.codec import decode
 from scopes.model.tombstone import purge_message
 from scopes.purge.names_that_stay import is_file_of_names
+from scopes.purge.records_that_stay import KeptRecord, find_kept_records
 from scopes.purge.stored_messages import StoredMessage, walk_named_messages
 from scopes.regular_file import read_regular
 from scopes.store.git_program import run_git
@@ -46,6 +47,7 @@ class Proof(NamedTuple):
     left: objects and files that still have purged content, as texts
     copies: messages that have the same text, those with most of it first
     alike: messages that only share lines with it that many messages have
+    records: records of other transcripts that have the same text and are no messages
     """
 
     objects: int
@@ -53,6 +55,7 @@ class Proof(NamedTuple):
     left: tuple[str, ...]
     copies: tuple[CopiedIn, ...]
     alike: tuple[CopiedIn, ...]
+    records: tuple[KeptRecord, ...] = ()
 
 
 class _Sharing(NamedTuple):
@@ -92,8 +95,20 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     unshared = (oid for oid in hits if lines.find(without_names(without_directory(repository.read(oid)[1]))) - shared)
     copies = [oid for oid in unshared if _is_copy(*repository.read(oid), quotes)]
     names = _find_directories(repository, present) if copies else frozenset()
-    left += [f"object {oid}" for oid in copies if oid not in names]
-    return Proof(len(present), len(files), tuple(left), *_divide(sharing, len(lines)))
+    kept, records = find_kept_records(repository, {*copies} - names, lambda data: lines.find(data) - shared)
+    left += [f"object {oid}" for oid in copies if oid not in names | kept]
+    copied, alike = _divide(sharing, len(lines))
+    copied = tuple(dict.fromkeys((*copied, *_find_owners(repository, records))))
+    others = tuple(each for each in records if each.message is None)
+    return Proof(len(present), len(files), tuple(left), copied, alike, others)
+
+
+def _find_owners(repository: Repository, records: Sequence[KeptRecord]) -> Iterator[CopiedIn]:
+    """Yield the messages of records, with their conversations."""
+    wanted = {each.message for each in records} - {None}
+    for conversation, each in walk_named_messages(repository) if wanted else ():
+        if each.head.id in wanted:
+            yield CopiedIn(conversation, each.head.id)
 
 
 class _Lines:

@@ -34,6 +34,7 @@ from scopes.purge.names_that_stay import note_names
 from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
 from scopes.purge.proof import CopiedIn, Proof, find_copies, prove, without_purged
 from scopes.purge.purged_sessions import with_sessions
+from scopes.purge.records_that_stay import note_records
 from scopes.purge.rewrite_reflogs import ReflogRewriter
 from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
 from scopes.purge.selection import Chosen, PurgeRequest, choose, pin
@@ -359,13 +360,14 @@ def _source_files(repository: Repository, done: RewrittenStore) -> list[str]:
 
 
 def _describe(repository: Repository, chosen: Chosen) -> tuple[PurgedMessage, ...]:
-    """Return a row for each message; a deleted conversation is named by its root."""
-    found: dict[MessageId, PurgedMessage] = {}
+    """Return a row for each message and each conversation that has it; a deleted one is named by its root."""
+    found: dict[tuple[ConversationId, MessageId], PurgedMessage] = {}
     for conversation, head in _walk_described(repository) if chosen.messages else ():
-        if head.id in chosen.messages and head.id not in found:
+        if head.id in chosen.messages and (conversation, head.id) not in found:
             parts = chosen.messages[head.id]
             count = None if parts is None else len(parts)
-            found[head.id] = PurgedMessage(conversation, head.id, with_summary(repository, head).subject, count)
+            subject = with_summary(repository, head).subject
+            found[conversation, head.id] = PurgedMessage(conversation, head.id, subject, count)
     return tuple(found.values())
 
 
@@ -445,7 +447,7 @@ def _result(repository: Repository, done: RewrittenStore, found: _Found) -> Purg
     proof = found.proof
     notes = [Note(f"a cache may still hold it: {why}", "remove it yourself") for why in found.errors]
     notes += (*_note_copies(proof.copies, "the same text", "then purge it too"),
-              *_note_unsearched(done.histories.quotes))  # fmt: skip
+              *note_records(proof.records), *_note_unsearched(done.histories.quotes))  # fmt: skip
     notes += found.others
     remotes = list_copies(repository.path)
     return PurgeDone(

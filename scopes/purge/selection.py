@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from shlex import quote
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from scopes.errors import Invalid, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import is_root, message_id_of
 from scopes.history.name_syntax import match_prefix
-from scopes.history.purged import Parts, Purged, purged_of
+from scopes.history.purged import RECORD, Parts, Purged, purged_of
 from scopes.history.revisions import find_root_commit, resolve_conversation
 from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
@@ -21,6 +21,7 @@ from scopes.model.tombstone import is_purged
 from scopes.purge.all_commits import walk_all_commits
 from scopes.purge.derived import Derived
 from scopes.purge.held_files import list_held, walk_other_records
+from scopes.purge.records_that_stay import walk_record_keys
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_messages
 from scopes.search.search import search
@@ -31,6 +32,7 @@ from scopes.store.repository import Repository, read_commit, read_commit_stub
 
 _MAX_HITS = 100_000
 _HEX = re.compile(r"[0-9a-f]{8,40}")
+_HASH = re.compile(r"[0-9a-f]{8,64}")
 _SHORT_ROOT = 12
 
 
@@ -43,6 +45,7 @@ class PurgeRequest(NamedTuple):
     file: a path, or the end of one
     query: purge the hits of this search
     source: the path of a transcript, or the end of one: purge all messages that were imported from it
+    records: the beginnings of hashes of records of transcripts that are no messages
     only: purge only these messages and those made from them, whatever else is found; None: all that is found
     """
 
@@ -52,6 +55,7 @@ class PurgeRequest(NamedTuple):
     file: str | None = None
     query: str | None = None
     source: str | None = None
+    records: tuple[str, ...] = ()
     only: frozenset[MessageId] | None = None
 
 
@@ -59,7 +63,7 @@ class Chosen(NamedTuple):
     """A resolved request: messages with the purged parts, and conversations with their roots.
 
     left: messages that are kept although one of their copies names one of these as its source
-    records: the purge keys of records of transcripts that are not messages and hold the file
+    records: the purge keys of records of transcripts that are not messages: those named, or those that hold the file
     """
 
     messages: dict[str, Parts]
@@ -90,6 +94,8 @@ def choose(repository: Repository, request: PurgeRequest, *, index_directory: st
     """
     if request.conversations:
         return Chosen({}, dict(_find_conversation(repository, name) for name in request.conversations))
+    if request.records:
+        return Chosen({}, {}, records=_find_records(repository, request.records))
     messages: dict[str, Parts] = {}
     records: tuple[str, ...] = ()
     if request.messages:
@@ -174,6 +180,20 @@ def _find_anywhere(repository: Repository, prefix: str, error: NotFound) -> Mess
     if not any(name.startswith(prefix) for name in found):
         raise error
     return MessageId(match_prefix(prefix, found, "message", error.hint))
+
+
+def _find_records(repository: Repository, prefixes: Sequence[str]) -> tuple[str, ...]:
+    """Return the purge keys of records, each found by the beginning of its hash.
+
+    Raises:
+        Invalid, NotFound, Ambiguous: one is no hash, or there is no record, or several.
+    """
+    if wrong := next((each for each in prefixes if not _HASH.fullmatch(each)), None):
+        hint = "a purge that leaves a record names it by the beginning of its hash, at least 8 hexadecimal digits"
+        raise Invalid(f"{wrong!a} is not the name of a record", hint=hint)
+    keys = {key.removeprefix(RECORD) for key in walk_record_keys(repository)}
+    hint = "it may be purged, or it is the record of a message: scopes purge CONV MESSAGE"
+    return tuple(RECORD + match_prefix(each, keys, "record", hint) for each in dict.fromkeys(prefixes))
 
 
 def _walk_imported(repository: Repository, path: str) -> Iterator[MessageId]:

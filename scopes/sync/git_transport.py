@@ -293,8 +293,8 @@ class GitTransport:
     def push(self, updates: Sequence[RefUpdate]) -> list[PushStatus]:
         """Push refs, each only if the remote still has its old value; return the result of each, in the same order.
 
-        A new ref needs no lease: git refuses it if the remote has a value that the new one does not follow. git compares
-        each lease with all refs of the remote, which is two fifths of a first push of thousands.
+        A new ref needs no lease: git refuses it if the remote has a value that the new one does not follow. git
+        compares each lease with all refs of the remote, which takes long in a first push of thousands.
 
         Raises:
             Inaccessible: the remote does not answer, or refuses all access; it may have accepted some of the refs.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.amend import amend
+from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.history.purged import NOTHING, hash_of, join_all, purged_of, read_purged, write_purged
@@ -185,6 +186,31 @@ def test_what_is_in_one_conversation_is_decided_by_itself(theirs, drawn, bare, p
     accept_purges(theirs, places)
     assert texts(theirs, "conv-001/main") == ["a", "[purged]", "c"]
     assert texts(theirs, f"{made.conversation}/main") == ["x", "y"]
+
+
+def test_a_whole_conversation_that_is_kept_keeps_its_messages(theirs, drawn, bare, places):
+    """Whoever purges a conversation lists its messages, too."""
+    made = history(theirs, "main: x")
+    offer_list(theirs, bare, everything_of([drawn.root, made.root], [*drawn.ids.values(), made.ids["x"]]))
+    fetch_from(theirs)
+    assert decline_purges(theirs, OfferChoice(conversation="conv-001")).conversations == 1
+    assert plan_accept(theirs).conversations == (made.conversation,)
+    accept_purges(theirs, places)
+    assert texts(theirs, "conv-001/main") == ["a", "b", "c"]
+
+
+def test_a_message_of_several_conversations_is_listed_and_accepted_in_each_of_them(
+    theirs, drawn, bare, places, tmp_path
+):
+    made = history(theirs, "main: x")
+    cherry_pick(theirs, made.conversation, [drawn.ids["b"]])
+    offer_list(theirs, bare, everything_of(messages=[drawn.ids["b"]]))
+    fetch_from(theirs)
+    assert here(theirs, tmp_path) == [("conv-001", 1, "undecided"), (made.conversation, 1, "undecided")]
+    plan = plan_accept(theirs, OfferChoice(conversation="conv-001"))
+    assert [each.conversation for each in plan.messages] == ["conv-001", made.conversation]
+    assert accept_purges(theirs, places, OfferChoice(conversation="conv-001")).messages == 1
+    assert texts(theirs, f"{made.conversation}/main") == ["x", "[purged]"]
 
 
 def test_a_whole_conversation_is_decided_by_its_name(theirs, drawn, bare, places):

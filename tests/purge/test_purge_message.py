@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from scopes.cli.commands.purge import question_of
 from scopes.conversation.amend import amend
+from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.delete import delete_branch
 from scopes.conversation.log import log
 from scopes.conversation.rename import rename_title
@@ -64,6 +66,17 @@ def test_a_dry_run_says_what_would_go_and_changes_nothing(repository, places):
     assert plan.commits == 2
     assert repository.list_refs() == before
     assert texts(repository, drawn.conversation) == ["a", WORD, "b"]
+
+
+def test_a_plan_names_every_conversation_that_has_the_message(repository, places):
+    drawn = history(repository, f"main: a {WORD} b")
+    made = history(repository, "main: x")
+    cherry_pick(repository, made.conversation, [drawn.ids[WORD]])
+    plan = plan_purge(repository, PurgeRequest(conversation=drawn.conversation, messages=(drawn.ids[WORD],)), places)
+    assert [each.conversation for each in plan.messages] == [drawn.conversation, made.conversation]
+    assert question_of(plan).startswith(
+        f"remove 1 message ({drawn.ids[WORD][:8]} of 2 conversations: {WORD}) for good?"
+    )
 
 
 def test_the_id_author_time_and_place_of_a_purged_message_stay(repository, places):

@@ -38,6 +38,10 @@ Transcript: TypeAlias = Annotated[
     str | None,
     usage.Option("--source", metavar="FILE", help="All messages that were imported from this transcript"),
 ]
+Records: TypeAlias = Annotated[
+    list[str] | None,
+    usage.Option("--record", metavar="HASH", help="A record of a stored transcript that is no message"),
+]
 Offers: TypeAlias = Annotated[bool, usage.Option("--offers", help="List what was purged elsewhere, and change nothing")]
 Accept: TypeAlias = Annotated[
     bool, usage.Option("--accept", help="Also purge here what was purged elsewhere: all, in CONV, or of --from")
@@ -59,6 +63,7 @@ def purge(
     file: OfFile = None,
     query: Hits = None,
     transcript: Transcript = None,
+    records: Records = None,
     offers: Offers = False,
     accept: Accept = False,
     decline: Annotated[bool, usage.Option("--decline", help="Keep what was purged elsewhere, and push it")] = False,
@@ -81,6 +86,8 @@ def purge(
     Give its path or the end of it; a call may also name it relative to its own directory or that of the conversation.
     --source removes all messages that were imported from an agent's transcript, given by its path or the end of it, and
     their records in the store's copy. The agent's file itself is not changed; its path is printed.
+    --record removes a record of a stored transcript that is no message, such as an event. A purge that finds its text
+    in such a record of another session leaves it, as it leaves other messages with the text, and prints its hash.
 
     What was purged is remembered as hashes and does not come back with an import of the same transcript or a fetch.
     Other people's stores are offered the same purge. Copies elsewhere are not reached: remotes until you push, their
@@ -111,6 +118,9 @@ def purge(
     """
     invocation: Invocation = context.obj
     request = _read_request(conversation, messages or [], file, query, transcript)
+    if records:
+        _check_records_alone(request)
+        request = PurgeRequest(records=tuple(records))
     if offers or accept or decline or source is not None:
         about_more = go_on or whole or request._replace(conversations=()) != PurgeRequest()
         if about_more or [offers, accept, decline].count(True) != 1:
@@ -151,9 +161,14 @@ def _check_wanted_whole(invocation: Invocation, conversations: Sequence[str]) ->
         raise Invalid(f"no message of {name} is named", hint=hint)
 
 
+def _check_records_alone(request: PurgeRequest) -> None:
+    if request != PurgeRequest():
+        raise Invalid("--record is not combined with messages, a conversation or other choices", hint="leave them out")
+
+
 def _check_one_thing(request: PurgeRequest, *, go_on: bool, whole: bool, dry_run: bool) -> None:
     if go_on + (request != PurgeRequest()) != 1:
-        hint = "name a conversation, or use --file, --search, --source, --accept or --continue"
+        hint = "name a conversation, or use --file, --search, --source, --record, --accept or --continue"
         raise Invalid("name exactly one thing to purge", hint=hint)
     if go_on and dry_run:
         raise Invalid("--continue cannot be combined with --dry-run", hint="leave out one of them")
@@ -210,15 +225,18 @@ def places_of(invocation: Invocation) -> Places:
 
 def question_of(plan: PurgePlanned, unpublished: int = 0) -> str:
     """Return the question to confirm; `unpublished` messages are on no remote."""
+    messages = {each.message: each for each in plan.messages}
+    holders = {each.conversation for each in plan.messages}
     counts = (
-        (len(plan.messages), "message"), (len(plan.conversations), "conversation"), (plan.records, "other record"),
+        (len(messages), "message"), (len(plan.conversations), "conversation"), (plan.records, "other record"),
     )  # fmt: skip
-    only = plan.messages[0] if len(plan.messages) == 1 and not plan.conversations else None
+    only = plan.messages[0] if len(messages) == 1 and not plan.conversations else None
     named = " and ".join(f"{count} {plural(count, noun)}" for count, noun in counts if count) or "what is listed"
     if plan.conversations:
         named += f" ({', '.join(plan.conversations[:_SHOWN])}{', ...' if len(plan.conversations) > _SHOWN else ''})"
     if only is not None:
-        named += f" ({only.message[:_SHORT]} of {only.conversation}: {only.subject})"
+        where = only.conversation if len(holders) == 1 else f"{len(holders)} conversations"
+        named += f" ({only.message[:_SHORT]} of {where}: {only.subject})"
     own = f", with {unpublished} {plural(unpublished, 'message')} that no remote has," if unpublished else ""
     return f"remove {named}{own} for good? This cannot be undone."
 
