@@ -85,6 +85,26 @@ def test_a_branch_that_was_deleted_here_is_got_again(run, shared):
     assert "an idea" in run("log", "conv-001/try", store="b").stdout
 
 
+@pytest.mark.parametrize("verb", ["push", "fetch", "pull"])
+@pytest.mark.parametrize("words", [("conv-001", "origin"), ("origin", "conv-001")])
+def test_a_remote_among_the_names_is_named_by_the_option_instead(run, shared, verb, words):
+    refused = run(verb, *words, code=4).stderr
+    assert "error: origin is a remote, and no conversation" in refused
+    [words] = commands(refused)
+    assert words == [verb, "conv-001", "--remote", "origin"]
+    run(*words)
+
+
+def test_what_a_pull_merges_from_an_earlier_fetch_is_not_new_there(run, shared):
+    run("append", "conv-001", "--as", "carol", "ours")
+    run("append", "conv-001", "--as", "dave", "theirs", store="b")
+    run("push", store="b")
+    run("fetch")
+    pulled = run("pull")
+    assert "nothing is new on origin since the last fetch" in pulled.stderr
+    assert pulled.stdout.startswith("conv-001/main\tmerged\torigin/main\t")
+
+
 @pytest.mark.slow
 def test_the_conflict_of_a_pull_is_listed_and_continued(run, shared):
     words = ("append", "conv-001", "--kind", "decision", "--topic", "db")
