@@ -21,7 +21,7 @@ from scopes.lazy_patterns import compile_lazily
 from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import refuse_unfinished
-from scopes.result import Note, Result, plural
+from scopes.result import Note, Result, first_few, plural
 from scopes.store.gone_file import read_gone
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.quarantine import Quarantine
@@ -445,4 +445,4 @@ def _note_diverged(rows: Iterable[FetchedConversation], remote: Remote, option: 
     if number > 1:
         each = f"merge each: scopes merge CONV {BUNDLE}/BRANCH --target BRANCH"
         hint = each if remote.name == BUNDLE else f"merge them: scopes pull{option}"
-    return (Note(f"{text}: {', '.join(diverged[:5])}", hint),)
+    return (Note(f"{text}: {first_few(diverged)}", hint),)

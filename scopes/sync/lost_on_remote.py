@@ -14,7 +14,7 @@ from scopes.purge.gone_there import note_seen, read_lost
 from scopes.purge.offers import read_offered, read_undecided
 from scopes.purge.on_remotes import forget_values
 from scopes.purge.purged_values import read_purged_values
-from scopes.result import Note, plural
+from scopes.result import Note, first_few, plural
 from scopes.store.graph import is_ancestor
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
@@ -101,7 +101,7 @@ def note_older(conversations: Collection[ConversationId | None], remote: str, op
     names = sorted(filter(None, conversations))
     if not names:
         return ()
-    text = f"{remote} has less of {len(names)} {plural(len(names), 'conversation')} than before: {', '.join(names[:5])}"
+    text = f"{remote} has less of {len(names)} {plural(len(names), 'conversation')} than before: {first_few(names)}"
     again = f"scopes push {' '.join(map(quote, names))}{option}" if len(names) <= _FEW else f"scopes push{option}"
     why = "it was restored from a backup, or somebody has moved branches back or purged messages"
     return (Note(text, f"{why}; send what it lacks: {again}"),)

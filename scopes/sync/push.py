@@ -112,7 +112,7 @@ def push(
             *((_SECRETS,) if sources.has_found_secrets or any(each.has_found_secrets for each in pushes) else ()),
             *sources.notes,
             *placement.notes,
-            *note_held_back(shown, run.option),
+            *note_held_back(shown, selection, run.option),
             *left,
             *dict.fromkeys((*lost, *(note for each in pushes for note in each.describe()))),
             *note_deleted_conversations(repository, placement.gone, run.option, chosen),

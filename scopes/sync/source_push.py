@@ -17,7 +17,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.purge.being_sent import begin_to_send, end_to_send
 from scopes.purge.on_remotes import SOURCES_THERE, forget_values, keep_value, read_values
 from scopes.purge.purged_values import read_purged_values
-from scopes.result import Note, plural
+from scopes.result import Note, first_few, plural
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.objects_in_memory import ObjectsInMemory
@@ -112,7 +112,7 @@ def _note_held(names: Sequence[str], hint: str) -> Iterator[Note]:
     """Yield a note about files that are not sent because messages in them are held back."""
     if names:
         files = f"{len(names)} original {plural(len(names), 'file')} {_were(len(names))} not sent"
-        yield Note(f"{files}: messages in {plural(len(names), 'it')} are held back ({', '.join(names[:5])})", hint)
+        yield Note(f"{files}: messages in {plural(len(names), 'it')} are held back ({first_few(names)})", hint)
 
 
 def _note_left_out(names: Sequence[str]) -> Iterator[Note]:
@@ -120,7 +120,7 @@ def _note_left_out(names: Sequence[str]) -> Iterator[Note]:
     if names:
         files = f"{len(names)} original {plural(len(names), 'file')} of several conversations"
         text = f"{files} {_were(len(names))} not pushed"
-        yield Note(f"{text}: {', '.join(names[:5])}", "push all conversations that are in it")
+        yield Note(f"{text}: {first_few(names)}", "push all conversations that are in it")
 
 
 class _Run(NamedTuple):
