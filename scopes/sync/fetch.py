@@ -25,6 +25,7 @@ from scopes.result import Note, Result, first_few, plural
 from scopes.store.gone_file import read_gone
 from scopes.store.packs.bulk import bulk_objects
 from scopes.store.quarantine import Quarantine
+from scopes.store.refs import PURGE_OFFERS, PURGED_ELSEWHERE, REMOTE_SOURCES, REMOTES
 from scopes.store.refs_listed_once import refs_listed_once
 from scopes.store.remote_file import BUNDLE
 from scopes.store.repository import Objects, Repository
@@ -268,11 +269,13 @@ def receive(
     *,
     kind: str = "fetch",
     named: bool = False,
+    for_push: bool = False,
 ) -> Receipt:
     """Fetch refs into a quarantine, check them and take those that are acceptable.
 
     kind: the kind of the operation
     named: the user has named these conversations: those whose creation was undone here come back
+    for_push: it is part of a push: if it changes no conversation here, it is recorded as one, and `undo` skips it
 
     Raises:
         As `fetch`, but no error if everything was refused: see `Receipt.refused`.
@@ -311,10 +314,20 @@ def receive(
             if not acceptance.transaction:
                 older = tuple(acceptance.older)
                 return Receipt(tuple(rows), None, incoming.refused, incoming.closed, older=older, gone=gone)
-            done = acceptance.transaction.commit(kind, _summary(rows, remote, has_lists=bool(incoming.lists)))
+            summary = _summary(rows, remote, has_lists=bool(incoming.lists))
+            if for_push:
+                kind, summary = _kind_in_push(acceptance.transaction), f"{summary} for a push"
+            done = acceptance.transaction.commit(kind, summary)
     sources, older = frozenset(name.root for name in incoming.sources), tuple(acceptance.older)
     changed = Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, None, sources, older, acceptance.ahead)
     return changed._replace(gone=gone, made_from_parts=incoming.made_from_parts)
+
+
+def _kind_in_push(transaction: RefTransaction) -> str:
+    """Return `push` for a fetch that has only recorded what the remote has, else `fetch`."""
+    of_remote = (REMOTES, REMOTE_SOURCES, PURGE_OFFERS, PURGED_ELSEWHERE)
+    moved = (each.ref for each in transaction.list_changes() if each.old != each.new)
+    return "push" if all(ref.startswith(of_remote) for ref in moved) else "fetch"
 
 
 def _note_longer_forms(repository: Repository, refused: Mapping[str, Corrupt]) -> None:

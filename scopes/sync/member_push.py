@@ -55,6 +55,7 @@ from scopes.sync.pushed import (
 )
 from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote
+from scopes.sync.unmerged import explain_unmerged, find_unmerged
 from scopes.sync.wrong_remotes import note_hooks
 
 TRIES: Final = 5
@@ -76,6 +77,7 @@ class PushRun(NamedTuple):
     is_named: whether conversations were named
     purged: whether all conversations are replaced whose purged content the remote still has
     branches: the branches to force, for conversations of which single branches were named
+    drops_unmerged: whether the user has confirmed that messages are removed which no branch here ever had
     """
 
     repository: Repository
@@ -89,6 +91,7 @@ class PushRun(NamedTuple):
     offers: OfferGate
     purged: bool = False
     branches: Mapping[ConversationId, Collection[BranchName]] = MappingProxyType({})
+    drops_unmerged: bool = False
 
     @property
     def may_replace(self) -> bool:
@@ -190,11 +193,11 @@ class MemberPush:
         with quarantine_of(self._repository) as quarantine:
             try:
                 specs = [refspec_of(name) for name in names]
-                receipt = receive(self._repository, self._remote, quarantine, specs, self._connection)
+                receipt = receive(self._repository, self._remote, quarantine, specs, self._connection, for_push=True)
             except NotFound:  # one of them was deleted there
                 lost, gone = self._find_lost(names)
                 specs = [refspec_of(name) for name in names if name not in lost.gone]
-                receipt = receive(self._repository, self._remote, quarantine, specs, self._connection)
+                receipt = receive(self._repository, self._remote, quarantine, specs, self._connection, for_push=True)
         self._purged.refresh()
         rows = [*receipt.rows]
         same = {row.root for row in rows if row.status in {"unchanged", "unacceptable"}}
@@ -340,10 +343,17 @@ class MemberPush:
         others = [name for name in outgoing.deleted if not self._was_deleted_here(outgoing, name)]
         self.deleted_branches |= dict.fromkeys(f"{conversation}/{name}" for name in others)
         self._restored[outgoing.name.root] = [name_branch(outgoing.name.root, name) for name in outgoing.restored]
+        unmerged = (
+            () if self._of.drops_unmerged else find_unmerged(self._repository, conversation, outgoing.left_out, local)
+        )
         refusal = self._purged.find_refusal(outgoing)
+        if refusal is None and unmerged:
+            forced = self._of.branches.get(conversation, ())
+            refusal = explain_unmerged(conversation, unmerged, self._remote.name, self._of.option, forced)
         refusal = refusal or self._find_unseen(outgoing, local)
         if refusal is not None:
             self._note(outgoing, "refused", refusal)
+            self._rows[conversation] = self._rows[conversation]._replace(unmerged=unmerged)
             return None
         if not outgoing.is_new and not self._purged.has(outgoing.name.ref) and outgoing.name.ref not in self._older:
             self._note(outgoing, "unchanged")

@@ -15,6 +15,7 @@ from scopes.sync.local_conversations import Selection
 from scopes.sync.outgoing import note_held
 from scopes.sync.remotes import Remote
 from scopes.sync.source_push import PushedSources
+from scopes.sync.unmerged import UnmergedBranch
 
 _FEW: Final = 5  # names that a note shows
 _MANY: Final = 50  # names in a command
@@ -40,6 +41,7 @@ class PushedConversation(NamedTuple):
     unsent: branches with messages of their own that were not sent, because somebody has deleted the branch there
     replaced: branches that lost messages on the remote, because the push was forced
     restored: branches that somebody had deleted there, and that were sent again, because the push was forced
+    unmerged: branches that were not forced, because they have messages that no branch here ever had
     """
 
     conversation: ConversationId
@@ -54,6 +56,7 @@ class PushedConversation(NamedTuple):
     unsent: tuple[BranchName, ...] = ()
     replaced: tuple[ReplacedBranch, ...] = ()
     restored: tuple[BranchName, ...] = ()
+    unmerged: tuple[UnmergedBranch, ...] = ()
 
     @property
     def is_shown(self) -> bool:

@@ -167,7 +167,7 @@ class _SourcePush:
                 break
             with quarantine_of(self._repository) as quarantine:
                 specs = [refspec_of(name) for name in waiting.values()]
-                receive(self._repository, self._remote, quarantine, specs, self._of.connection)
+                receive(self._repository, self._remote, quarantine, specs, self._of.connection, for_push=True)
         return self._rows
 
     def preview(

@@ -106,6 +106,21 @@ def test_what_a_pull_merges_from_an_earlier_fetch_is_not_new_there(run, shared):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("which", [0, 2], ids=["get them", "remove them"])
+def test_a_forced_push_after_a_rejected_one_names_both_ways(run, shared, which):
+    run("append", "conv-001", "--as", "dave", "theirs", store="b")
+    run("push", store="b")
+    run("append", "conv-001", "--as", "carol", "ours")
+    run("push", code=1)
+    reason = run("push", "conv-001", "--force", code=1).stdout.strip().rpartition("\t")[2]
+    assert "1 message by dave that no branch here ever had" in reason
+    run(*shlex.split(reason.split("; ")[which].partition("scopes ")[2]))
+    run("push", "conv-001")
+    run("fetch", store="b")
+    assert ("theirs" in run("log", "conv-001/origin/main", store="b").stdout) == (which == 0)
+
+
+@pytest.mark.slow
 def test_the_conflict_of_a_pull_is_listed_and_continued(run, shared):
     words = ("append", "conv-001", "--kind", "decision", "--topic", "db")
     run(*words, "SQLite")

@@ -156,7 +156,8 @@ def render_pushed(result: Pushed, view: View) -> None:
         view.aside(f"nothing was sent to {result.remote}: this was a dry run")
     if result.unchanged:
         number = result.unchanged
-        view.aside(f"{result.remote} had everything of {number} {plural(number, 'conversation')}")
+        seen = " when it was last seen" if result.dry_run else ""
+        view.aside(f"{result.remote} had everything of {number} {plural(number, 'conversation')}{seen}")
     if not result.conversations and not result.unchanged:
         view.aside("there was no conversation to push")
 
