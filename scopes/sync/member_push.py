@@ -32,7 +32,6 @@ from scopes.sync.clocks_ahead import correct_clocks
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, name_branch, read_deleted_branches
 from scopes.sync.family import EVERY_REF_OF_SCOPES
-from scopes.sync.fetch import new_objects, receive
 from scopes.sync.format_check import PurgedHere
 from scopes.sync.git_transport import GitTransport, RefUpdate
 from scopes.sync.learn_before import learn_lists
@@ -41,7 +40,7 @@ from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, count_unseen, plan_push
 from scopes.sync.purge_notes import HELD, OfferGate
-from scopes.sync.purged_push import NEWER_ON_REMOTE, PURGED_MEANWHILE, PurgedOnRemote
+from scopes.sync.purged_push import PURGED_MEANWHILE, PurgedOnRemote, explain_newer
 from scopes.sync.push_batches import send
 from scopes.sync.pushed import (
     PushedConversation,
@@ -53,6 +52,7 @@ from scopes.sync.pushed import (
     note_diverged,
     note_fetched,
 )
+from scopes.sync.receive import new_objects, receive
 from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote
 from scopes.sync.unmerged import explain_unmerged, find_unmerged
@@ -317,7 +317,7 @@ class MemberPush:
         for each in moved:
             name, before = each.outgoing.name, each.outgoing.previous_oid
             if name in lost.others and not self._of.may_replace:
-                self._note(each.outgoing, "refused", NEWER_ON_REMOTE)
+                self._note(each.outgoing, "refused", explain_newer(each.outgoing.conversation, self._of.option))
                 continue
             if name not in lost.others and name not in lost.older and (name not in lost.gone or before is None):
                 self._never_taken.add(name)

@@ -26,7 +26,6 @@ from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.family import EVERY_REF_OF_SCOPES
-from scopes.sync.fetch import receive
 from scopes.sync.git_transport import PushStatus, RefUpdate
 from scopes.sync.held_back import HeldBack
 from scopes.sync.incoming_sources import EVERY_SOURCE
@@ -35,6 +34,7 @@ from scopes.sync.names import RemoteName, sources_tracking_ref
 from scopes.sync.outgoing_sources import SourcePlans, clear_sources
 from scopes.sync.purged_push import PURGED_MEANWHILE
 from scopes.sync.push_batches import send
+from scopes.sync.receive import receive
 from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote, remote_option
 
