@@ -12,7 +12,7 @@ from scopes.errors import Corrupt, NotFound, TooNew
 from scopes.history.revisions import list_branch_tips
 from scopes.history.titles import heading_of, walk_main
 from scopes.history.transaction import same_command
-from scopes.ids import ConversationId, OperationId
+from scopes.ids import ConversationId, Oid, OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.loading import deferred
 from scopes.purge.unfinished import refuse_unfinished
@@ -29,6 +29,7 @@ from scopes.sync.family import add_member, choose_named, is_closed, learn_member
 from scopes.sync.format_check import PurgedHere
 from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming_sources import is_of_sources, note_refused_sources, note_sources
+from scopes.sync.known_refusals import describe_refused_again, note_refused
 from scopes.sync.local_conversations import Selection
 from scopes.sync.lost_on_remote import explain_missing, note_lost, note_older
 from scopes.sync.names import is_remote_ref, parse_remote_ref
@@ -100,6 +101,7 @@ def fetch(
     *,
     headings: bool = True,
     places: Places | None = None,
+    is_named: bool | None = None,
 ) -> Fetched:
     """Fetch the chosen conversations of a remote, by default all.
 
@@ -109,6 +111,9 @@ def fetch(
     a title have the beginning of the first prompt. With `places` (the caches of the store) conversations that have
     what was purged here are taken, too, and it is purged in them.
 
+    A conversation that has what was purged here, and was refused before, is only a note, unless the user has named it;
+    `is_named` is set if the names are not the user's.
+
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, here or on the remote.
         Inaccessible: the remote does not answer or refuses, or the disk failed.
@@ -116,6 +121,7 @@ def fetch(
         Busy: the store is in use.
     """
     refuse_unfinished(repository)
+    is_named = bool(selection.names) if is_named is None else is_named
     members = list_members(repository, remote)
     receipts = dict(_fetch_members(repository, members, selection, connection))
     purge = None
@@ -124,6 +130,11 @@ def fetch(
     rows = [row for receipt in receipts.values() for row in receipt.rows]
     refused = {ref: error for receipt in receipts.values() for ref, error in receipt.refused.items()}
     option = remote_option(repository, remote.name)
+    known = frozenset[Oid]() if _reads_bundle(remote) else note_refused(repository, receipts)
+    again: tuple[Note, ...] = ()
+    if not is_named:
+        again = tuple(describe_refused_again(rows, known, receipts))
+        rows = [row for row in rows if row.root not in known]
     if rows and all(row.status == "unacceptable" for row in rows):
         raise _join_errors(refused, _cure_of_refused(remote, receipts.values(), option))
     changed = [row for row in rows if row.status != "unchanged"]
@@ -145,18 +156,9 @@ def fetch(
         left=() if purge is None else purge.left,
         notes=(
             *(() if purge is None else (*_note_purge(purge), *purge.notes)),
+            *again,
             *note_offers(repository),
-            *(note for each in receipts.values() for note in note_made_from_parts(each.rows, each.made_from_parts)),
-            *note_lost(repository, [member.name for member in receipts], option),
-            *(note for member, each in receipts.items() for note in note_older(each.older, member.name, option)),
-            *to_merge,
-            *(note for receipt in receipts.values() for note in note_ahead(receipt.ahead)),
-            *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
-            *(
-                note
-                for member, receipt in receipts.items()
-                for note in note_deleted_branches(repository, receipt.rows, member)
-            ),
+            *_walk_notes(repository, receipts, option, to_merge),
             *describe_deleted(repository, rows, members[0].name, option, named=bool(selection.names)),
             *(() if selection.names or _reads_bundle(remote) else note_undone(repository, members, option)),
             *note_deleted_conversations(
@@ -170,6 +172,24 @@ def fetch(
             *_note_refused(remote, receipts.values(), option),
         ),
     )
+
+
+def _walk_notes(
+    repository: Repository, receipts: Mapping[Remote, Receipt], option: str, to_merge: Iterable[Note]
+) -> Iterator[Note]:
+    """Yield notes about what came, and about what each repository of the remote has lost; `to_merge` among them."""
+    for each in receipts.values():
+        yield from note_made_from_parts(each.rows, each.made_from_parts)
+    yield from note_lost(repository, [member.name for member in receipts], option)
+    for member, each in receipts.items():
+        yield from note_older(each.older, member.name, option)
+    yield from to_merge
+    for each in receipts.values():
+        yield from note_ahead(each.ahead)
+    for member, each in receipts.items():
+        yield from describe_changes(each.rows, member)
+    for member, each in receipts.items():
+        yield from note_deleted_branches(repository, each.rows, member)
 
 
 def _note_purge(done: PurgeDone) -> Iterator[Note]:

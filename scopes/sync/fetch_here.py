@@ -76,7 +76,9 @@ def fetch_here(
     roots = list_roots(repository)
     here = {root: name for root, name in roots.items() if root in there}
     if here:
-        done = fetch(repository, remote, Selection(tuple(sorted(here.values()))), connection, places=places)
+        done = fetch(
+            repository, remote, Selection(tuple(sorted(here.values()))), connection, places=places, is_named=False
+        )
     else:
         done = Fetched(remote=listed.remote, address=listed.address, conversations=(), unchanged=0, operation=None)
     others = _note_others(there.keys() - here.keys(), remote.name, remote_option(repository, remote.name))

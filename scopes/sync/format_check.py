@@ -67,9 +67,21 @@ _BUNDLE_HINT: Final = "nothing of it was taken; see who wrote the file"
 
 
 class PurgedHere(Corrupt):
-    """A remote has content that was purged here; `grown` has entries for longer versions of purged messages."""
+    """A remote has content that was purged here.
+
+    grown: entries for longer versions of purged messages
+    reason: which content, without the conversation; cure: what to do about it
+    """
 
     grown: Purged = NOTHING
+    reason: str = ""
+    cure: str = ""
+
+
+def _purged_here(where: str, reason: str, cure: str, hint: str, grown: Purged = NOTHING) -> PurgedHere:
+    error = PurgedHere(f"{where}{reason}; {cure}", hint=hint)
+    error.reason, error.cure, error.grown = reason, cure, grown
+    return error
 
 
 class ReceivedConversation(NamedTuple):
@@ -138,18 +150,18 @@ class FormatCheck:
         """
         if self._purged.has_conversation(name.root):
             cure = self.cures.find(name, tip, self._received)
-            raise PurgedHere(f"{self._describe(name)} was purged here; {cure}", hint=self._hint)
+            raise _purged_here(f"{self._describe(name)} ", "was purged here", cure, self._hint)
         self._budget.begin()
         self._messages, self._links = set(), []
         try:
             return self._check(name, tip, known)
         except (Corrupt, NotFound) as error:
-            problem = f"{self._describe(name)} is not acceptable: {error.message}"
-            problem += f"; {self.cures.find(name, tip, self._received)}" if isinstance(error, PurgedHere) else ""
-            translated = (type(error) if isinstance(error, Corrupt) else Corrupt)(problem, hint=self._hint)
-            if isinstance(error, PurgedHere) and isinstance(translated, PurgedHere):
-                translated.grown = error.grown
-            raise translated from error
+            problem = f"{self._describe(name)} is not acceptable: "
+            if isinstance(error, PurgedHere):
+                cure = self.cures.find(name, tip, self._received)
+                raise _purged_here(problem, error.message, cure, self._hint, error.grown) from error
+            kind = type(error) if isinstance(error, Corrupt) else Corrupt
+            raise kind(f"{problem}{error.message}", hint=self._hint) from error
 
     def check_all(self, wanted: Sequence[WantedConversation]) -> CheckedConversations:
         """Check conversations; those with links are to be given to `refuse_derived`, all at once."""
@@ -176,8 +188,10 @@ class FormatCheck:
                 self.made_from_parts[name.root] = in_part.message
             if found is not None:
                 cure = self.cures.find(name, manifests[0].oid, self._received)
-                problem = f"message {found.message[:8]} in it was made from one that was purged here; {cure}"
-                refused[name.ref] = PurgedHere(f"{self._describe(name)} is not acceptable: {problem}", hint=self._hint)
+                reason = f"message {found.message[:8]} in it was made from one that was purged here"
+                refused[name.ref] = _purged_here(
+                    f"{self._describe(name)} is not acceptable: ", reason, cure, self._hint
+                )
         return refused
 
     @property

@@ -53,6 +53,7 @@ from scopes.sync.pushed import (
     note_fetched,
 )
 from scopes.sync.receive import new_objects, receive
+from scopes.sync.refused_file import forget_refused
 from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote
 from scopes.sync.unmerged import explain_unmerged, find_unmerged
@@ -459,7 +460,9 @@ class MemberPush:
                     self._purged.keep(update.ref, update.new)
                 elif find_ref(ref) == before:  # else another process has seen it since
                     tx.move_ref(ref, before, update.new)
-            self._purged.forget(update.ref for update in updates if update.ref not in gone)
+            replaced = [update.ref for update in updates if update.ref not in gone]
+            self._purged.forget(replaced)
+            forget_refused(self._repository.path, self._remote.name, replaced)
             sent = [Oid(update.ref.rpartition("/")[2]) for update in updates]
             forget_gone(self._repository, self._remote.name, sent)
             again = (name for root in sent for name in self._restored.get(root, ()))

@@ -77,6 +77,36 @@ def test_who_has_purged_it_is_not_sent_to_a_push_that_has_nothing_to_replace(rep
     assert (row.status, "scopes pull conv-001 --purged" in row.reason) == ("refused", True)
 
 
+def test_what_is_refused_for_the_second_time_is_a_note_unless_it_is_named(repository, kept):
+    history(kept, "main: other", conversation="conv-002")
+    push_to(kept)
+    first = fetch_from(repository)
+    assert ([row.status for row in first.conversations], first.exit_code) == (["unacceptable", "new"], 7)
+    for _ in range(2):
+        say(kept, "conv-002", "more")
+        say(kept, NAME, "more that is kept")
+        push_to(kept)
+        second = fetch_from(repository)
+        assert ([row.conversation for row in second.conversations], second.exit_code) == (["conv-002"], 0)
+        assert second.notes[0].text.startswith("conv-001 of origin is still not taken: message ")
+        assert "its newest message is by carol; get the rest without it: scopes pull conv-001" in second.notes[0].hint
+    with pytest.raises(Corrupt, match="was purged here"):
+        fetch_from(repository, NAME)
+
+
+def test_it_is_an_error_again_once_it_was_replaced_there_and_comes_back(repository, kept):
+    with pytest.raises(Corrupt):
+        fetch_from(repository)
+    assert fetch_from(repository).exit_code == pull_from(repository).exit_code == 0
+    push_to(repository, NAME, force=True)
+    assert fetch_from(repository).notes == ()
+    pull_from(kept)
+    say(kept, NAME, "once more")
+    push_to(kept)
+    with pytest.raises(Corrupt, match="was purged here"):
+        fetch_from(repository)
+
+
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("is_new", [True, False], ids=["with news", "nothing new"])
 @pytest.mark.slow
