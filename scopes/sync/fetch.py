@@ -182,7 +182,7 @@ def _walk_notes(
         yield from note_made_from_parts(each.rows, each.made_from_parts)
     yield from note_lost(repository, [member.name for member in receipts], option)
     for member, each in receipts.items():
-        yield from note_older(each.older, member.name, option)
+        yield from note_older(repository, each.older, member.name, option)
     yield from to_merge
     for each in receipts.values():
         yield from note_ahead(each.ahead)

@@ -71,16 +71,18 @@ class PurgedHere(Corrupt):
 
     grown: entries for longer versions of purged messages
     reason: which content, without the conversation; cure: what to do about it
+    value: the value of the ref there
     """
 
     grown: Purged = NOTHING
     reason: str = ""
     cure: str = ""
+    value: str = ""
 
 
-def _purged_here(where: str, reason: str, cure: str, hint: str, grown: Purged = NOTHING) -> PurgedHere:
+def _purged_here(where: str, reason: str, cure: str, value: Oid, hint: str) -> PurgedHere:
     error = PurgedHere(f"{where}{reason}; {cure}", hint=hint)
-    error.reason, error.cure, error.grown = reason, cure, grown
+    error.reason, error.cure, error.value = reason, cure, value
     return error
 
 
@@ -150,7 +152,7 @@ class FormatCheck:
         """
         if self._purged.has_conversation(name.root):
             cure = self.cures.find(name, tip, self._received)
-            raise _purged_here(f"{self._describe(name)} ", "was purged here", cure, self._hint)
+            raise _purged_here(f"{self._describe(name)} ", "was purged here", cure, tip, self._hint)
         self._budget.begin()
         self._messages, self._links = set(), []
         try:
@@ -159,7 +161,9 @@ class FormatCheck:
             problem = f"{self._describe(name)} is not acceptable: "
             if isinstance(error, PurgedHere):
                 cure = self.cures.find(name, tip, self._received)
-                raise _purged_here(problem, error.message, cure, self._hint, error.grown) from error
+                translated = _purged_here(problem, error.message, cure, tip, self._hint)
+                translated.grown = error.grown
+                raise translated from error
             kind = type(error) if isinstance(error, Corrupt) else Corrupt
             raise kind(f"{problem}{error.message}", hint=self._hint) from error
 
@@ -187,11 +191,10 @@ class FormatCheck:
             if in_part is not None:
                 self.made_from_parts[name.root] = in_part.message
             if found is not None:
-                cure = self.cures.find(name, manifests[0].oid, self._received)
+                value, where = manifests[0].oid, f"{self._describe(name)} is not acceptable: "
+                cure = self.cures.find(name, value, self._received)
                 reason = f"message {found.message[:8]} in it was made from one that was purged here"
-                refused[name.ref] = _purged_here(
-                    f"{self._describe(name)} is not acceptable: ", reason, cure, self._hint
-                )
+                refused[name.ref] = _purged_here(where, reason, cure, value, self._hint)
         return refused
 
     @property

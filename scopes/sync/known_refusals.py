@@ -33,19 +33,20 @@ def note_refused(repository: Repository, receipts: Mapping[Remote, Receipt]) -> 
     again = (
         ref
         for member, receipt in receipts.items()
-        for ref in _walk_purged(receipt)
+        for ref, _ in _walk_purged(receipt)
         if ref in before.get(member.name, ())
     )
     return frozenset(parse_remote_ref(ref).root for ref in again)
 
 
-def _join(before: Mapping[str, frozenset[str]], receipts: Mapping[Remote, Receipt]) -> dict[str, frozenset[str]]:
+def _join(before: Mapping[str, Mapping[str, str]], receipts: Mapping[Remote, Receipt]) -> dict[str, Mapping[str, str]]:
     """Return the refs with what was refused now, and without what was taken."""
     after = dict(before)
     for member, receipt in receipts.items():
         taken = {row.root for row in receipt.rows if row.status != "unacceptable"}
-        left = (ref for ref in before.get(member.name, ()) if parse_remote_ref(ref).root not in taken)
-        after[member.name] = frozenset((*left, *_walk_purged(receipt)))
+        known = before.get(member.name, {})
+        left = {ref: value for ref, value in known.items() if parse_remote_ref(ref).root not in taken}
+        after[member.name] = left | {ref: error.value for ref, error in _walk_purged(receipt)}
     return {name: refs for name, refs in after.items() if refs}
 
 
@@ -54,18 +55,21 @@ def describe_refused_again(
 ) -> Iterator[Note]:
     """Yield notes about conversations that are still not taken; `rows` has a row for each, `known` are their roots."""
     names = {row.root: row.conversation or row.root[:_SHORT_ROOT] for row in rows if row.root in known}
-    found = [(member, ref, receipt) for member, receipt in receipts.items() for ref in _walk_purged(receipt)]
-    found = [each for each in found if parse_remote_ref(each[1]).root in names]
-    for member, ref, receipt in found[:_FEW]:
-        error = receipt.refused[ref]
-        if isinstance(error, PurgedHere):
-            text = f"{names[parse_remote_ref(ref).root]} of {member.name} is still not taken: {error.reason}"
-            yield Note(text, error.cure)
+    found = [
+        (member, name, error)
+        for member, receipt in receipts.items()
+        for ref, error in _walk_purged(receipt)
+        if (name := names.get(parse_remote_ref(ref).root)) is not None
+    ]
+    for member, name, error in found[:_FEW]:
+        yield Note(f"{name} of {member.name} is still not taken: {error.reason}", error.cure)
     more = len(found) - _FEW
     if more > 0:
         yield Note(f"{more} more {plural(more, 'conversation')} {'is' if more == 1 else 'are'} still not taken")
 
 
-def _walk_purged(receipt: Receipt) -> Iterator[str]:
-    """Yield the refs of conversations that were refused because of purged content."""
-    yield from (ref for ref, error in receipt.refused.items() if isinstance(error, PurgedHere) and is_remote_ref(ref))
+def _walk_purged(receipt: Receipt) -> Iterator[tuple[str, PurgedHere]]:
+    """Yield the refs of conversations that were refused because of purged content, with the errors."""
+    for ref, error in receipt.refused.items():
+        if isinstance(error, PurgedHere) and is_remote_ref(ref):
+            yield ref, error

@@ -53,7 +53,7 @@ from scopes.sync.pushed import (
     note_fetched,
 )
 from scopes.sync.receive import new_objects, receive
-from scopes.sync.refused_file import forget_refused
+from scopes.sync.refused_file import forget_refused, read_refused
 from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote
 from scopes.sync.unmerged import explain_unmerged, find_unmerged
@@ -62,6 +62,8 @@ from scopes.sync.wrong_remotes import note_hooks
 TRIES: Final = 5
 _FEW: Final = 10  # refs that are looked up one by one
 _SHORT_OID: Final = 12
+_HAS_PURGED: Final = "it has what was purged here"
+_KEPT_BY_OTHERS: Final = "whoever added messages keeps them, and can push them after scopes purge --accept"
 
 
 class _Planned(NamedTuple):
@@ -171,7 +173,25 @@ class MemberPush:
             planned = self._plan(conversation, objects, tips.get(conversation, {}))
             if planned is not None:
                 self._note(planned.outgoing, "new" if self._value_there(planned.outgoing) is None else "updated")
+                self._preview_refused(planned.outgoing)
+        for outgoing in self._unsent.values():
+            self._preview_refused(outgoing)
         return self._rows
+
+    def _preview_refused(self, outgoing: Outgoing) -> None:
+        """Change the row of a conversation of which the last fetch has refused what the remote has: it was purged here.
+
+        Such a conversation is replaced by force, and refused otherwise; one that has nothing new is not sent.
+        """
+        value = read_refused(self._repository.path).get(self._remote.name, {}).get(outgoing.name.ref)
+        if value is None or self._purged.find_value(outgoing.name.ref) == value:
+            return
+        if self._of.may_replace:
+            text = f"{self._remote.name} has {value[:_SHORT_OID]} there, which would be replaced: {_HAS_PURGED}"
+            self._replaced[outgoing.name.root] = Note(text, _KEPT_BY_OTHERS)
+            self._note(outgoing, "updated")
+        elif self._rows[outgoing.conversation].status != "unchanged":
+            self._note(outgoing, "refused", explain_newer(outgoing.conversation, self._of.option))
 
     def describe(self) -> Iterator[Note]:
         """Yield notes about hooks, about branches that were left as they are, and about what was fetched."""
@@ -220,10 +240,9 @@ class MemberPush:
                 continue
             self._older[name.ref] = value
             is_purged = isinstance(error, PurgedHere)
-            what = "it has what was purged here" if is_purged else error.message
+            what = _HAS_PURGED if is_purged else error.message
             text = f"{self._remote.name} had {value[:_SHORT_OID]} there, which was replaced: {what}"
-            kept = "whoever added messages keeps them, and can push them after scopes purge --accept"
-            self._replaced[name.root] = Note(text, kept if is_purged else None)
+            self._replaced[name.root] = Note(text, _KEPT_BY_OTHERS if is_purged else None)
 
     def _cure_of(self, error: Corrupt) -> str:
         """Return what to do about a conversation that fails a check, if its error does not say so."""

@@ -14,6 +14,7 @@ from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge
 from scopes.purge.purged_values import FILE
 from scopes.purge.selection import PurgeRequest
+from scopes.store.machine import find_machine_id
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 from tests.support.recalled import recalled
@@ -94,6 +95,21 @@ def test_what_is_refused_for_the_second_time_is_a_note_unless_it_is_named(reposi
         fetch_from(repository, NAME)
 
 
+@pytest.mark.parametrize("is_new", [True, False], ids=["with news", "nothing new"])
+def test_a_dry_run_says_what_force_would_replace_there(repository, kept, bare, is_new):
+    with pytest.raises(Corrupt):
+        fetch_from(repository)
+    if is_new:
+        say(repository, f"{NAME}/main", "ours")
+        (row,) = push_to(repository, NAME, dry_run=True).conversations
+        assert (row.status, "scopes pull conv-001 --purged" in row.reason) == ("refused", True)
+    preview = push_to(repository, NAME, force=True, dry_run=True)
+    done = push_to(repository, NAME, force=True)
+    assert [row.status for row in preview.conversations] == [row.status for row in done.conversations] == ["updated"]
+    (would,), (was,) = ([note.text for note in each.notes if "replaced" in note.text] for each in (preview, done))
+    assert would == was.replace("had", "has", 1).replace("was replaced", "would be replaced")
+
+
 def test_it_is_an_error_again_once_it_was_replaced_there_and_comes_back(repository, kept):
     with pytest.raises(Corrupt):
         fetch_from(repository)
@@ -107,9 +123,8 @@ def test_it_is_an_error_again_once_it_was_replaced_there_and_comes_back(reposito
         fetch_from(repository)
 
 
-@pytest.mark.cases(1)
+@pytest.mark.every_case("one has nothing to send, and the other one has")
 @pytest.mark.parametrize("is_new", [True, False], ids=["with news", "nothing new"])
-@pytest.mark.slow
 def test_who_has_purged_it_may_leave_it_out_there_by_force(repository, kept, bare, tmp_path, is_new):
     if is_new:
         say(repository, f"{NAME}/main", "ours")
@@ -119,7 +134,16 @@ def test_who_has_purged_it_may_leave_it_out_there_by_force(repository, kept, bar
     fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
     assert find_word(WORD, reader.path) == []
     assert texts(reader, NAME) == texts(repository, NAME)
-    fetch_from(kept)
+    told = [note for note in fetch_from(kept).notes if "has less of" in note.text]
+    if not is_new:
+        (note,) = told
+        mine = find_machine_id(repository)
+        assert (
+            note.text
+            == f"origin has less of {NAME} than before: it has messages that were purged on the machine {mine}"
+        )
+        assert f"scopes purge --accept {NAME}" in note.hint
+        assert "backup" not in note.hint
     assert "theirs" in texts(kept, NAME)
 
 
