@@ -72,7 +72,8 @@ def test_undo_takes_back_what_the_user_did_and_not_the_fetch_of_a_push(rejected)
     ours, _ = rejected
     newest = list_operations(ours).operations[0]
     assert (newest.kind, newest.summary) == ("push", "fetch 1 conversation from origin for a push")
-    assert "append" in undo(ours).target.kind
+    undone = undo(ours)
+    assert (undone.target.kind, undone.notes) == ("append", ())
     assert "ours" not in texts(ours, NAME)
 
 

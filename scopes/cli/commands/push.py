@@ -142,7 +142,7 @@ def _confirm_loss(invocation: Invocation, do_push: Callable[..., Pushed]) -> boo
     if unmerged:
         what = describe_unmerged(each for branches in unmerged.values() for each in branches)
         where = first_few(f"{name}/{each.branch}" for name, branches in unmerged.items() for each in branches)
-        invocation.confirm(f"remove {what} from {preview.remote} ({where})? No branch here ever had them.")
+        invocation.confirm(f"remove {what} from {preview.remote} ({where}), which no branch here ever had?")
     return bool(unmerged)
 
 
