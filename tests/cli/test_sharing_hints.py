@@ -120,6 +120,28 @@ def test_a_forced_push_after_a_rejected_one_names_both_ways(run, shared, which):
     assert ("theirs" in run("log", "conv-001/origin/main", store="b").stdout) == (which == 0)
 
 
+def test_who_has_purged_gets_what_came_above_it_by_the_commands_of_the_refusal(run, shared):
+    run("append", "conv-001", "--as", "carol", "Xylophone-Quarantine-4711")
+    run("push")
+    run("pull", store="b")
+    run("append", "conv-001", "--as", "dave", "theirs", store="b")
+    run("push", store="b")
+    purged = json.loads(run("log", "conv-001", "--json").stdout.splitlines()[0])["id"]
+    run("purge", "conv-001", purged, "--yes")
+    reason = run("push", "--purged", code=1).stdout.strip().rpartition("\t")[2]
+    pull, push, _ = (shlex.split(part.partition("scopes ")[2]) for part in reason.split("; "))
+    assert "purged 1 message in what came" in run(*pull).stderr
+    run(*push)
+    assert [line.split(" ", 1)[1] for line in run("log", "conv-001", "--oneline").stdout.splitlines()] == [
+        "theirs", "[purged]", "hello",
+    ]  # fmt: skip
+    run("fetch", store="b")
+    run("purge", "--accept", "--yes", store="b")
+    assert run("log", "conv-001", "--oneline", store="b").stdout == run("log", "conv-001", "--oneline").stdout
+    run("pull")
+    run("push", store="b")
+
+
 @pytest.mark.slow
 def test_the_conflict_of_a_pull_is_listed_and_continued(run, shared):
     words = ("append", "conv-001", "--kind", "decision", "--topic", "db")
