@@ -21,6 +21,13 @@ def few(what: str, names: Iterable[str]) -> str:
     return f"{what}: {shown}" if found else ""
 
 
+def first_few(names: Iterable[str], limit: int = 5) -> str:
+    """Return `a, b, c, d, e and 35 more`: at most `limit` names, in their order, and how many others there are."""
+    found = list(names)
+    more = len(found) - limit
+    return ", ".join(found[:limit]) + (f" and {more:,} more" if more > 0 else "")
+
+
 class Note(NamedTuple):
     """A warning for the user; `hint` says what to do about it."""
 

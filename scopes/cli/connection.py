@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from shlex import quote
 from typing import TYPE_CHECKING, Final, TextIO
 
 from scopes.cli.arguments import choose_project
@@ -113,23 +114,29 @@ def choose_wanted(invocation: Invocation, wanted: WantedFrom, command: str) -> S
 
 
 def refuse_remotes(invocation: Invocation, names: Sequence[str], command: str) -> None:
-    """Raise NotFound if the first name is that of a remote, as git expects it, and of no conversation.
+    """Raise NotFound if one of the names is that of a remote, as git expects it, and of no conversation.
 
-    After `push --delete` the other names may be of conversations that only the remote has.
+    After `push --delete` the other names may be of conversations that only the remote has, and so may those in front of
+    the remote.
 
     Raises:
         NotFound: with the option that names a remote.
     """
-    first = next(iter(names), None)
-    if first is None or "/" in first:
+    if not names:
         return
     repository = invocation.repository()
-    here = conversation_ids(repository)
-    if any(each.startswith(first) for each in here) or first not in read_addresses(repository.path):
+    here, remotes = conversation_ids(repository), read_addresses(repository.path)
+    place = next((number for number, name in enumerate(names) if _is_remote(name, remotes, here)), None)
+    if place is None:
         return
-    others = [name for name in names[1:] if command == DELETE or name.partition("/")[0] in here]
-    words = " ".join(("scopes", command, *others, "--remote", first))
-    raise NotFound(f"{first} is a remote, and no conversation", hint=f"name it with an option: {words}")
+    remote, after = names[place], names[place + 1 :]
+    others = [*names[:place], *(name for name in after if command == DELETE or name.partition("/")[0] in here)]
+    words = " ".join(("scopes", command, *map(quote, others), "--remote", quote(remote)))
+    raise NotFound(f"{remote} is a remote, and no conversation", hint=f"name it with an option: {words}")
+
+
+def _is_remote(name: str, remotes: Container[str], here: Iterable[str]) -> bool:
+    return "/" not in name and name in remotes and not any(each.startswith(name) for each in here)
 
 
 def choose(

@@ -30,11 +30,10 @@ _PLAIN_TERMS = (
     *((term, "a whole number") for term in ("a valid int range", "a valid integer", "a valid int")),
     *((term, "a number") for term in ("a valid float range", "a valid float")),
 )
+_FORCE = "--force is that: it removes no message that no branch here ever had; scopes push CONV --force"
 _GIT_OPTIONS = {
-    (
-        "push",
-        "--force-with-lease",
-    ): "--force is that: it leaves out no message that was not seen here; scopes push CONV --force",
+    ("push", "--force-with-lease"): _FORCE,
+    ("push", "--force-if-includes"): _FORCE,
     ("branch", "-d"): "delete a branch: scopes delete-branch CONV BRANCH",
     ("branch", "-D"): "delete a branch: scopes delete-branch CONV BRANCH",
     ("branch", "-m"): "rename a branch: scopes rename ...",

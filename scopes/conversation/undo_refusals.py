@@ -26,6 +26,7 @@ IMPORT = "import"
 PUSH = "push"
 REMOTE = "remote"
 _ANY = "CONV"
+_FETCHES = "fetch "  # that of what a push fetches for itself
 _DELETES = "delete "  # how the summary of `push --delete` begins
 _ON_REMOTES = frozenset(prefix.split("/")[2] for prefix in (refs.REMOTES, refs.REMOTE_SOURCES))
 
@@ -120,7 +121,7 @@ def note_kept(repository: Repository, target: Operation, since: Iterable[Operati
         if record.kind == REMOTE:
             return (Note(f"not undone: {record.summary}", "see: scopes help remote"),)
         sent = {each.ref: each for each in record.changes if each.ref.split("/")[2] in _ON_REMOTES}
-        if not sent:
+        if not sent or record.summary.startswith(_FETCHES):
             continue
         there = "/".join(next(iter(sent)).split("/")[3:-1])
         if record.summary.startswith(_DELETES):

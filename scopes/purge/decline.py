@@ -13,7 +13,7 @@ from scopes.purge.accept import FETCH, OfferChoice, choose_offered
 from scopes.purge.offers import ACCEPT, OfferedHere, read_offered
 from scopes.purge.stored_messages import walk_named_messages
 from scopes.purge.unfinished import refuse_unfinished
-from scopes.result import Note, Result, plural
+from scopes.result import Note, Result, first_few, plural
 from scopes.store.refs import PURGE_DECLINED
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -78,5 +78,5 @@ def _note_others(found: Sequence[OfferedHere]) -> tuple[Note, ...]:
         return ()
     names = sorted({each.conversation for each in found})
     what = plural(len(names), "conversation")
-    text = f"stores that have purged it no longer accept the {what} with it from you: {', '.join(names[:5])}"
+    text = f"stores that have purged it no longer accept the {what} with it from you: {first_few(names)}"
     return (Note(text, f"to remove it after all: {ACCEPT} {names[0]}; then: scopes push"),)

@@ -25,9 +25,9 @@ from scopes.store.repository import Objects, Repository, read_commit_stub
 
 ACCEPT, DECLINE = "scopes purge --accept", "scopes purge --decline"
 CHOOSE = f"remove it here, too: {ACCEPT}; keep it: {DECLINE}"
-DECIDE = f"see what: scopes purge --offers; {CHOOSE}"
+LIST = "scopes purge --offers"
+DECIDE = f"see what: {LIST}; {CHOOSE}"
 _EARLIER = "earlier"
-_LIST = "see: scopes purge --offers"
 
 
 class Offer(NamedTuple):
@@ -90,7 +90,7 @@ def read_offered(repository: Repository, name: str | None = None) -> Purged:
     """
     chosen = [offer for offer in list_offers(repository) if offer.matches(name)]
     if not chosen and name is not None:
-        raise NotFound(f"no remote and no machine {name!a} offers anything", hint=_LIST)
+        raise NotFound(f"no remote and no machine {name!a} offers anything", hint=f"see: {LIST}")
     return join_all(read_purged(repository, offer.ref) for offer in chosen).without(read_purged(repository))
 
 

@@ -31,7 +31,7 @@ from scopes.sync.addresses import Address
 from scopes.sync.choose_to_send import choose_to_send
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.fetch import Fetched, fetch, new_objects
+from scopes.sync.fetch import Fetched, fetch
 from scopes.sync.git_process import describe_failure, run_limited
 from scopes.sync.git_transport import is_bundle
 from scopes.sync.incoming import fetch_acceptable
@@ -42,6 +42,7 @@ from scopes.sync.names import RemoteName, is_remote_ref, parse_remote_ref
 from scopes.sync.outgoing import Outgoing, note_held, plan_push
 from scopes.sync.purge_notes import OfferGate
 from scopes.sync.purged_lists import find_list
+from scopes.sync.receive import new_objects
 from scopes.sync.remote_selection import EVERYTHING_SPEC
 from scopes.sync.remotes import Remote
 from scopes.sync.source_push import PushedSources, bundle_sources

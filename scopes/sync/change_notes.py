@@ -13,7 +13,7 @@ from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.purge.gone_there import read_lost
 from scopes.purge.offers import read_offered
-from scopes.result import Note, plural
+from scopes.result import Note, first_few, plural
 from scopes.store.gone_file import read_gone
 from scopes.store.graph import is_ancestor
 from scopes.store.refs import REMOTES, SYMBOLIC, active_ref, branch_ref
@@ -75,7 +75,7 @@ def note_deleted_branches(
     if not deleted:
         return ()
     number, (conversation, branch) = len(deleted), deleted[0]
-    names = ", ".join(f"{name}/{each}" for name, each in deleted[:5])
+    names = first_few(f"{name}/{each}" for name, each in deleted)
     text = f"{number} {plural(number, 'branch')} {'was' if number == 1 else 'were'} deleted on {remote.name}: {names}"
     delete = "; then: ".join(_commands_to_delete(repository, conversation or ConversationId(""), branch))
     return (Note(text, f"it stays here; delete it here, too: {delete}"),)
@@ -94,7 +94,7 @@ def note_deleted_there(repository: Repository, names: Iterable[str], remote: str
     conversation, _, branch = deleted[0].partition("/")
     again = f"send it again: scopes push {quote(deleted[0])} --force{option}"
     delete = "; then: ".join(_commands_to_delete(repository, ConversationId(conversation), BranchName(branch)))
-    return (Note(f"{text}: {', '.join(deleted[:5])}", f"{again}; or delete it here, too: {delete}"),)
+    return (Note(f"{text}: {first_few(deleted)}", f"{again}; or delete it here, too: {delete}"),)
 
 
 def _commands_to_delete(repository: Repository, conversation: ConversationId, branch: BranchName) -> Iterator[str]:
@@ -137,6 +137,6 @@ def note_deleted_conversations(
         return ()
     number, first = len(names), next(iter(gone))
     was, it = ("was", "it stays") if number == 1 else ("were", "they stay")
-    text = f"{number} {plural(number, 'conversation')} {was} deleted on {first}: {', '.join(names[:5])}"
+    text = f"{number} {plural(number, 'conversation')} {was} deleted on {first}: {first_few(names)}"
     delete, push = f"scopes delete {quote(names[0])}", f"scopes push {quote(names[0])} --force{option}"
     return (Note(text, f"{it} here; delete it here, too: {delete}; to have it there again: {push}"),)

@@ -22,6 +22,7 @@ from scopes.sync.failure_causes import UNKNOWN, find_cause
 from scopes.sync.git_transport import GitTransport, RefUpdate, is_bundle
 from scopes.sync.known_again import know_again, list_tracking
 from scopes.sync.names import parse_remote_name
+from scopes.sync.refused_file import forget_refused
 from scopes.sync.remotes import Remote, default_remote, delete_remote, list_remotes, remote_option, save_remote
 from scopes.sync.wrong_remotes import EVERY_REF, note_hooks, note_kind, refuse_store
 
@@ -175,6 +176,7 @@ def remove_remote(repository: Repository, name: str) -> RemoteChanged:
         forget_all_deleted(repository, name)
         for each in removed:
             change_gone(repository, each, frozenset())
+            forget_refused(repository.path, each)
         tx = RefTransaction(repository)
         prefixes = [f"{prefix}{each}/" for each in removed for prefix in (REMOTES, REMOTE_SOURCES)]
         for ref, oid in repository.list_refs(*prefixes).items():

@@ -13,7 +13,7 @@ from typing import Final
 
 from scopes.history.revisions import find_root_commit
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.result import Note, plural
+from scopes.result import Note, first_few, plural
 from scopes.store.json_file import read_sets, write_json
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -97,5 +97,5 @@ def leave_deleted(
         return list(chosen), ()
     number = len(deleted)
     text = f"{number} {plural(number, 'conversation')} {'was' if number == 1 else 'were'} deleted from {remote}"
-    note = Note(f"{text}: {', '.join(deleted[:5])}", f"send one again by its name: scopes push {quote(deleted[0])}")
+    note = Note(f"{text}: {first_few(deleted)}", f"send one again by its name: scopes push {quote(deleted[0])}")
     return [each for each in chosen if each not in deleted], (note,)

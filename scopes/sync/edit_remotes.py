@@ -27,6 +27,7 @@ from scopes.sync.local_conversations import list_roots
 from scopes.sync.manifest_list import read_manifest_list
 from scopes.sync.names import parse_remote_name
 from scopes.sync.purged_lists import SENT
+from scopes.sync.refused_file import forget_refused, rename_refused
 from scopes.sync.remotes import Remote, default_remote, remote_option, replace_remotes, resolve_remote
 from scopes.sync.wrong_remotes import note_hooks, refuse_store
 
@@ -65,6 +66,7 @@ def rename_remote(repository: Repository, name: str, new: str) -> RemoteChanged:
         for before, after in names.items():
             rename_values(repository, before, after)
             rename_gone(repository, before, after)
+            rename_refused(repository.path, before, after)
             for prefix in (REMOTES, REMOTE_SOURCES, PURGE_OFFERS):
                 for ref, oid in repository.list_refs(f"{prefix}{before}/").items():
                     tx.rename_ref(ref, f"{prefix}{after}/{ref.rpartition('/')[2]}", oid)
@@ -121,6 +123,7 @@ def set_remote_address(
         tx = RefTransaction(repository)
         for member in members:
             change_gone(repository, member.name, frozenset())
+            forget_refused(repository.path, member.name)
             kept = known.get(member.name, {})
             tracked = repository.list_refs(f"{REMOTES}{member.name}/", f"{REMOTE_SOURCES}{member.name}/")
             for ref, oid in tracked.items():

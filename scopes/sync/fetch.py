@@ -3,50 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from shlex import quote
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, TooNew
-from scopes.history.conversations import next_conversation_id
-from scopes.history.purged import join_all
 from scopes.history.revisions import list_branch_tips
 from scopes.history.titles import heading_of, walk_main
-from scopes.history.transaction import RefTransaction, same_command
+from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, Oid, OperationId
-from scopes.importers.grown_messages import add_to_list
 from scopes.lazy_patterns import compile_lazily
-from scopes.purge.gone_there import note_seen
-from scopes.purge.offers import is_new_offer, take_offers
+from scopes.loading import deferred
 from scopes.purge.unfinished import refuse_unfinished
-from scopes.result import Note, Result, plural
-from scopes.store.gone_file import read_gone
-from scopes.store.packs.bulk import bulk_objects
-from scopes.store.quarantine import Quarantine
-from scopes.store.refs_listed_once import refs_listed_once
+from scopes.result import Note, Result, first_few, plural
 from scopes.store.remote_file import BUNDLE
-from scopes.store.repository import Objects, Repository
-from scopes.store.transactions import exclusive_write
-from scopes.sync.accept import Acceptance, FetchedConversation
+from scopes.store.repository import Repository
+from scopes.sync.accept import FetchedConversation
 from scopes.sync.change_notes import describe_changes, note_deleted_branches, note_deleted_conversations
 from scopes.sync.clocks_ahead import note_ahead
 from scopes.sync.closed import CLOSED
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.deleted_here import describe_deleted, list_coming_again, note_undone
-from scopes.sync.deleted_there import note_sent_again
+from scopes.sync.deleted_here import describe_deleted, note_undone
 from scopes.sync.family import add_member, choose_named, is_closed, learn_members, list_members
-from scopes.sync.format_check import PurgedHere, ReceivedConversation
+from scopes.sync.format_check import PurgedHere
 from scopes.sync.git_transport import is_bundle
-from scopes.sync.incoming import fetch_acceptable
-from scopes.sync.incoming_sources import accept_sources, is_of_sources, note_refused_sources, note_sources
-from scopes.sync.local_conversations import Selection, list_roots
+from scopes.sync.incoming_sources import is_of_sources, note_refused_sources, note_sources
+from scopes.sync.known_refusals import describe_refused_again, note_refused
+from scopes.sync.local_conversations import Selection
 from scopes.sync.lost_on_remote import explain_missing, note_lost, note_older
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.purge_notes import list_offered_conversations, note_made_from_parts, note_offers
+from scopes.sync.receive import Receipt, receive
 from scopes.sync.remote_selection import (
-    EVERYTHING_SPEC,
     choose_refspecs,
     find_missing,
     keep_recent,
@@ -54,6 +43,12 @@ from scopes.sync.remote_selection import (
     none_of_several,
 )
 from scopes.sync.remotes import Remote, remote_option
+
+if TYPE_CHECKING:
+    from scopes.purge.purge import Places, PurgeDone
+    from scopes.sync.take_purged import take_purged
+else:  # few fetches purge
+    take_purged = deferred("scopes.sync.take_purged:take_purged")
 from scopes.sync.unpacked_bundles import unpacked
 
 _FEW = 50  # conversations whose metadata are written one by one
@@ -77,7 +72,8 @@ class Fetched(Result):
 
     `operation` is None if nothing has changed; `operations` has one for each repository of the remote. `to_merge` are
     the notes about branches that differ, which a pull merges. `listed` are the changes of the list of conversations, if
-    only manifests are fetched.
+    only manifests are fetched. `left` are objects and files that have purged content which this fetch has taken, and
+    could not remove.
     """
 
     remote: str
@@ -88,23 +84,35 @@ class Fetched(Result):
     operations: tuple[OperationId, ...] = ()
     to_merge: tuple[Note, ...] = ()
     listed: ListChanges | None = None
+    left: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
         """The exit code of damage (7) if a conversation failed a check, 1 if one could not be joined, else 0."""
         states = {each.status for each in self.conversations}
-        return Corrupt.exit_code if "unacceptable" in states else 1 if "refused" in states else 0
+        return Corrupt.exit_code if "unacceptable" in states or self.left else 1 if "refused" in states else 0
 
 
 def fetch(
-    repository: Repository, remote: Remote, selection: Selection, connection: Connection, *, headings: bool = True
+    repository: Repository,
+    remote: Remote,
+    selection: Selection,
+    connection: Connection,
+    *,
+    headings: bool = True,
+    places: Places | None = None,
+    is_named: bool | None = None,
 ) -> Fetched:
     """Fetch the chosen conversations of a remote, by default all.
 
     Branches are only created or fast-forwarded; a branch that has diverged is not changed, and the remote's branch is
     available as `<remote>/<branch>`. A conversation that fails a check is rejected as a whole; the others are still
     taken. If a repository of the remote is closed, the fetch continues with the next one. With `headings`, rows without
-    a title have the beginning of the first prompt.
+    a title have the beginning of the first prompt. With `places` (the caches of the store) conversations that have
+    what was purged here are taken, too, and it is purged in them.
+
+    A conversation that has what was purged here, and was refused before, is only a note, unless the user has named it;
+    `is_named` is set if the names are not the user's.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, here or on the remote.
@@ -113,11 +121,20 @@ def fetch(
         Busy: the store is in use.
     """
     refuse_unfinished(repository)
+    is_named = bool(selection.names) if is_named is None else is_named
     members = list_members(repository, remote)
     receipts = dict(_fetch_members(repository, members, selection, connection))
+    purge = None
+    if places is not None:
+        receipts, purge = take_purged(repository, receipts, connection, places)
     rows = [row for receipt in receipts.values() for row in receipt.rows]
     refused = {ref: error for receipt in receipts.values() for ref, error in receipt.refused.items()}
     option = remote_option(repository, remote.name)
+    known = frozenset[Oid]() if _reads_bundle(remote) else note_refused(repository, receipts)
+    again: tuple[Note, ...] = ()
+    if not is_named:
+        again = tuple(describe_refused_again(rows, known, receipts))
+        rows = [row for row in rows if row.root not in known]
     if rows and all(row.status == "unacceptable" for row in rows):
         raise _join_errors(refused, _cure_of_refused(remote, receipts.values(), option))
     changed = [row for row in rows if row.status != "unchanged"]
@@ -136,19 +153,12 @@ def fetch(
         operation=operations[-1] if operations else None,
         operations=operations,
         to_merge=to_merge,
+        left=() if purge is None else purge.left,
         notes=(
+            *(() if purge is None else (*_note_purge(purge), *purge.notes)),
+            *again,
             *note_offers(repository),
-            *(note for each in receipts.values() for note in note_made_from_parts(each.rows, each.made_from_parts)),
-            *note_lost(repository, [member.name for member in receipts], option),
-            *(note for member, each in receipts.items() for note in note_older(each.older, member.name, option)),
-            *to_merge,
-            *(note for receipt in receipts.values() for note in note_ahead(receipt.ahead)),
-            *(note for member, receipt in receipts.items() for note in describe_changes(receipt.rows, member)),
-            *(
-                note
-                for member, receipt in receipts.items()
-                for note in note_deleted_branches(repository, receipt.rows, member)
-            ),
+            *_walk_notes(repository, receipts, option, to_merge),
             *describe_deleted(repository, rows, members[0].name, option, named=bool(selection.names)),
             *(() if selection.names or _reads_bundle(remote) else note_undone(repository, members, option)),
             *note_deleted_conversations(
@@ -162,6 +172,32 @@ def fetch(
             *_note_refused(remote, receipts.values(), option),
         ),
     )
+
+
+def _walk_notes(
+    repository: Repository, receipts: Mapping[Remote, Receipt], option: str, to_merge: Iterable[Note]
+) -> Iterator[Note]:
+    """Yield notes about what came, and about what each repository of the remote has lost; `to_merge` among them."""
+    for each in receipts.values():
+        yield from note_made_from_parts(each.rows, each.made_from_parts)
+    yield from note_lost(repository, [member.name for member in receipts], option)
+    for member, each in receipts.items():
+        yield from note_older(repository, each.older, member.name, option)
+    yield from to_merge
+    for each in receipts.values():
+        yield from note_ahead(each.ahead)
+    for member, each in receipts.items():
+        yield from describe_changes(each.rows, member)
+    for member, each in receipts.items():
+        yield from note_deleted_branches(repository, each.rows, member)
+
+
+def _note_purge(done: PurgeDone) -> Iterator[Note]:
+    """Yield a note about what was purged in conversations that came, and one about what is left of it."""
+    what = f"{done.messages} {plural(done.messages, 'message')}"
+    yield Note(f"purged {what} in what came; {done.objects} objects were searched")
+    if done.left:
+        yield Note(f"it is still in {first_few(done.left)}", "delete these files; then: scopes purge --continue")
 
 
 def _fetch_members(
@@ -230,112 +266,6 @@ def _fetch_member(
             raise explain_missing(repository, missing, {member.name: listed}, option) from error
 
 
-class Receipt(NamedTuple):
-    """The result for each conversation of a fetch from one repository, and the operation that recorded it.
-
-    refused: the errors of conversations that failed a check, by their refs on the remote
-    closed: whether new conversations are in another repository
-    nothing: the error about conditions that no conversation meets
-    sources: the root commits of conversations with new original files
-    older: conversations of which the remote has fewer messages than before
-    ahead: registers with a time in the future, by conversation
-    gone: the roots of conversations that the remote had until now
-    made_from_parts: a message that was made from one that was purged here in part, by the root
-    """
-
-    rows: tuple[FetchedConversation, ...] = ()
-    operation: OperationId | None = None
-    refused: Mapping[str, Corrupt] = MappingProxyType({})
-    closed: bool = False
-    nothing: NotFound | None = None
-    sources: frozenset[Oid] = frozenset()
-    older: tuple[ConversationId, ...] = ()
-    ahead: Mapping[ConversationId, tuple[str, ...]] = MappingProxyType({})
-    gone: frozenset[str] = frozenset()
-    made_from_parts: Mapping[Oid, str] = MappingProxyType({})
-
-    def refused_conversations(self) -> Iterator[tuple[Oid, Corrupt]]:
-        """Yield the root of each conversation that is not acceptable, with the error."""
-        yield from ((parse_remote_ref(ref).root, error) for ref, error in self.refused.items() if is_remote_ref(ref))
-
-
-def receive(
-    repository: Repository,
-    remote: Remote,
-    quarantine: Quarantine,
-    refspecs: Sequence[str],
-    connection: Connection,
-    *,
-    kind: str = "fetch",
-    named: bool = False,
-) -> Receipt:
-    """Fetch refs into a quarantine, check them and take those that are acceptable.
-
-    kind: the kind of the operation
-    named: the user has named these conversations: those whose creation was undone here come back
-
-    Raises:
-        As `fetch`, but no error if everything was refused: see `Receipt.refused`.
-    """
-    roots = list_roots(repository)
-    again = list_coming_again(repository, refspecs, roots) if named else frozenset[Oid]()
-    fetching = fetch_acceptable(repository, remote, connection, quarantine, refspecs, again=again)
-    with fetching as (checked, incoming):
-        rows = [FetchedConversation(name.root, roots.get(name.root), "unchanged", None) for name in incoming.unchanged]
-        rows += _refused_rows(incoming.refused, roots)
-        seen = [*(row.root for row in rows), *(each.name.root for each in incoming.checked)]
-        is_whole = refspecs == [EVERYTHING_SPEC] and not incoming.refused  # what is not acceptable changes nothing here
-        known_gone = read_gone(repository.path).get(remote.name, frozenset())
-        note_seen(repository, remote.name, seen, everything=is_whole)
-        gone = read_gone(repository.path).get(remote.name, frozenset()) - known_gone
-        note_sent_again(
-            repository,
-            list_members(repository, remote)[0].name,
-            [root for root in seen if root in roots or root in again],
-        )
-        _note_longer_forms(repository, incoming.refused)
-        is_new = incoming.checked or incoming.sources or is_new_offer(repository, remote.name, incoming.lists)
-        if not is_new:
-            return Receipt(tuple(rows), None, incoming.refused, incoming.closed, gone=gone)
-        with exclusive_write(repository):
-            quarantine.prunes.require_none()  # what came needs objects that were here, and may have purged content
-            checked.link_packs(repository.path, durable=repository.durable)
-            repository.close()  # the new packs are seen from now on
-            with new_objects(repository, len(incoming.checked)) as objects:
-                first = next_conversation_id(repository)
-                acceptance = Acceptance(repository, objects, remote.name, list_roots(repository), first, again=again)
-                with refs_listed_once(repository):
-                    rows += [acceptance.add(each) for each in sorted(incoming.checked, key=_age_of)]
-                take_offers(objects, acceptance.transaction, remote.name, incoming.lists)
-                accept_sources(repository, objects, acceptance.transaction, remote.name, incoming.sources)
-            if not acceptance.transaction:
-                older = tuple(acceptance.older)
-                return Receipt(tuple(rows), None, incoming.refused, incoming.closed, older=older, gone=gone)
-            done = acceptance.transaction.commit(kind, _summary(rows, remote, has_lists=bool(incoming.lists)))
-    sources, older = frozenset(name.root for name in incoming.sources), tuple(acceptance.older)
-    changed = Receipt(tuple(rows), done.id, incoming.refused, incoming.closed, None, sources, older, acceptance.ahead)
-    return changed._replace(gone=gone, made_from_parts=incoming.made_from_parts)
-
-
-def _note_longer_forms(repository: Repository, refused: Mapping[str, Corrupt]) -> None:
-    """Add the complete versions of messages that were purged here while they were still growing to the purge list.
-
-    So other machines that have them are offered to remove them.
-    """
-    grown = join_all(error.grown for error in refused.values() if isinstance(error, PurgedHere))
-    if grown:
-        with exclusive_write(repository):
-            tx = RefTransaction(repository)
-            add_to_list(repository, repository, grown, tx)
-            if tx:
-                tx.commit("fetch", "list longer forms of what was purged")
-
-
-def _age_of(received: ReceivedConversation) -> tuple[str, Oid]:
-    """Return a sort key, time and root: the oldest conversation comes first and gets the lowest number."""
-    return received.newest.manifest.created, received.name.root
-
-
 def with_headings(repository: Repository, rows: Iterable[FetchedConversation]) -> Iterator[FetchedConversation]:
     """Yield rows; one without a title has the beginning of its first prompt instead, as in a list."""
     for row in rows:
@@ -345,24 +275,6 @@ def with_headings(repository: Repository, rows: Iterable[FetchedConversation]) -
                 tips = list_branch_tips(repository, row.conversation)
                 heading = heading_of(repository, None, walk_main(repository, tips))
         yield row if heading is None else row._replace(title=heading.text)
-
-
-def _refused_rows(refused: Mapping[str, Corrupt], roots: Mapping[Oid, ConversationId]) -> Iterator[FetchedConversation]:
-    """Yield a row for each conversation that is not acceptable; refs that are no conversations have none."""
-    for ref, error in refused.items():
-        if is_remote_ref(ref):
-            root = parse_remote_ref(ref).root
-            yield FetchedConversation(root, roots.get(root), "unacceptable", None, reason=error.message)
-
-
-@contextmanager
-def new_objects(repository: Repository, conversations: int) -> Iterator[Objects]:
-    """Write objects one by one, or of many conversations as one pack."""
-    if conversations <= _FEW:
-        yield repository
-    else:
-        with bulk_objects(repository) as objects:
-            yield objects
 
 
 def _cure_of_refused(remote: Remote, receipts: Iterable[Receipt], option: str) -> tuple[ConversationId, str] | None:
@@ -405,12 +317,6 @@ def _kind_of(error: Corrupt) -> str:
     return _ID.sub("", error.message)
 
 
-def _summary(rows: Iterable[FetchedConversation], remote: Remote, *, has_lists: bool) -> str:
-    count = sum(row.status not in {"unchanged", "unacceptable"} for row in rows)
-    what = "what others have purged" if has_lists and not count else f"{count} {plural(count, 'conversation')}"
-    return f"fetch {what} from {remote.name}"
-
-
 def _note_foreign(refused: Mapping[str, Corrupt]) -> tuple[Note, ...]:
     """Return a note about refs of the remote that are no conversations."""
     foreign = [ref for ref in refused if not is_remote_ref(ref) and not is_of_sources(ref)]
@@ -445,4 +351,4 @@ def _note_diverged(rows: Iterable[FetchedConversation], remote: Remote, option: 
     if number > 1:
         each = f"merge each: scopes merge CONV {BUNDLE}/BRANCH --target BRANCH"
         hint = each if remote.name == BUNDLE else f"merge them: scopes pull{option}"
-    return (Note(f"{text}: {', '.join(diverged[:5])}", hint),)
+    return (Note(f"{text}: {first_few(diverged)}", hint),)

@@ -23,6 +23,7 @@ from scopes.sync.lost_on_remote import note_lost
 from scopes.sync.remotes import Remote, remote_option
 
 if TYPE_CHECKING:
+    from scopes.purge.purge import Places
     from scopes.sync.fetch_manifests import fetch_manifests
     from scopes.sync.manifest_list import read_manifest_list
 else:  # a fetch of messages needs neither
@@ -39,21 +40,30 @@ def choose_manifests(repository: Repository) -> None:
 
 
 def fetch_chosen(
-    repository: Repository, remote: Remote, selection: Selection, connection: Connection, directory: str
+    repository: Repository,
+    remote: Remote,
+    selection: Selection,
+    connection: Connection,
+    directory: str,
+    *,
+    places: Places | None = None,
 ) -> Fetched:
     """Fetch the selection; if it is empty, everything, or as `fetch_here` if the store was cloned with --manifests.
 
     directory: that of the index
+    places: as in `fetch`
 
     Raises:
         As `fetch` and `fetch_manifests`.
     """
     if selection.is_empty and repository.config.find_boolean(SETTING, default=False):
-        return fetch_here(repository, remote, connection, directory)
-    return fetch(repository, remote, selection, connection)
+        return fetch_here(repository, remote, connection, directory, places)
+    return fetch(repository, remote, selection, connection, places=places)
 
 
-def fetch_here(repository: Repository, remote: Remote, connection: Connection, directory: str) -> Fetched:
+def fetch_here(
+    repository: Repository, remote: Remote, connection: Connection, directory: str, places: Places | None = None
+) -> Fetched:
     """Update the list of the conversations of a remote, and fetch those that are here.
 
     Raises:
@@ -66,7 +76,9 @@ def fetch_here(repository: Repository, remote: Remote, connection: Connection, d
     roots = list_roots(repository)
     here = {root: name for root, name in roots.items() if root in there}
     if here:
-        done = fetch(repository, remote, Selection(tuple(sorted(here.values()))), connection)
+        done = fetch(
+            repository, remote, Selection(tuple(sorted(here.values()))), connection, places=places, is_named=False
+        )
     else:
         done = Fetched(remote=listed.remote, address=listed.address, conversations=(), unchanged=0, operation=None)
     others = _note_others(there.keys() - here.keys(), remote.name, remote_option(repository, remote.name))

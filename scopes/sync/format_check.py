@@ -67,9 +67,23 @@ _BUNDLE_HINT: Final = "nothing of it was taken; see who wrote the file"
 
 
 class PurgedHere(Corrupt):
-    """A remote has content that was purged here; `grown` has entries for longer versions of purged messages."""
+    """A remote has content that was purged here.
+
+    grown: entries for longer versions of purged messages
+    reason: which content, without the conversation; cure: what to do about it
+    value: the value of the ref there
+    """
 
     grown: Purged = NOTHING
+    reason: str = ""
+    cure: str = ""
+    value: str = ""
+
+
+def _purged_here(where: str, reason: str, cure: str, value: Oid, hint: str) -> PurgedHere:
+    error = PurgedHere(f"{where}{reason}; {cure}", hint=hint)
+    error.reason, error.cure, error.value = reason, cure, value
+    return error
 
 
 class ReceivedConversation(NamedTuple):
@@ -111,18 +125,19 @@ class _NewCommit(NamedTuple):
 class FormatCheck:
     """Checks conversations one by one, then that no other object came with them."""
 
-    def __init__(self, repository: Repository, received: ReceivedObjects, remote: Remote) -> None:
+    def __init__(
+        self, repository: Repository, received: ReceivedObjects, remote: Remote, *, takes_purged: bool = False
+    ) -> None:
         self._repository = repository
         self._received = received
         self._unclaimed = set(received.new)  # new objects that belong to no conversation so far
         self._files: set[tuple[str, Oid]] = set()  # path and blob that were checked
         self._states: dict[Oid, Oid | None] = {}  # by commit
         self._roots: dict[Oid, Root] = {}  # that came
-        self._purged = read_purged(repository)
+        self._purged = NOTHING if takes_purged else read_purged(repository)
         self._sender, self._hint = ("bundle", _BUNDLE_HINT) if remote.address.of_bundle else ("remote", _HINT)
         self.cures = PurgeCures(repository, remote, self._purged)
         self._budget = CheckBudget()
-        self._cure = ""  # if something that was purged is in the conversation that is checked
         self._messages: set[str] = set()  # that are new in the conversation that is checked, if anything was purged
         self._links: list[ReceivedLink] = []  # of them, to what they were made from
         self._linked: dict[RemoteName, ReceivedMessages] = {}
@@ -136,18 +151,21 @@ class FormatCheck:
             TooNew: a newer version of scopes wrote it.
         """
         if self._purged.has_conversation(name.root):
-            raise PurgedHere(f"{self._describe(name)} was purged here; {self.cures.find(name, tip)}", hint=self._hint)
-        self._cure = self.cures.find(name, tip)
+            cure = self.cures.find(name, tip, self._received)
+            raise _purged_here(f"{self._describe(name)} ", "was purged here", cure, tip, self._hint)
         self._budget.begin()
         self._messages, self._links = set(), []
         try:
             return self._check(name, tip, known)
         except (Corrupt, NotFound) as error:
-            problem = f"{self._describe(name)} is not acceptable: {error.message}"
-            translated = (type(error) if isinstance(error, Corrupt) else Corrupt)(problem, hint=self._hint)
-            if isinstance(error, PurgedHere) and isinstance(translated, PurgedHere):
+            problem = f"{self._describe(name)} is not acceptable: "
+            if isinstance(error, PurgedHere):
+                cure = self.cures.find(name, tip, self._received)
+                translated = _purged_here(problem, error.message, cure, tip, self._hint)
                 translated.grown = error.grown
-            raise translated from error
+                raise translated from error
+            kind = type(error) if isinstance(error, Corrupt) else Corrupt
+            raise kind(f"{problem}{error.message}", hint=self._hint) from error
 
     def check_all(self, wanted: Sequence[WantedConversation]) -> CheckedConversations:
         """Check conversations; those with links are to be given to `refuse_derived`, all at once."""
@@ -173,9 +191,10 @@ class FormatCheck:
             if in_part is not None:
                 self.made_from_parts[name.root] = in_part.message
             if found is not None:
-                cure = self.cures.find(name, manifests[0].oid)
-                problem = f"message {found.message[:8]} in it was made from one that was purged here; {cure}"
-                refused[name.ref] = PurgedHere(f"{self._describe(name)} is not acceptable: {problem}", hint=self._hint)
+                value, where = manifests[0].oid, f"{self._describe(name)} is not acceptable: "
+                cure = self.cures.find(name, value, self._received)
+                reason = f"message {found.message[:8]} in it was made from one that was purged here"
+                refused[name.ref] = _purged_here(where, reason, cure, value, self._hint)
         return refused
 
     @property
@@ -342,9 +361,9 @@ class FormatCheck:
         if not same or not is_message_id(message.id):
             raise Corrupt(f"commit {commit.oid} and the message in it disagree about id, kind or author")
         if self._purged.has_message(message.id) and purge_message(data, self._purged.parts_of(message.id)) != data:
-            raise PurgedHere(f"message {message.id[:8]} in it was purged here; {self._cure}")
+            raise PurgedHere(f"message {message.id[:8]} in it was purged here")
         if self._purged.messages and len(message.parts) > 1 and self._compare_forms(commit, message):
-            raise PurgedHere(f"message {message.id[:8]} in it is the whole of one that was purged here; {self._cure}")
+            raise PurgedHere(f"message {message.id[:8]} in it is the whole of one that was purged here")
         check_message_commit(commit, stored, message)
         return message
 

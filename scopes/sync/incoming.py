@@ -69,17 +69,19 @@ def fetch_acceptable(
     refspecs: Sequence[str],
     *,
     again: Collection[Oid] = (),
+    takes_purged: bool = False,
 ) -> Iterator[tuple[Quarantine, Incoming]]:
     """Fetch refs and check them; yield a quarantine with only the objects that passed, and the result.
 
     quarantine: for the first try
     again: the roots of conversations that are checked even if the remote had the same when it was last seen
+    takes_purged: whether content is acceptable that was purged here
 
     Raises:
         NotFound, Inaccessible: as `GitTransport.fetch`.
         Corrupt: the remote sent something else each time it was asked.
     """
-    search = _Search(repository, remote, connection, again)
+    search = _Search(repository, remote, connection, again, takes_purged=takes_purged)
     refused: dict[str, Corrupt] = {}
     with ExitStack() as quarantines:
         for _ in range(_ROUNDS):
@@ -115,8 +117,15 @@ class _Search:
     """Fetches and checks subsets of the requested refs."""
 
     def __init__(
-        self, repository: Repository, remote: Remote, connection: Connection, again: Collection[Oid] = ()
+        self,
+        repository: Repository,
+        remote: Remote,
+        connection: Connection,
+        again: Collection[Oid] = (),
+        *,
+        takes_purged: bool = False,
     ) -> None:
+        self._takes_purged = takes_purged
         self._repository = repository
         self._remote = remote
         self._again = again
@@ -169,7 +178,7 @@ class _Search:
             check_packs(quarantine, self._connection.limits)
         received = ReceivedObjects(self._repository, quarantine)
         check_sizes(received)
-        check = FormatCheck(self._repository, received, self._remote)
+        check = FormatCheck(self._repository, received, self._remote, takes_purged=self._takes_purged)
         wanted: dict[str, WantedConversation] = {}
         unchanged: list[RemoteName] = []
         refused: dict[str, Corrupt] = {}

@@ -15,7 +15,7 @@ from scopes.history.source_sets import choose_newest, encode_set, walk_set
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.purge.on_remotes import SOURCES_THERE
-from scopes.result import Note, plural
+from scopes.result import Note, first_few, plural
 from scopes.store.objects import COMMIT
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.refs import FETCHED_SOURCES
@@ -126,7 +126,7 @@ def note_sources(conversations: Collection[ConversationId | None]) -> Iterator[N
     """Yield a note about conversations whose original files were fetched, too."""
     named = [each for each in conversations if each is not None]
     if named:
-        text = f"original files of {len(named)} {plural(len(named), 'conversation')} came, too: {', '.join(named[:5])}"
+        text = f"original files of {len(named)} {plural(len(named), 'conversation')} came, too: {first_few(named)}"
         yield Note(text, f"write them: scopes export {quote(named[0])} --format original --output DIRECTORY")
 
 

@@ -13,7 +13,7 @@ from scopes.errors import ScopesError
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.purge.on_remotes import SOURCES_THERE
-from scopes.result import Note, plural
+from scopes.result import Note, first_few, plural
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.sync.local_conversations import list_roots
@@ -51,7 +51,7 @@ def know_again(repository: Repository, tx: RefTransaction, there: Mapping[str, O
         return ()
     text = f"{len(newer)} {plural(len(newer), 'conversation')} of this store {'is' if len(newer) == 1 else 'are'} there"
     return (
-        Note(f"{text}, with something that was never fetched: {', '.join(newer[:5])}", f"get it: scopes fetch{option}"),
+        Note(f"{text}, with something that was never fetched: {first_few(newer)}", f"get it: scopes fetch{option}"),
     )
 
 

@@ -15,10 +15,10 @@ from scopes.purge.offers import is_new_offer
 from scopes.store.gone_file import read_gone
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
-from scopes.sync.fetch import receive
 from scopes.sync.names import ON_REMOTE as CONVERSATIONS
 from scopes.sync.purged_lists import ON_REMOTE as LISTS
 from scopes.sync.purged_lists import SENT
+from scopes.sync.receive import receive
 from scopes.sync.remotes import Remote
 
 

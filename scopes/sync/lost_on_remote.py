@@ -4,23 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from shlex import quote
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scopes.errors import NotFound
 from scopes.history.purged import NOTHING, read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
+from scopes.loading import deferred
+from scopes.model.signature import GOOD
 from scopes.purge.gone_there import note_seen, read_lost
-from scopes.purge.offers import read_offered, read_undecided
+from scopes.purge.offers import (
+    ACCEPT,
+    DECLINE,
+    LIST,
+    list_offers,
+    read_list,
+    read_offered,
+    read_undecided,
+    walk_offered,
+)
 from scopes.purge.on_remotes import forget_values
 from scopes.purge.purged_values import read_purged_values
-from scopes.result import Note, plural
+from scopes.result import Note, first_few, plural
 from scopes.store.graph import is_ancestor
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.names import ON_REMOTE, RemoteName, sources_tracking_ref, tracking_ref
 from scopes.sync.nothing_found import none_named
+
+if TYPE_CHECKING:
+    from scopes.store.signatures import check_signatures
+else:
+    check_signatures = deferred("scopes.store.signatures:check_signatures")
 
 GONE: Final = "somebody has deleted it on the remote, or purged it; to have it there again: scopes push CONV --force"
 KEPT: Final = f"{GONE}; to leave it out from now on: scopes push --delete CONV"
@@ -96,15 +112,49 @@ def explain_missing(
     return none_named(next(iter(there)), missing, (name for names in there.values() for name in names))
 
 
-def note_older(conversations: Collection[ConversationId | None], remote: str, option: str) -> tuple[Note, ...]:
-    """Return a note about conversations of which a remote has fewer messages than when it was last seen."""
+def note_older(
+    repository: Repository, conversations: Collection[ConversationId | None], remote: str, option: str
+) -> tuple[Note, ...]:
+    """Return notes about conversations of which a remote has fewer messages than when it was last seen.
+
+    If somebody has purged messages of one of them, its note says so, and not that a backup was restored.
+    """
     names = sorted(filter(None, conversations))
+    purged = {name: found for name in names if (found := _find_purged_there(repository, name, remote)) is not None}
+    notes = tuple(_note_purged_there(name, who, remote, option) for name, who in purged.items())
+    names = [name for name in names if name not in purged]
     if not names:
-        return ()
-    text = f"{remote} has less of {len(names)} {plural(len(names), 'conversation')} than before: {', '.join(names[:5])}"
+        return notes
+    text = f"{remote} has less of {len(names)} {plural(len(names), 'conversation')} than before: {first_few(names)}"
     again = f"scopes push {' '.join(map(quote, names))}{option}" if len(names) <= _FEW else f"scopes push{option}"
-    why = "it was restored from a backup, or somebody has moved branches back or purged messages"
-    return (Note(text, f"{why}; send what it lacks: {again}"),)
+    why = "it was restored from a backup, or somebody has moved branches back"
+    return (*notes, Note(text, f"{why}; send what it lacks: {again}"))
+
+
+def _note_purged_there(conversation: ConversationId, who: str, remote: str, option: str) -> Note:
+    name = quote(conversation)
+    text = f"{remote} has less of {conversation} than before: it has messages that were purged on {who}"
+    send = f"send them all the same, which who has purged them does not accept: scopes push {name}{option}"
+    return Note(text, f"see what: {LIST}; remove it here, too: {ACCEPT} {name}; keep it: {DECLINE} {name}; {send}")
+
+
+def _find_purged_there(repository: Repository, conversation: ConversationId, remote: str) -> str | None:
+    """Return the machines, and who has signed their lists, that have purged content of a conversation; None if none."""
+    offers = [each for each in list_offers(repository) if each.remote == remote]
+    own = read_purged(repository)
+    offers = [
+        each
+        for each in offers
+        if next(walk_offered(repository, read_list(repository, each.commit).without(own), conversation), None)
+    ]
+    if not offers:
+        return None
+    verdicts = check_signatures(repository, [each.commit for each in offers], repository.path)
+    signers = {commit: verdict.signer for commit, verdict in verdicts.items() if verdict.state == GOOD}
+    names = (
+        each.machine + (f" (signed by {signers[each.commit]})" if signers.get(each.commit) else "") for each in offers
+    )
+    return f"the machine {first_few(names)}"
 
 
 def find_lost(repository: Repository, remote: str, names: Collection[RemoteName], there: Mapping[str, Oid]) -> Lost:

@@ -32,7 +32,6 @@ from scopes.sync.clocks_ahead import correct_clocks
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_there import forget_deleted, name_branch, read_deleted_branches
 from scopes.sync.family import EVERY_REF_OF_SCOPES
-from scopes.sync.fetch import new_objects, receive
 from scopes.sync.format_check import PurgedHere
 from scopes.sync.git_transport import GitTransport, RefUpdate
 from scopes.sync.learn_before import learn_lists
@@ -41,7 +40,7 @@ from scopes.sync.lost_on_remote import GONE, KEPT, NOTHING_LOST, Lost, find_lost
 from scopes.sync.names import RemoteName, tracking_ref
 from scopes.sync.outgoing import Outgoing, count_unseen, plan_push
 from scopes.sync.purge_notes import HELD, OfferGate
-from scopes.sync.purged_push import NEWER_ON_REMOTE, PURGED_MEANWHILE, PurgedOnRemote
+from scopes.sync.purged_push import PURGED_MEANWHILE, PurgedOnRemote, explain_newer
 from scopes.sync.push_batches import send
 from scopes.sync.pushed import (
     PushedConversation,
@@ -53,13 +52,18 @@ from scopes.sync.pushed import (
     note_diverged,
     note_fetched,
 )
+from scopes.sync.receive import new_objects, receive
+from scopes.sync.refused_file import forget_refused, read_refused
 from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote
+from scopes.sync.unmerged import explain_unmerged, find_unmerged
 from scopes.sync.wrong_remotes import note_hooks
 
 TRIES: Final = 5
 _FEW: Final = 10  # refs that are looked up one by one
 _SHORT_OID: Final = 12
+_HAS_PURGED: Final = "it has what was purged here"
+_KEPT_BY_OTHERS: Final = "whoever added messages keeps them, and can push them after scopes purge --accept"
 
 
 class _Planned(NamedTuple):
@@ -76,6 +80,7 @@ class PushRun(NamedTuple):
     is_named: whether conversations were named
     purged: whether all conversations are replaced whose purged content the remote still has
     branches: the branches to force, for conversations of which single branches were named
+    drops_unmerged: whether the user has confirmed that messages are removed which no branch here ever had
     """
 
     repository: Repository
@@ -89,6 +94,7 @@ class PushRun(NamedTuple):
     offers: OfferGate
     purged: bool = False
     branches: Mapping[ConversationId, Collection[BranchName]] = MappingProxyType({})
+    drops_unmerged: bool = False
 
     @property
     def may_replace(self) -> bool:
@@ -167,7 +173,25 @@ class MemberPush:
             planned = self._plan(conversation, objects, tips.get(conversation, {}))
             if planned is not None:
                 self._note(planned.outgoing, "new" if self._value_there(planned.outgoing) is None else "updated")
+                self._preview_refused(planned.outgoing)
+        for outgoing in self._unsent.values():
+            self._preview_refused(outgoing)
         return self._rows
+
+    def _preview_refused(self, outgoing: Outgoing) -> None:
+        """Change the row of a conversation of which the last fetch has refused what the remote has: it was purged here.
+
+        Such a conversation is replaced by force, and refused otherwise; one that has nothing new is not sent.
+        """
+        value = read_refused(self._repository.path).get(self._remote.name, {}).get(outgoing.name.ref)
+        if value is None or self._purged.find_value(outgoing.name.ref) == value:
+            return
+        if self._of.may_replace:
+            text = f"{self._remote.name} has {value[:_SHORT_OID]} there, which would be replaced: {_HAS_PURGED}"
+            self._replaced[outgoing.name.root] = Note(text, _KEPT_BY_OTHERS)
+            self._note(outgoing, "updated")
+        elif self._rows[outgoing.conversation].status != "unchanged":
+            self._note(outgoing, "refused", explain_newer(outgoing.conversation, self._of.option))
 
     def describe(self) -> Iterator[Note]:
         """Yield notes about hooks, about branches that were left as they are, and about what was fetched."""
@@ -190,11 +214,11 @@ class MemberPush:
         with quarantine_of(self._repository) as quarantine:
             try:
                 specs = [refspec_of(name) for name in names]
-                receipt = receive(self._repository, self._remote, quarantine, specs, self._connection)
+                receipt = receive(self._repository, self._remote, quarantine, specs, self._connection, for_push=True)
             except NotFound:  # one of them was deleted there
                 lost, gone = self._find_lost(names)
                 specs = [refspec_of(name) for name in names if name not in lost.gone]
-                receipt = receive(self._repository, self._remote, quarantine, specs, self._connection)
+                receipt = receive(self._repository, self._remote, quarantine, specs, self._connection, for_push=True)
         self._purged.refresh()
         rows = [*receipt.rows]
         same = {row.root for row in rows if row.status in {"unchanged", "unacceptable"}}
@@ -216,10 +240,9 @@ class MemberPush:
                 continue
             self._older[name.ref] = value
             is_purged = isinstance(error, PurgedHere)
-            what = "it has what was purged here" if is_purged else error.message
+            what = _HAS_PURGED if is_purged else error.message
             text = f"{self._remote.name} had {value[:_SHORT_OID]} there, which was replaced: {what}"
-            kept = "whoever added messages keeps them, and can push them after scopes purge --accept"
-            self._replaced[name.root] = Note(text, kept if is_purged else None)
+            self._replaced[name.root] = Note(text, _KEPT_BY_OTHERS if is_purged else None)
 
     def _cure_of(self, error: Corrupt) -> str:
         """Return what to do about a conversation that fails a check, if its error does not say so."""
@@ -314,7 +337,7 @@ class MemberPush:
         for each in moved:
             name, before = each.outgoing.name, each.outgoing.previous_oid
             if name in lost.others and not self._of.may_replace:
-                self._note(each.outgoing, "refused", NEWER_ON_REMOTE)
+                self._note(each.outgoing, "refused", explain_newer(each.outgoing.conversation, self._of.option))
                 continue
             if name not in lost.others and name not in lost.older and (name not in lost.gone or before is None):
                 self._never_taken.add(name)
@@ -340,10 +363,17 @@ class MemberPush:
         others = [name for name in outgoing.deleted if not self._was_deleted_here(outgoing, name)]
         self.deleted_branches |= dict.fromkeys(f"{conversation}/{name}" for name in others)
         self._restored[outgoing.name.root] = [name_branch(outgoing.name.root, name) for name in outgoing.restored]
+        unmerged = (
+            () if self._of.drops_unmerged else find_unmerged(self._repository, conversation, outgoing.left_out, local)
+        )
         refusal = self._purged.find_refusal(outgoing)
+        if refusal is None and unmerged:
+            forced = self._of.branches.get(conversation, ())
+            refusal = explain_unmerged(conversation, unmerged, self._remote.name, self._of.option, forced)
         refusal = refusal or self._find_unseen(outgoing, local)
         if refusal is not None:
             self._note(outgoing, "refused", refusal)
+            self._rows[conversation] = self._rows[conversation]._replace(unmerged=unmerged)
             return None
         if not outgoing.is_new and not self._purged.has(outgoing.name.ref) and outgoing.name.ref not in self._older:
             self._note(outgoing, "unchanged")
@@ -449,7 +479,9 @@ class MemberPush:
                     self._purged.keep(update.ref, update.new)
                 elif find_ref(ref) == before:  # else another process has seen it since
                     tx.move_ref(ref, before, update.new)
-            self._purged.forget(update.ref for update in updates if update.ref not in gone)
+            replaced = [update.ref for update in updates if update.ref not in gone]
+            self._purged.forget(replaced)
+            forget_refused(self._repository.path, self._remote.name, replaced)
             sent = [Oid(update.ref.rpartition("/")[2]) for update in updates]
             forget_gone(self._repository, self._remote.name, sent)
             again = (name for root in sent for name in self._restored.get(root, ()))

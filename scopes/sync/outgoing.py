@@ -19,7 +19,7 @@ from scopes.history.revisions import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import CONFLICT_RESOLUTION, BranchEntry, branch_id
 from scopes.model.manifest import MAX_BRANCHES, MAX_TITLE, Manifest, ManifestBranch, encode_manifest
-from scopes.result import Note, plural
+from scopes.result import Note, first_few, plural
 from scopes.secret_scan.clearance import Cleared
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, walk_newest_first
@@ -273,7 +273,7 @@ def note_held(held_back: Iterable[tuple[ConversationId | None, int]], hint: str)
     if not held:
         return ()
     number = sum(each for _, each in held)
-    names = ", ".join(conversation for conversation, _ in held[:5])
+    names = first_few(conversation for conversation, _ in held)
     verb = "is" if number == 1 else "are"
     text = f"{number} {plural(number, 'message')} {verb} held back: the session may still grow ({names})"
     return (Note(text, hint),)

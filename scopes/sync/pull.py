@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from shlex import quote
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, MergeOutcome, UpToDate
@@ -28,6 +28,9 @@ from scopes.sync.grown_tips import has_diverged
 from scopes.sync.local_conversations import Selection, choose_local, list_roots
 from scopes.sync.purge_notes import JoinGate
 from scopes.sync.remotes import Remote
+
+if TYPE_CHECKING:
+    from scopes.purge.purge import Places
 
 PullState: TypeAlias = Literal["merged", "rebased", "fast-forward", "up-to-date", "conflict", "refused"]
 
@@ -64,14 +67,22 @@ class Pulled(Result):
 
 
 def pull(
-    repository: Repository, remote: Remote, selection: Selection, connection: Connection, *, rebasing: bool = False
+    repository: Repository,
+    remote: Remote,
+    selection: Selection,
+    connection: Connection,
+    *,
+    rebasing: bool = False,
+    places: Places | None = None,
 ) -> Pulled:
     """Fetch the chosen conversations, by default all, and merge diverged branches; one undo reverts all of it.
+
+    places: as in `fetch`
 
     Raises:
         As `fetch`.
     """
-    fetched = fetch(repository, remote, selection, connection)
+    fetched = fetch(repository, remote, selection, connection, places=places)
     return merge_fetched(repository, remote, selection, fetched, rebasing=rebasing)
 
 

@@ -5,25 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from shlex import quote
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from scopes.errors import ScopesError
+from scopes.history.messages import header_of, is_root
 from scopes.history.purged import Purged
 from scopes.ids import Oid
+from scopes.loading import deferred
+from scopes.model.signature import GOOD
 from scopes.purge.on_remotes import read_values
 from scopes.purge.purged_values import read_purged_values
-from scopes.store.repository import Repository
+from scopes.sanitize import clean_line
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.sync.local_conversations import list_roots
+from scopes.sync.manifest import read_manifest
 from scopes.sync.names import RemoteName
 from scopes.sync.remotes import Remote, remote_option
 
+if TYPE_CHECKING:
+    from scopes.store.signatures import check_signatures
+else:
+    check_signatures = deferred("scopes.store.signatures:check_signatures")
+
+_MAX_NAME: Final = 80
 _REPLACE: Final = "replace it there: scopes push --purged"
 _SENT_AGAIN: Final = (
-    "somebody keeps it and has sent it again: nothing of the conversation is taken until they run "
-    "scopes purge --accept CONV, and push; or remove there what is not here: scopes push {} --force"
+    "{2}get the rest without it: scopes pull {0} --purged{1}; then: scopes push --purged{1}; "
+    "or remove there what is not here: scopes push {0} --force{1}"
 )
 _WHOLE_SENT_AGAIN: Final = (
-    "somebody keeps it and has sent it again: they run scopes purge --accept CONV; or delete it there with what they "
-    "have added: scopes push --purged --force"
+    "{}whoever keeps it can remove it, too: scopes purge --accept; or delete it there with what they have added: "
+    "scopes push --purged --force"
 )
 _IN_BUNDLE: Final = (
     "the bundle is older, or from somebody who keeps it: delete the file; for what else it may have of the "
@@ -44,9 +56,10 @@ class PurgeCures:
         """The hint for content that nobody else can have sent."""
         return _IN_BUNDLE if self._remote.address.of_bundle else _REPLACE + self._option
 
-    def find(self, name: RemoteName, tip: Oid) -> str:
+    def find(self, name: RemoteName, tip: Oid, received: Objects) -> str:
         """Return the hint for a conversation; empty if nothing was purged here.
 
+        It names the author of the newest message there, because a manifest has no author.
         A remote may have content again because it was restored from a backup, and not because somebody has sent it.
         """
         if not self._purged:
@@ -55,10 +68,27 @@ class PurgeCures:
             return _IN_BUNDLE
         is_whole = self._purged.has_conversation(name.root)
         is_still_there = self._still_there.get(name.ref) == tip or tip in self._replaced.get(name.ref, ())
-        if is_still_there or is_whole:
-            return (_REPLACE if is_still_there else _WHOLE_SENT_AGAIN) + self._option
+        if is_still_there:
+            return _REPLACE + self._option
+        who = self._describe_newest(tip, received)
+        if is_whole:
+            return _WHOLE_SENT_AGAIN.format(who) + self._option
         here = list_roots(self._repository, name.root).get(name.root, "CONV")
-        return _SENT_AGAIN.format(quote(here)) + self._option
+        return _SENT_AGAIN.format(quote(here), self._option, who)
+
+    def _describe_newest(self, tip: Oid, received: Objects) -> str:
+        """Return `its newest message is by dave; `, with the signer if git accepts a signature; empty if not known."""
+        try:
+            tips = [read_commit(received, each.tip) for each in read_manifest(received, tip).manifest.branches.values()]
+            newest = max((each for each in tips if not is_root(each)), key=lambda each: each.time, default=None)
+            if newest is None:
+                return ""
+            text = f"its newest message is by {clean_line(header_of(newest).author)[:_MAX_NAME]}"
+            verdict = check_signatures(received, [newest.oid], self._repository.path).get(newest.oid)
+        except ScopesError:  # it is not acceptable for another reason, too
+            return ""
+        is_good = verdict is not None and verdict.state == GOOD and verdict.signer
+        return f"{text}, signed by {verdict.signer}; " if verdict is not None and is_good else f"{text}; "
 
     @cached_property
     def _option(self) -> str:

@@ -27,7 +27,7 @@ from scopes.purge.offers import (
     read_undecided,
     walk_offered,
 )
-from scopes.result import Note, plural
+from scopes.result import Note, first_few, plural
 from scopes.store.graph import walk_newest_first
 from scopes.store.json_file import read_json, write_json
 from scopes.store.refs import HEADS, PURGE_DECLINED
@@ -213,7 +213,6 @@ def _walk_new(repository: Repository, tips: Iterable[Oid], known: Iterable[Oid])
 def _note(names: dict[ConversationId, None], one: str, many: str, what: str) -> tuple[Note, ...]:
     if not names:
         return ()
-    shown = ", ".join([*names][:5])
     verb, has = (one, "has") if len(names) == 1 else (many, "have")
-    text = f"{len(names)} {plural(len(names), 'conversation')} ({shown}) {has} {what}, and {verb}"
+    text = f"{len(names)} {plural(len(names), 'conversation')} ({first_few(names)}) {has} {what}, and {verb}"
     return (Note(text, DECIDE),)

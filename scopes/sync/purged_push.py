@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from shlex import quote
 from typing import Final
 
 from scopes.clock import new_id
@@ -25,13 +26,19 @@ from scopes.sync.purge_notes import OfferGate
 from scopes.sync.purged_lists import SENT, push_list
 from scopes.sync.remotes import Remote
 
-NEWER_ON_REMOTE: Final = (
-    "the remote has newer messages above what was purged here: whoever pushed them runs scopes fetch and "
-    "scopes purge --accept, and pushes again; or remove there what is not here: scopes push CONV --force"
-)
 _FEW: Final = 5
 _SHORT_ROOT: Final = 12
 PURGED_MEANWHILE: Final = "it was purged here while it was sent"
+
+
+def explain_newer(conversation: ConversationId, option: str) -> str:
+    """Return why purged content is not replaced on a remote, and the commands that get or remove what is above it."""
+    name = quote(conversation)
+    return (
+        f"the remote has newer messages above what was purged here: get them without it: scopes pull {name} "
+        f"--purged{option}; then: scopes push --purged{option}; or remove there what is not here: "
+        f"scopes push {name} --force{option}"
+    )
 
 
 def list_purged(

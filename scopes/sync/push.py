@@ -46,6 +46,7 @@ def push(
     connection: Connection,
     *,
     force: bool = False,
+    drops_unmerged: bool = False,
     allow_secrets: bool = False,
     include_open: bool = False,
     purged: bool = False,
@@ -59,8 +60,10 @@ def push(
     go to the next one. A dry run compares with what was last seen of the remote, without contacting it.
 
     force: also replace branches of the remote that have other messages; if branches are named (CONV/BRANCH), only
-        these. A conversation is refused if that would remove messages that this store has never seen. Also replaces
-        what fails a check on the remote, such as a foreign commit, or messages of somebody else above purged content.
+        these. A conversation is refused if that would remove messages that this store has never seen, or that no branch
+        here ever had. Also replaces what fails a check on the remote, such as a foreign commit, or messages of somebody
+        else above purged content.
+    drops_unmerged: with `force`, also remove messages there that no branch here ever had
     purged: push the conversations whose purged content the remote still has, and delete there what was purged as a
         whole. Without it, purged content is replaced only in the chosen conversations.
     with_sources: also send the original files of each conversation, if none of them may have a secret.
@@ -81,6 +84,7 @@ def push(
         repository, connection, "allow" if allow_secrets else "refuse", force,
         OpenTips(repository, include_open=include_open), members[0].name, remote_option(repository, remote.name),
         bool(selection.names), OfferGate(repository), purged, branches,
+        drops_unmerged,
     )  # fmt: skip
     placement = Placement(repository, members, connection)
     rows: dict[ConversationId, PushedConversation] = {}
@@ -112,7 +116,7 @@ def push(
             *((_SECRETS,) if sources.has_found_secrets or any(each.has_found_secrets for each in pushes) else ()),
             *sources.notes,
             *placement.notes,
-            *note_held_back(shown, run.option),
+            *note_held_back(shown, selection, run.option),
             *left,
             *dict.fromkeys((*lost, *(note for each in pushes for note in each.describe()))),
             *note_deleted_conversations(repository, placement.gone, run.option, chosen),

@@ -8,13 +8,17 @@ from shlex import quote
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.result import Note, Result, plural
+from scopes.result import Note, Result, first_few, plural
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.change_notes import describe_changes
+from scopes.sync.local_conversations import Selection
 from scopes.sync.outgoing import note_held
 from scopes.sync.remotes import Remote
 from scopes.sync.source_push import PushedSources
+from scopes.sync.unmerged import UnmergedBranch
 
+_FEW: Final = 5  # names that a note shows
+_MANY: Final = 50  # names in a command
 _CHANGED: Final = frozenset({"created", "moved", "grown"})
 PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused"]
 
@@ -37,6 +41,7 @@ class PushedConversation(NamedTuple):
     unsent: branches with messages of their own that were not sent, because somebody has deleted the branch there
     replaced: branches that lost messages on the remote, because the push was forced
     restored: branches that somebody had deleted there, and that were sent again, because the push was forced
+    unmerged: branches that were not forced, because they have messages that no branch here ever had
     """
 
     conversation: ConversationId
@@ -51,6 +56,7 @@ class PushedConversation(NamedTuple):
     unsent: tuple[BranchName, ...] = ()
     replaced: tuple[ReplacedBranch, ...] = ()
     restored: tuple[BranchName, ...] = ()
+    unmerged: tuple[UnmergedBranch, ...] = ()
 
     @property
     def is_shown(self) -> bool:
@@ -102,11 +108,21 @@ def explain_unseen(conversation: ConversationId, unseen: Mapping[BranchName, int
     return f"{text} before this push ({counts}): see: {see}; to remove them there, run the same push again"
 
 
-def note_held_back(rows: Sequence[PushedConversation], option: str) -> tuple[Note, ...]:
+def note_held_back(rows: Sequence[PushedConversation], selection: Selection, option: str) -> tuple[Note, ...]:
     """Return a note about messages that were not sent, because their session may still grow."""
-    first = next((row.conversation for row in rows if row.held_back), "CONV")
-    hint = f"push it now: scopes push {quote(first)} --include-open{option}"
+    held = [row.conversation for row in rows if row.held_back]
+    what = "it" if len(held) == 1 else "them"
+    hint = f"push {what} now: {_command_for(held, selection)} --include-open{option}"
+    if selection.has_conditions and len(held) > _MANY:
+        hint = f"push {what} now: the same push with --include-open"
     return note_held(((row.conversation, row.held_back) for row in rows), hint)
+
+
+def _command_for(names: Sequence[ConversationId], selection: Selection) -> str:
+    """Return the push of these conversations; if they are many, that of all chosen ones, if it is shorter."""
+    if len(names) > _FEW and not (selection.names or selection.has_conditions):
+        return "scopes push --all" if selection.everything else "scopes push"
+    return f"scopes push {' '.join(map(quote, names))}"
 
 
 def note_fetched(rows: Sequence[FetchedConversation], remote: Remote) -> Iterator[Note]:
@@ -129,8 +145,9 @@ def note_behind(rows: Sequence[PushedConversation], remote: Remote, option: str)
     text = f"{number} {plural(number, 'branch')} of {remote.name} {'has' if number == 1 else 'have'} newer messages"
     conversation, _, branch = behind[0].partition("/")
     get = f"scopes merge {quote(conversation)} {quote(remote.name)}/{quote(branch)} --target {quote(branch)}"
+    get = get if number == 1 else f"scopes pull{option}"
     hint = f"get them: {get}; or remove them there: scopes push {quote(conversation)} --force{option}"
-    return (Note(f"{text}: {', '.join(behind[:5])}", hint),)
+    return (Note(f"{text}: {first_few(behind)}", hint),)
 
 
 def note_diverged(
@@ -149,7 +166,7 @@ def note_diverged(
         name, kind = next(iter(merging.items()))
         see = f"a {kind} of {name} is in progress: scopes conflicts list {quote(name)}"
         again = f"scopes {quote(kind)} {quote(name)} --continue (or --abort)"
-        return (Note(f"{text}: {', '.join(diverged[:5])}", f"{see}; then: {again}, and push again"),)
+        return (Note(f"{text}: {first_few(diverged)}", f"{see}; then: {again}, and push again"),)
     leave = f"scopes push {quote(diverged[0].partition('/')[0])} --force{option}"
     hint = f"get them: scopes pull{option}; or remove them there: {leave}"
-    return (Note(f"{text}: {', '.join(diverged[:5])}", hint),)
+    return (Note(f"{text}: {first_few(diverged)}", hint),)

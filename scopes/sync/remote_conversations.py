@@ -21,10 +21,10 @@ from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.deleted_here import find_deletion
-from scopes.sync.fetch import receive
 from scopes.sync.find_by_root import FoundElsewhere
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.manifest_list import ListedConversation, read_manifest_list
+from scopes.sync.receive import receive
 from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote, list_remotes
 from scopes.sync.seen_conversations import add_seen

@@ -17,7 +17,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.purge.being_sent import begin_to_send, end_to_send
 from scopes.purge.on_remotes import SOURCES_THERE, forget_values, keep_value, read_values
 from scopes.purge.purged_values import read_purged_values
-from scopes.result import Note, plural
+from scopes.result import Note, first_few, plural
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.objects_in_memory import ObjectsInMemory
@@ -26,7 +26,6 @@ from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.family import EVERY_REF_OF_SCOPES
-from scopes.sync.fetch import receive
 from scopes.sync.git_transport import PushStatus, RefUpdate
 from scopes.sync.held_back import HeldBack
 from scopes.sync.incoming_sources import EVERY_SOURCE
@@ -35,6 +34,7 @@ from scopes.sync.names import RemoteName, sources_tracking_ref
 from scopes.sync.outgoing_sources import SourcePlans, clear_sources
 from scopes.sync.purged_push import PURGED_MEANWHILE
 from scopes.sync.push_batches import send
+from scopes.sync.receive import receive
 from scopes.sync.remote_selection import refspec_of
 from scopes.sync.remotes import Remote, remote_option
 
@@ -112,7 +112,7 @@ def _note_held(names: Sequence[str], hint: str) -> Iterator[Note]:
     """Yield a note about files that are not sent because messages in them are held back."""
     if names:
         files = f"{len(names)} original {plural(len(names), 'file')} {_were(len(names))} not sent"
-        yield Note(f"{files}: messages in {plural(len(names), 'it')} are held back ({', '.join(names[:5])})", hint)
+        yield Note(f"{files}: messages in {plural(len(names), 'it')} are held back ({first_few(names)})", hint)
 
 
 def _note_left_out(names: Sequence[str]) -> Iterator[Note]:
@@ -120,7 +120,7 @@ def _note_left_out(names: Sequence[str]) -> Iterator[Note]:
     if names:
         files = f"{len(names)} original {plural(len(names), 'file')} of several conversations"
         text = f"{files} {_were(len(names))} not pushed"
-        yield Note(f"{text}: {', '.join(names[:5])}", "push all conversations that are in it")
+        yield Note(f"{text}: {first_few(names)}", "push all conversations that are in it")
 
 
 class _Run(NamedTuple):
@@ -167,7 +167,7 @@ class _SourcePush:
                 break
             with quarantine_of(self._repository) as quarantine:
                 specs = [refspec_of(name) for name in waiting.values()]
-                receive(self._repository, self._remote, quarantine, specs, self._of.connection)
+                receive(self._repository, self._remote, quarantine, specs, self._of.connection, for_push=True)
         return self._rows
 
     def preview(

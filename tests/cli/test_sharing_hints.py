@@ -85,6 +85,63 @@ def test_a_branch_that_was_deleted_here_is_got_again(run, shared):
     assert "an idea" in run("log", "conv-001/try", store="b").stdout
 
 
+@pytest.mark.parametrize("verb", ["push", "fetch", "pull"])
+@pytest.mark.parametrize("words", [("conv-001", "origin"), ("origin", "conv-001")])
+def test_a_remote_among_the_names_is_named_by_the_option_instead(run, shared, verb, words):
+    refused = run(verb, *words, code=4).stderr
+    assert "error: origin is a remote, and no conversation" in refused
+    [words] = commands(refused)
+    assert words == [verb, "conv-001", "--remote", "origin"]
+    run(*words)
+
+
+def test_what_a_pull_merges_from_an_earlier_fetch_is_not_new_there(run, shared):
+    run("append", "conv-001", "--as", "carol", "ours")
+    run("append", "conv-001", "--as", "dave", "theirs", store="b")
+    run("push", store="b")
+    run("fetch")
+    pulled = run("pull")
+    assert "nothing is new on origin since the last fetch" in pulled.stderr
+    assert pulled.stdout.startswith("conv-001/main\tmerged\torigin/main\t")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", [0, 2], ids=["get them", "remove them"])
+def test_a_forced_push_after_a_rejected_one_names_both_ways(run, shared, which):
+    run("append", "conv-001", "--as", "dave", "theirs", store="b")
+    run("push", store="b")
+    run("append", "conv-001", "--as", "carol", "ours")
+    run("push", code=1)
+    reason = run("push", "conv-001", "--force", code=1).stdout.strip().rpartition("\t")[2]
+    assert "1 message by dave that no branch here ever had" in reason
+    run(*shlex.split(reason.split("; ")[which].partition("scopes ")[2]))
+    run("push", "conv-001")
+    run("fetch", store="b")
+    assert ("theirs" in run("log", "conv-001/origin/main", store="b").stdout) == (which == 0)
+
+
+def test_who_has_purged_gets_what_came_above_it_by_the_commands_of_the_refusal(run, shared):
+    run("append", "conv-001", "--as", "carol", "Xylophone-Quarantine-4711")
+    run("push")
+    run("pull", store="b")
+    run("append", "conv-001", "--as", "dave", "theirs", store="b")
+    run("push", store="b")
+    purged = json.loads(run("log", "conv-001", "--json").stdout.splitlines()[0])["id"]
+    run("purge", "conv-001", purged, "--yes")
+    reason = run("push", "--purged", code=1).stdout.strip().rpartition("\t")[2]
+    pull, push, _ = (shlex.split(part.partition("scopes ")[2]) for part in reason.split("; "))
+    assert "purged 1 message in what came" in run(*pull).stderr
+    run(*push)
+    assert [line.split(" ", 1)[1] for line in run("log", "conv-001", "--oneline").stdout.splitlines()] == [
+        "theirs", "[purged]", "hello",
+    ]  # fmt: skip
+    run("fetch", store="b")
+    run("purge", "--accept", "--yes", store="b")
+    assert run("log", "conv-001", "--oneline", store="b").stdout == run("log", "conv-001", "--oneline").stdout
+    run("pull")
+    run("push", store="b")
+
+
 @pytest.mark.slow
 def test_the_conflict_of_a_pull_is_listed_and_continued(run, shared):
     words = ("append", "conv-001", "--kind", "decision", "--topic", "db")

@@ -14,6 +14,7 @@ from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge
 from scopes.purge.purged_values import FILE
 from scopes.purge.selection import PurgeRequest
+from scopes.store.machine import find_machine_id
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 from tests.support.recalled import recalled
@@ -66,17 +67,64 @@ def test_who_declines_reads_what_it_means_for_others_and_how_to_change_it(theirs
 
 @pytest.mark.slow
 def test_who_has_purged_it_is_not_sent_to_a_push_that_has_nothing_to_replace(repository, kept):
-    with pytest.raises(Corrupt, match=r"keeps it and has sent it again.*scopes purge --accept CONV, and push"):
+    with pytest.raises(
+        Corrupt,
+        match=r"its newest message is by \S+; get the rest without it: scopes pull conv-001 --purged; then: scopes push --purged",
+    ):
         fetch_from(repository)
     assert push_to(repository, purged=True).conversations == ()
     say(repository, f"{NAME}/main", "ours")
     (row,) = push_to(repository, NAME).conversations
-    assert (row.status, "has sent it again" in row.reason) == ("refused", True)
+    assert (row.status, "scopes pull conv-001 --purged" in row.reason) == ("refused", True)
 
 
-@pytest.mark.cases(1)
+def test_what_is_refused_for_the_second_time_is_a_note_unless_it_is_named(repository, kept):
+    history(kept, "main: other", conversation="conv-002")
+    push_to(kept)
+    first = fetch_from(repository)
+    assert ([row.status for row in first.conversations], first.exit_code) == (["unacceptable", "new"], 7)
+    for _ in range(2):
+        say(kept, "conv-002", "more")
+        say(kept, NAME, "more that is kept")
+        push_to(kept)
+        second = fetch_from(repository)
+        assert ([row.conversation for row in second.conversations], second.exit_code) == (["conv-002"], 0)
+        assert second.notes[0].text.startswith("conv-001 of origin is still not taken: message ")
+        assert "its newest message is by carol; get the rest without it: scopes pull conv-001" in second.notes[0].hint
+    with pytest.raises(Corrupt, match="was purged here"):
+        fetch_from(repository, NAME)
+
+
 @pytest.mark.parametrize("is_new", [True, False], ids=["with news", "nothing new"])
-@pytest.mark.slow
+def test_a_dry_run_says_what_force_would_replace_there(repository, kept, bare, is_new):
+    with pytest.raises(Corrupt):
+        fetch_from(repository)
+    if is_new:
+        say(repository, f"{NAME}/main", "ours")
+        (row,) = push_to(repository, NAME, dry_run=True).conversations
+        assert (row.status, "scopes pull conv-001 --purged" in row.reason) == ("refused", True)
+    preview = push_to(repository, NAME, force=True, dry_run=True)
+    done = push_to(repository, NAME, force=True)
+    assert [row.status for row in preview.conversations] == [row.status for row in done.conversations] == ["updated"]
+    (would,), (was,) = ([note.text for note in each.notes if "replaced" in note.text] for each in (preview, done))
+    assert would == was.replace("had", "has", 1).replace("was replaced", "would be replaced")
+
+
+def test_it_is_an_error_again_once_it_was_replaced_there_and_comes_back(repository, kept):
+    with pytest.raises(Corrupt):
+        fetch_from(repository)
+    assert fetch_from(repository).exit_code == pull_from(repository).exit_code == 0
+    push_to(repository, NAME, force=True)
+    assert fetch_from(repository).notes == ()
+    pull_from(kept)
+    say(kept, NAME, "once more")
+    push_to(kept)
+    with pytest.raises(Corrupt, match="was purged here"):
+        fetch_from(repository)
+
+
+@pytest.mark.every_case("one has nothing to send, and the other one has")
+@pytest.mark.parametrize("is_new", [True, False], ids=["with news", "nothing new"])
 def test_who_has_purged_it_may_leave_it_out_there_by_force(repository, kept, bare, tmp_path, is_new):
     if is_new:
         say(repository, f"{NAME}/main", "ours")
@@ -86,7 +134,16 @@ def test_who_has_purged_it_may_leave_it_out_there_by_force(repository, kept, bar
     fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
     assert find_word(WORD, reader.path) == []
     assert texts(reader, NAME) == texts(repository, NAME)
-    fetch_from(kept)
+    told = [note for note in fetch_from(kept).notes if "has less of" in note.text]
+    if not is_new:
+        (note,) = told
+        mine = find_machine_id(repository)
+        assert (
+            note.text
+            == f"origin has less of {NAME} than before: it has messages that were purged on the machine {mine}"
+        )
+        assert f"scopes purge --accept {NAME}" in note.hint
+        assert "backup" not in note.hint
     assert "theirs" in texts(kept, NAME)
 
 

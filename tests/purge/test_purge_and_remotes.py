@@ -216,7 +216,7 @@ def test_messages_that_came_meanwhile_survive_once_their_machine_accepts(reposit
     purge_word(repository, drawn, places)
     pushed = push_to(repository, purged=True)
     assert statuses(pushed) == {drawn.conversation: "refused"}
-    assert "purge --accept" in pushed.conversations[0].reason
+    assert "scopes pull conv-001 --purged" in pushed.conversations[0].reason
     fetch_from(theirs)
     accept_purges(theirs, places_of(tmp_path, "theirs-index"))
     assert statuses(push_to(theirs, purged=True)) == {"conv-001": "updated"}

@@ -15,6 +15,7 @@ from scopes.sync.pull import Pulled, PulledBranch
 from scopes.sync.pushed import Pushed, PushedConversation, ReplacedBranch
 from scopes.sync.remote_conversations import RemoteConversation, RemoteConversationList
 from scopes.sync.source_push import PushedSources
+from scopes.sync.unmerged import UnmergedBranch
 
 _ROOT = "5d41402abc4b2a76b9719d911017c592a1b2c3d4"
 _ADDRESS = "git@example.org:team/talks.git"
@@ -90,6 +91,10 @@ REMOTE_SAMPLES = {
         conversations=(
             PushedConversation("conv-001", _ROOT, "updated", 2, 3, replaced=(ReplacedBranch("main", 2),)),
             PushedConversation("conv-002", "ab" * 20, "updated", 2, 1, reason="1 message is not sent", unsent=("fix",)),
+            PushedConversation(
+                "conv-003", "cd" * 20, "refused", 1, reason="origin has 2 messages by dave",
+                unmerged=(UnmergedBranch("main", 2, ("dave",)),),
+            ),
         ),
     ),
     "pushed-files": Pushed(

@@ -104,14 +104,14 @@ def test_force_refuses_to_leave_out_what_was_never_seen_here(ours, theirs):
     say(theirs, f"{name}/main", "theirs")
     push_to(theirs)
     say(ours, f"{NAME}/main", "ours")
-    done = push_to(ours, NAME, force=True)
+    done = push_to(ours, NAME, force=True, drops_unmerged=True)
     (row,) = done.conversations
     assert (row.status, done.exit_code) == ("refused", 1)
     assert "origin has 1 message that was not seen here before this push (1 on main)" in row.reason
     assert f"scopes log {NAME}/origin/main" in row.reason
     fetch_from(theirs)
     assert texts(theirs, f"{name}/main")[-1] == "theirs"
-    again = push_to(ours, NAME, force=True)  # by now it is here, and was named
+    again = push_to(ours, NAME, force=True, drops_unmerged=True)  # by now it is here, and was named
     assert [(each.status, each.replaced) for each in again.conversations] == [("updated", (("main", 1),))]
     fetch_from(theirs)
     assert texts(theirs, f"{name}/origin/main")[-1] == "ours"
@@ -124,8 +124,9 @@ def test_force_after_a_fetch_says_which_messages_it_leaves_out(ours, theirs):
     push_to(theirs)
     say(ours, f"{NAME}/main", "ours")
     fetch_from(ours)
-    previewed = push_to(ours, NAME, force=True, dry_run=True).conversations[0]
-    sent = push_to(ours, NAME, force=True)
+    confirmed = {"force": True, "drops_unmerged": True}
+    previewed = push_to(ours, NAME, dry_run=True, **confirmed).conversations[0]
+    sent = push_to(ours, NAME, **confirmed)
     assert sent.conversations[0].replaced == previewed.replaced == (("main", 2),)
     assert sent.exit_code == 0
 

@@ -280,7 +280,7 @@ def test_a_fetch_names_what_a_remote_has_less_of_than_it_had(sent, bare, tmp_pat
 
 def test_many_are_named_by_their_number(sent):
     names = [f"conv-{number:03d}" for number in range(1, 31)]
-    (note,) = note_older(names, "origin", "")
+    (note,) = note_older(sent, names, "origin", "")
     assert "less of 30 conversations" in note.text
     assert note.hint.endswith("scopes push")
-    assert note_older([None], "origin", "") == ()
+    assert note_older(sent, [None], "origin", "") == ()

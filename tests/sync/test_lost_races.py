@@ -33,7 +33,9 @@ def lock(ours, bare):
 
 def test_a_push_that_meets_the_lock_of_another_one_tries_again(ours, lock, monkeypatch):
     receive = member_push.receive
-    monkeypatch.setattr(member_push, "receive", lambda *words: (os.unlink(lock), receive(*words))[1])
+    monkeypatch.setattr(
+        member_push, "receive", lambda *words, **options: (os.unlink(lock), receive(*words, **options))[1]
+    )
     (row,) = push_to(ours, NAME).conversations
     assert (row.status, row.messages, row.reason) == ("updated", 1, None)
 
@@ -63,7 +65,9 @@ def sources_lock(ours, bare, tmp_path):
 @pytest.mark.slow
 def test_original_files_that_meet_the_lock_of_another_push_are_sent_again(ours, sources_lock, monkeypatch):
     receive = source_push.receive
-    monkeypatch.setattr(source_push, "receive", lambda *words: (os.unlink(sources_lock), receive(*words))[1])
+    monkeypatch.setattr(
+        source_push, "receive", lambda *words, **options: (os.unlink(sources_lock), receive(*words, **options))[1]
+    )
     (row,) = push_to(ours, with_sources=True, include_open=True).sources
     assert (row.status, row.reason) == ("updated", None)
 

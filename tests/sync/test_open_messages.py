@@ -18,6 +18,7 @@ from scopes.sync.bundles import create_bundle, verify_bundle
 from scopes.sync.grown_tips import find_grown
 from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull
+from scopes.sync.push import push
 from scopes.sync.remotes import resolve_remote
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo
@@ -86,6 +87,29 @@ def test_the_last_message_of_a_session_whose_file_has_just_changed_is_held_back_
     again = push_to(alice)
     assert [(row.status, row.held_back) for row in again.conversations] == [("unchanged", 1)]
     assert (again.unchanged, again.exit_code) == (0, 0)
+
+
+@pytest.mark.cases(1)
+@pytest.mark.parametrize(
+    ("selection", "command"),
+    [
+        (Selection(everything=True), "scopes push --all --include-open"),
+        (Selection(), "scopes push --include-open"),
+        (Selection(year="2023"), f"scopes push {' '.join(f'conv-{n:03}' for n in range(1, 8))} --include-open"),
+    ],
+    ids=["all", "shared", "of a year"],
+)
+def test_the_hint_about_many_conversations_is_a_command_for_all_of_them(alice, tmp_path, selection, command):
+    for number in range(1, 8):
+        records = session_records(f"s{number}", f"a{number} b{number}", created=EARLY)
+        (tmp_path / str(number)).mkdir()
+        source = write_transcript(tmp_path / str(number) / "session.jsonl", *({**r, "time": EARLY} for r in records))
+        import_demo(alice, source)
+    push_to(alice)
+    (note,) = push(alice, resolve_remote(alice, None), selection, connection(), dry_run=True).notes
+    named = "conv-001, conv-002, conv-003, conv-004, conv-005 and 2 more"
+    assert note.text == f"7 messages are held back: the session may still grow ({named})"
+    assert note.hint == f"push them now: {command}"
 
 
 def test_what_is_held_back_is_sent_once_the_session_was_still(alice, tmp_path):

@@ -145,7 +145,7 @@ def test_a_forced_push_moves_a_branch_and_keeps_the_history_of_the_remote(ours, 
     say(theirs, "conv-001/main", "e")
     push_to(ours)
     fetch_from(theirs)  # what was never seen is not left out
-    assert push_to(theirs, force=True).exit_code == 0
+    assert push_to(theirs, force=True, drops_unmerged=True).exit_code == 0
     tip = list_branch_tips(ours, "conv-001")["main"]
     assert tip in git(bare, "rev-list", "--all")
     assert states(fetch_from(ours))["main"] == "diverged"

@@ -120,8 +120,10 @@ def test_a_dry_run_of_a_force_names_what_would_move(ours, bare, tmp_path):
     say(ours, "conv-001/main", "ours")
     fetch_from(ours)
     assert push_to(ours, dry_run=True).conversations[0].status == "unchanged"
-    assert push_to(ours, dry_run=True, force=True).conversations[0].status == "updated"
-    assert push_to(ours, force=True).conversations[0].status == "updated"
+    assert push_to(ours, dry_run=True, force=True).conversations[0].status == "refused"
+    confirmed = {"force": True, "drops_unmerged": True}
+    assert push_to(ours, dry_run=True, **confirmed).conversations[0].status == "updated"
+    assert push_to(ours, **confirmed).conversations[0].status == "updated"
 
 
 def test_hints_name_a_remote_that_is_not_the_default(ours, tmp_path):

@@ -150,7 +150,7 @@ def test_show_counts_what_each_side_has_more(theirs):
     fetch_from(theirs)
     rows = {row.name: row.remotes for row in show(theirs, "conv-001").branches}
     assert rows == {"main": (RemoteState("origin/main", 1, 1),), "fix": (RemoteState("origin/fix", 0, 0),)}
-    push_to(theirs, force=True)
+    push_to(theirs, force=True, drops_unmerged=True)
     assert show(theirs, "conv-001/main").branches[0].remotes == (RemoteState("origin/main", 0, 0),)
 
 

@@ -43,8 +43,10 @@ def fetch(
 
     Nothing that comes from a remote is trusted: git and scopes check it in a quarantine before it enters the store. A
     conversation that fails a check is rejected as a whole and listed with the reason; the others are taken, and the
-    exit code is 7. Original files that were pushed with a conversation (push --with-sources) are fetched with it; if
-    they fail a check, they are rejected and a note says so.
+    exit code is 7. A conversation that somebody has sent with content that was purged here is rejected with exit code 7
+    the first time, and whenever you name it; after that it is only a note, so that scripts can fetch the others. pull
+    --purged gets the rest of it. Original files that were pushed with a conversation (push --with-sources) are fetched
+    with it; if they fail a check, they are rejected and a note says so.
 
     --project means the same in all commands: the directory of a project, . for the current one; its name, which is the
     last part of its directory or of the address of its repository; or that address. It includes other clones of the

@@ -8,6 +8,7 @@ from scopes.cli import usage
 from scopes.cli.connection import choose_wanted, connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import WantedFrom
+from scopes.loading import load
 from scopes.sync.fetch_here import fetch_chosen
 from scopes.sync.pull import merge_fetched
 from scopes.sync.remotes import resolve_remote
@@ -19,6 +20,9 @@ def pull(
     wanted: WantedFrom,
     rebase: Annotated[
         bool, usage.Option("--rebase", help="Move your new messages on top of those of the remote, instead of a merge")
+    ] = False,
+    purged: Annotated[
+        bool, usage.Option("--purged", help="Also get conversations with what was purged here, and purge it in them")
     ] = False,
 ) -> int:
     """Get conversations, and merge what differs.
@@ -33,16 +37,22 @@ def pull(
     A branch with a message that was purged elsewhere is not changed, and the exit code is 1, until you run scopes purge
     --accept or scopes purge --decline. A merge keeps declined messages; --rebase would drop them, and is refused.
 
+    A conversation that has what was purged here is not taken: somebody has added messages above it, or keeps it. With
+    --purged it is taken, and purged at once, which cannot be undone: the messages of others are here then, without the
+    content. scopes push --purged replaces it on the remote. A conversation that was purged as a whole is not taken.
+
     Examples:
       scopes pull
       scopes pull conv-001 --remote backup
       scopes pull --rebase
+      scopes pull conv-001 --purged
     """
     invocation: Invocation = context.obj
     selection = choose_wanted(invocation, wanted, "pull")
     repository = invocation.repository()
     chosen = resolve_remote(repository, wanted.remote)
+    places = load("scopes.cli.places:places_of")(invocation) if purged else None
     with connect(invocation) as connection:
-        fetched = fetch_chosen(repository, chosen, selection, connection, invocation.index_directory)
+        fetched = fetch_chosen(repository, chosen, selection, connection, invocation.index_directory, places=places)
         result = merge_fetched(repository, chosen, selection, fetched, rebasing=rebase)
     return invocation.show(result)

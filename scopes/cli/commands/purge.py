@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from shlex import quote
 from typing import Annotated, Final, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
+from scopes.cli.places import places_of
 from scopes.errors import Invalid
 from scopes.purge.accept import OfferChoice, accept_purges, count_unpublished, plan_accept
 from scopes.purge.decline import decline_purges
-from scopes.purge.purge import Places, PurgeDone, PurgePlanned, continue_purge, note_alike, plan_purge
+from scopes.purge.purge import PurgeDone, PurgePlanned, continue_purge, note_alike, plan_purge
 from scopes.purge.purge import purge as run_purge
 from scopes.purge.purge_offers import list_purge_offers
 from scopes.purge.selection import PurgeRequest, pin
@@ -215,12 +215,6 @@ def _say_what_else(invocation: Invocation, plan: PurgePlanned) -> None:
     if invocation.interactive and not invocation.yes:
         for note in plan.notes:
             invocation.output().note(note)
-
-
-def places_of(invocation: Invocation) -> Places:
-    """Return the directories outside of the store that have copies: index, contexts and logs."""
-    contexts = os.path.join(invocation.cache_directory, "contexts")
-    return Places(invocation.index_directory, (contexts,), invocation.state_directory)
 
 
 def question_of(plan: PurgePlanned, unpublished: int = 0) -> str:

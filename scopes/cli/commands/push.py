@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from shlex import quote
 from typing import Annotated, TypeAlias
 
@@ -15,10 +17,13 @@ from scopes.errors import Invalid, NotFound
 from scopes.history.revisions import conversation_ids
 from scopes.ids import BranchName
 from scopes.loading import load
+from scopes.result import first_few
 from scopes.store.repository import Repository
 from scopes.sync.local_conversations import read_all_tips
 from scopes.sync.push import push as run_push
+from scopes.sync.pushed import Pushed
 from scopes.sync.remotes import resolve_remote
+from scopes.sync.unmerged import describe_unmerged
 
 _MAX_NAMED = 3  # conversations in a hint
 
@@ -62,9 +67,10 @@ def push(
 
     If somebody else has pushed in the meantime, scopes fetches first. If a remote branch has messages that are not
     here, it is not changed and the exit code is 1: run scopes pull, or push with --force. CONV/BRANCH --force replaces
-    only that branch. --force lists the messages that it removes from remote branches. If this store has not seen some
-    of them yet, it stops; the same push again replaces them. A branch that was deleted on the remote is not sent again
-    without --force; if it has messages that only you have, the exit code is 1.
+    only that branch. --force lists the messages that it removes from remote branches. Messages that no branch of this
+    store ever had, such as those that a rejected push has fetched, are removed only if you confirm it; scripts need
+    --yes. A branch that was deleted on the remote is not sent again without --force; if it has messages that only you
+    have, the exit code is 1.
 
     The last message of an imported session may still grow. It is held back until the session has not changed for an
     hour; --include-open sends it now. See OPEN MESSAGES in the manual page.
@@ -111,14 +117,33 @@ def push(
     repository = invocation.repository()
     chosen = resolve_remote(repository, remote)
     with connect(invocation) as connection:
-        result = run_push(
-            repository, chosen, selection, connection, force=force, allow_secrets=allow_secrets,
-            include_open=include_open, purged=purged, with_sources=with_sources, dry_run=dry_run,
+        do_push = partial(
+            run_push, repository, chosen, selection, connection, force=force, allow_secrets=allow_secrets,
+            include_open=include_open, purged=purged, with_sources=with_sources,
         )  # fmt: skip
+        drops = invocation.yes or (force and not dry_run and _confirm_loss(invocation, do_push))
+        result = do_push(dry_run=dry_run, drops_unmerged=drops)
     code = invocation.show(result)
     if not dry_run and any(each.status == "new" for each in result.conversations):
         invocation.hint_author()
     return code
+
+
+def _confirm_loss(invocation: Invocation, do_push: Callable[..., Pushed]) -> bool:
+    """Ask on a terminal whether a forced push may remove what no branch here ever had; return True if it may.
+
+    Raises:
+        Refused: the answer is no.
+    """
+    if not invocation.interactive:
+        return False
+    preview = do_push(dry_run=True)
+    unmerged = {row.conversation: row.unmerged for row in preview.conversations if row.unmerged}
+    if unmerged:
+        what = describe_unmerged(each for branches in unmerged.values() for each in branches)
+        where = first_few(f"{name}/{each.branch}" for name, branches in unmerged.items() for each in branches)
+        invocation.confirm(f"remove {what} from {preview.remote} ({where}), which no branch here ever had?")
+    return bool(unmerged)
 
 
 def _delete(invocation: Invocation, names: list[str], remote: str | None, *, others: bool, dry_run: bool) -> int:

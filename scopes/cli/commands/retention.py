@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.commands.purge import places_of
 from scopes.cli.invocation import Invocation
+from scopes.cli.places import places_of
 from scopes.purge.retention import plan_retention, read_retention, run_retention
 from scopes.render.progress import progress
 from scopes.result import plural

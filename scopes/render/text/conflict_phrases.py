@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from scopes.merge.conflict_keys import decoded_key, display_key, group_of
 from scopes.model.claims import MESSAGES
 from scopes.render.text.claims import claim_text
-from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, identifier, short_time, write_hint, write_outcome
+from scopes.render.text.phrases import (
+    SHORT_ID_LENGTH,
+    UNDO_HINT,
+    counted,
+    identifier,
+    short_time,
+    write_hint,
+)
 from scopes.render.view import Span, View
 from scopes.render.wrap import truncate_line
 
@@ -186,13 +193,13 @@ def write_conflict_notes(view: View, what: str, result: MergeConflicted | Replay
         view.aside(f"or abort: scopes {quote(kind)} {quote(conversation)} --abort{_branch_option(result)}")
 
 
-def write_aborted(view: View, result: MergeAborted | ReplayAborted) -> None:
-    """Write which branch was deleted, and which one is active."""
-    deleted = Span(f"{result.conversation}/{result.branch}", "branch")
-    active = Span(result.active_branch, "active")
-    write_outcome(
-        view, result.branch, "aborted ", deleted, "; the active branch is ", active, operation=result.operation
-    )
+def write_aborted(view: View, result: MergeAborted | ReplayAborted, kind: str) -> None:
+    """Write which branch is active; in a pipe nothing, as git does."""
+    if view.terminal:
+        view.sentence(
+            f"aborted the {kind} in {result.conversation}; the active branch is ", Span(result.active_branch, "active")
+        )
+        write_hint(view, UNDO_HINT)
 
 
 def _write_conflict(view: View, number: int, conflict: Conflict, key: str, sides: tuple[str, str]) -> None:

@@ -125,8 +125,8 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
 
 @render_text.register
 def render_aborted(result: MergeAborted, view: View) -> None:
-    """Write which branch was deleted, and which one is active."""
-    write_aborted(view, result)
+    """Write which branch is active; in a pipe nothing."""
+    write_aborted(view, result, "merge")
 
 
 def _write_preview(outcome: str, result: MergeOutcome, view: View, *sentence: str | Span) -> None:

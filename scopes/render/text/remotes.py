@@ -156,7 +156,8 @@ def render_pushed(result: Pushed, view: View) -> None:
         view.aside(f"nothing was sent to {result.remote}: this was a dry run")
     if result.unchanged:
         number = result.unchanged
-        view.aside(f"{result.remote} had everything of {number} {plural(number, 'conversation')}")
+        seen = " when it was last seen" if result.dry_run else ""
+        view.aside(f"{result.remote} had everything of {number} {plural(number, 'conversation')}{seen}")
     if not result.conversations and not result.unchanged:
         view.aside("there was no conversation to push")
 
@@ -243,7 +244,7 @@ def render_fetched(result: Fetched, view: View) -> None:
 @render_text.register
 def render_pulled(result: Pulled, view: View) -> None:
     """Write what was fetched, and a row for each branch that was merged."""
-    _write_fetched(result.fetched, view)
+    _write_fetched(result.fetched, view, since=" since the last fetch" if result.branches else "")
     if result.branches:
         _write_with_reasons(view, _PULLED, list(map(_pulled_row, result.branches)))
     is_changed = result.fetched.operation is not None or any(each.operation for each in result.branches)
@@ -370,14 +371,14 @@ def _listed_row(row: RemoteConversation, root: str | None = None, activity: str 
     return (root or row.root, row.conversation or "", title, *counts, activity or row.activity, row.remote)
 
 
-def _write_fetched(result: Fetched, view: View) -> None:
+def _write_fetched(result: Fetched, view: View, since: str = "") -> None:
     if result.conversations:
         view.rows(_FETCHED, map(_fetched_row, result.conversations))
     if result.listed is not None and any(result.listed):
         changes = ", ".join(f"{number} {word}" for word, number in result.listed._asdict().items() if number)
         view.line(f"in the list of {result.remote}: {changes}")
     elif not result.conversations:
-        view.aside(f"nothing is new on {result.remote}")
+        view.aside(f"nothing is new on {result.remote}{since}")
 
 
 def _fetched_row(row: FetchedConversation) -> tuple[Cell, ...]:

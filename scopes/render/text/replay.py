@@ -85,8 +85,8 @@ def render_replay_conflicted(result: ReplayConflicted, view: View) -> None:
 
 @render_text.register
 def render_replay_aborted(result: ReplayAborted, view: View) -> None:
-    """Write which branch was deleted, and which one is active."""
-    write_aborted(view, result)
+    """Write which branch is active; in a pipe nothing."""
+    write_aborted(view, result, result.kind)
 
 
 def _branch(result: ReplayOutcome) -> Span:

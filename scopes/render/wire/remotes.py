@@ -91,6 +91,7 @@ def format_pushed(result: Pushed) -> dict[str, object]:
                 behind=list(row.behind),
                 unsent=list(row.unsent) or None,
                 replaced=[each._asdict() for each in row.replaced] or None,
+                unmerged=[each._asdict() for each in row.unmerged] or None,
                 reason=row.reason,
             )
             for row in result.conversations

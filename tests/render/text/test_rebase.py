@@ -71,10 +71,11 @@ def test_hints_can_be_switched_off():
     assert seen_lines(REBASE["rebased"], hints=False)[1:] == []
 
 
-def test_abort_prints_which_branch_was_deleted():
-    for sample in (REBASE["aborted"], PICK["aborted"]):
-        line = "aborted conv-001/analysis/conflict-resolution; the active branch is main"
-        assert seen_lines(sample)[0] == line
+@pytest.mark.parametrize("sample", [REBASE["aborted"], PICK["aborted"], SAMPLES["merge"]["aborted"]])
+def test_abort_prints_which_branch_is_active_and_in_a_pipe_nothing_as_git_does(sample):
+    kind = getattr(sample, "kind", "merge")
+    assert seen_lines(sample)[0] == f"aborted the {kind} in conv-001; the active branch is main"
+    assert piped(sample) == ""
 
 
 def test_cherry_pick_prints_how_many_messages_went_to_which_branch():
