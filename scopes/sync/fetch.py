@@ -73,7 +73,8 @@ class Fetched(Result):
     `operation` is None if nothing has changed; `operations` has one for each repository of the remote. `to_merge` are
     the notes about branches that differ, which a pull merges. `listed` are the changes of the list of conversations, if
     only manifests are fetched. `left` are objects and files that have purged content which this fetch has taken, and
-    could not remove.
+    could not remove. `refused_before` are the roots of conversations with purged content that an earlier fetch has
+    refused, too; they have no row.
     """
 
     remote: str
@@ -85,6 +86,7 @@ class Fetched(Result):
     to_merge: tuple[Note, ...] = ()
     listed: ListChanges | None = None
     left: tuple[str, ...] = ()
+    refused_before: tuple[Oid, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -131,10 +133,9 @@ def fetch(
     refused = {ref: error for receipt in receipts.values() for ref, error in receipt.refused.items()}
     option = remote_option(repository, remote.name)
     known = frozenset[Oid]() if _reads_bundle(remote) else note_refused(repository, receipts)
-    again: tuple[Note, ...] = ()
-    if not is_named:
-        again = tuple(describe_refused_again(rows, known, receipts))
-        rows = [row for row in rows if row.root not in known]
+    known = frozenset[Oid]() if is_named else known
+    again = tuple(describe_refused_again(rows, known, receipts))
+    rows = [row for row in rows if row.root not in known]
     if rows and all(row.status == "unacceptable" for row in rows):
         raise _join_errors(refused, _cure_of_refused(remote, receipts.values(), option))
     changed = [row for row in rows if row.status != "unchanged"]
@@ -154,6 +155,7 @@ def fetch(
         operations=operations,
         to_merge=to_merge,
         left=() if purge is None else purge.left,
+        refused_before=tuple(sorted(known)),
         notes=(
             *(() if purge is None else (*_note_purge(purge), *purge.notes)),
             *again,

@@ -134,7 +134,7 @@ def note_older(
 def _note_purged_there(conversation: ConversationId, who: str, remote: str, option: str) -> Note:
     name = quote(conversation)
     text = f"{remote} has less of {conversation} than before: it has messages that were purged on {who}"
-    send = f"send them all the same, which who has purged them does not accept: scopes push {name}{option}"
+    send = f"send it again, although their stores do not take it: scopes push {name}{option}"
     return Note(text, f"see what: {LIST}; remove it here, too: {ACCEPT} {name}; keep it: {DECLINE} {name}; {send}")
 
 

@@ -89,6 +89,7 @@ def test_what_is_refused_for_the_second_time_is_a_note_unless_it_is_named(reposi
         push_to(kept)
         second = fetch_from(repository)
         assert ([row.conversation for row in second.conversations], second.exit_code) == (["conv-002"], 0)
+        assert len(second.refused_before) == 1
         assert second.notes[0].text.startswith("conv-001 of origin is still not taken: message ")
         assert "its newest message is by carol; get the rest without it: scopes pull conv-001" in second.notes[0].hint
     with pytest.raises(Corrupt, match="was purged here"):

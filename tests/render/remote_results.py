@@ -129,6 +129,9 @@ REMOTE_SAMPLES = {
         ),
         notes=(Note("stores that have fetched it keep it", "to remove content for good: scopes purge"),),
     ),
+    "fetched-but-one": Fetched(
+        remote="origin", address=_ADDRESS, conversations=(), unchanged=7, operation=None, refused_before=(_ROOT,),
+    ),
     "fetched": _FETCHED,
     "fetched-nothing": Fetched(remote="origin", address=_ADDRESS, conversations=(), unchanged=7, operation=None),
     "fetched-list": Fetched(

@@ -378,7 +378,8 @@ def _write_fetched(result: Fetched, view: View, since: str = "") -> None:
         changes = ", ".join(f"{number} {word}" for word, number in result.listed._asdict().items() if number)
         view.line(f"in the list of {result.remote}: {changes}")
     elif not result.conversations:
-        view.aside(f"nothing is new on {result.remote}{since}")
+        what = "nothing else" if result.refused_before else "nothing"
+        view.aside(f"{what} is new on {result.remote}{since}")
 
 
 def _fetched_row(row: FetchedConversation) -> tuple[Cell, ...]:

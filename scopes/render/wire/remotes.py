@@ -125,6 +125,7 @@ def _fetched(result: Fetched) -> dict[str, object]:
         address=result.address,
         conversations=list(map(_conversation, result.conversations)),
         unchanged=result.unchanged,
+        refused_before=list(result.refused_before) or None,
         operation=result.operation,
         listed=None if result.listed is None else result.listed._asdict(),
     )
