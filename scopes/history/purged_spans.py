@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from scopes.history.blank_records import PurgedSpans, Span
 from scopes.history.purged import Purged
-from scopes.history.quotes import Quotes, forms_of, is_json
+from scopes.history.quotes import Quotes, is_in_file, is_json
 from scopes.history.sources import read_spans
 
 _TEXT: Final = re.compile(rb'(?P<text>"(?:[^"\\]|\\.)*")(?P<end>\s*:)?', re.DOTALL)
@@ -55,9 +55,8 @@ def list_purged_spans(
             spans += listed or _walk_quoting(span, data, quotes)
         elif quotes.may_be_in(data):
             kept = b"\0".join(each for message in owners[span] for each in read_message(message))
-            left = quotes.without(kept)
             for record, line in _split_records(span, data):
-                texts += _walk_texts(record, line, left, kept) if is_json(line) else ()
+                texts += _walk_texts(record, line, quotes, kept) if is_json(line) else ()
     return PurgedSpans(sorted(spans), texts)
 
 
@@ -70,8 +69,7 @@ def _walk_texts(span: Span, data: bytes, quotes: Quotes, kept: bytes) -> Iterato
     for match in _TEXT.finditer(data) if quotes.may_be_in(data) else ():
         text = json.loads(match["text"])
         is_name = match["end"] is not None
-        quoting = quotes.are_in_leaf("" if is_name else name, text)
-        if quoting and not any(form in kept for form in forms_of(text)):
+        if quotes.are_in_leaf("" if is_name else name, text, kept) and not is_in_file(text, kept):
             yield Span(span.offset + match.start("text") + 1, len(match["text"]) - 2)
         if is_name:
             name = text

@@ -104,27 +104,28 @@ class Quotes:
     def _has(self, text: str) -> bool:
         return text in self._texts or text in self._lines
 
-    def without(self, data: bytes) -> Quotes:
-        """Return the texts and lines that a stored file does not have, as text or as JSON writes it."""
-        left = Quotes()
-        left._lines = {line: None for line in self._lines if not any(form in data for form in forms_of(line))}
-        left._texts = {text: None for text in self._texts if not any(form in data for form in forms_of(text))}
-        return left
-
     def may_be_in(self, data: bytes) -> bool:
         """Return False if no text of a record can have one of the distinct lines, or be a whole text."""
         return self.are_in_file(data) or self._quoted.are_in(data)
 
-    def are_in_leaf(self, name: str, text: str) -> bool:
+    def are_in_leaf(self, name: str, text: str, kept: bytes) -> bool:
         """Return True if a text in a record has a distinct line, is a longer text, or the beginning of one.
 
         The directory of the session is no copy, and neither is a word of the format or an id.
+
+        kept: a stored file whose texts and lines, as such or as JSON writes them, do not count
         """
         if is_name(name, text):
             return False
-        if self.are_in_file(text.encode("utf-8", "surrogatepass")) or self._is_whole(name, text, _LONGER):
+        found = (self._lines_by_form[form] for form in self._forms.walk(text.encode("utf-8", "surrogatepass")))
+        if not all(is_in_file(line, kept) for line in dict.fromkeys(found)):
             return True
-        return name not in NO_CONTENT and self._is_beginning(_flat(text))
+        if name in NO_CONTENT:
+            return False
+        flat = _flat(text)
+        if len(flat) >= _LONGER and flat in self._texts and not is_in_file(flat, kept):
+            return True
+        return not all(is_in_file(each, kept) for each in self._walk_beginning(flat))
 
     def are_in(self, text: str) -> bool:
         """Return True if a text has one of the lines in it, or is the beginning of one, as titles and subjects are."""
@@ -279,12 +280,18 @@ class Quotes:
 
     def _is_beginning(self, flat: str) -> bool:
         """Return True for a text that is cut: one with a mark of that, or a longer one that is no path."""
+        return next(self._walk_beginning(flat), None) is not None
+
+    def _walk_beginning(self, flat: str) -> Iterator[str]:
+        """Yield the texts and lines that were cut if a text is such a beginning of them."""
         mark = next((each for each in _CUT if flat.endswith(each)), "")
         start = flat.removesuffix(mark).rstrip() if mark else flat
         if len(start) < (_LONGER if mark else DISTINCT) or (not mark and is_path(start)):
-            return False
-        place = bisect_left(self._beginnings, start)
-        return place < len(self._beginnings) and self._beginnings[place].startswith(start)
+            return
+        for place in range(bisect_left(self._beginnings, start), len(self._beginnings)):
+            if not self._beginnings[place].startswith(start):
+                return
+            yield self._beginnings[place]
 
     def distinct(self) -> Sequence[str]:
         """Return the lines that are long enough to be found by chance nowhere else, the longest first.
@@ -309,7 +316,11 @@ class Quotes:
 
     @cached_property
     def _forms(self) -> Needles:
-        return Needles(form for line in self.distinct() for form in forms_of(line))
+        return Needles(self._lines_by_form)
+
+    @cached_property
+    def _lines_by_form(self) -> Mapping[bytes, str]:
+        return {form: line for line in self.distinct() for form in forms_of(line)}
 
     @cached_property
     def _short(self) -> dict[str, None]:
@@ -437,6 +448,11 @@ def forms_of(line: str) -> Iterator[bytes]:
     forms = [plain.encode("utf-8", "backslashreplace"), escaped.encode(), upper.encode()]
     slashed = [form.replace(b"/", b"\\/") for form in forms]
     yield from dict.fromkeys((line.encode("utf-8", "surrogatepass"), *forms, *slashed))
+
+
+def is_in_file(text: str, data: bytes) -> bool:
+    """Return True if a stored file has a text, as such or as JSON writes it."""
+    return any(form in data for form in forms_of(text))
 
 
 def walk_texts(value: object) -> Iterator[str]:

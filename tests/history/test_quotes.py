@@ -191,8 +191,8 @@ def test_where_a_tool_was_called_is_no_text_to_look_for_and_its_other_arguments_
     assert quotes.distinct() == ["cat settings/production.env"]
     session = {"type": "session_meta", "cwd": directory, "instructions": f"work in {directory} only"}
     assert not quotes.are_in_record(json.dumps(session).encode())
-    assert not quotes.are_in_leaf("text", f"see {directory}")
-    assert quotes.are_in_leaf("text", "run: cat settings/production.env")
+    assert not quotes.are_in_leaf("text", f"see {directory}", b"")
+    assert quotes.are_in_leaf("text", "run: cat settings/production.env", b"")
 
 
 def test_a_key_in_the_place_of_a_directory_is_a_text_to_look_for():
@@ -224,3 +224,16 @@ def test_a_short_name_is_not_taken_for_the_longer_line_that_begins_with_it():
     quotes = quotes_of("main\nmain is where all the work is")
     assert quotes.have_line_in("main is where all the work is")
     assert not quotes.have_line_in("main")
+
+
+def test_a_text_that_is_kept_elsewhere_in_the_record_does_not_count():
+    line = "cat settings/production.env\twith its tab"
+    quotes = Quotes()
+    quotes.add([f"first\n{line}", "the whole answer"])
+    kept = json.dumps({"text": f"see {line}"}).encode()
+    assert quotes.are_in_leaf("text", f"see {line}", b"")
+    assert not quotes.are_in_leaf("text", f"see {line}", kept)
+    assert quotes.are_in_leaf("text", "the whole answer", kept)
+    assert not quotes.are_in_leaf("text", "the whole answer", b"so: the whole answer")
+    assert quotes.are_in_leaf("text", "cat settings/production.env...", b"")
+    assert not quotes.are_in_leaf("text", "cat settings/production.env...", kept)
