@@ -288,10 +288,11 @@ class Quotes:
         start = flat.removesuffix(mark).rstrip() if mark else flat
         if len(start) < (_LONGER if mark else DISTINCT) or (not mark and is_path(start)):
             return
-        for place in range(bisect_left(self._beginnings, start), len(self._beginnings)):
-            if not self._beginnings[place].startswith(start):
+        for place in range(bisect_left(self._beginnings, (start,)), len(self._beginnings)):
+            flat, original = self._beginnings[place]
+            if not flat.startswith(start):
                 return
-            yield self._beginnings[place]
+            yield original
 
     def distinct(self) -> Sequence[str]:
         """Return the lines that are long enough to be found by chance nowhere else, the longest first.
@@ -342,8 +343,9 @@ class Quotes:
         return Needles(b'"%b"' % form for text in self._short for form in forms_of(text))
 
     @cached_property
-    def _beginnings(self) -> list[str]:
-        return sorted({*self._texts, *map(_flat, self._lines)})
+    def _beginnings(self) -> list[tuple[str, str]]:
+        """The texts and lines as they are on one line, each with how it is in full."""
+        return sorted({*((text, text) for text in self._texts), *((_flat(line), line) for line in self._lines)})
 
 
 _COMPUTED: Final = tuple(name for name, value in vars(Quotes).items() if isinstance(value, cached_property))
