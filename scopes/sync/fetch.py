@@ -204,7 +204,10 @@ def _fetch_member(
     repository: Repository, member: Remote, selection: Selection, connection: Connection, named: list[str] | None
 ) -> Receipt:
     """Fetch the chosen conversations of one repository; `named` are the refspecs of named ones, if they are known."""
-    with unpacked(repository, member, connection) as source, quarantine_of(repository) as quarantine:
+    with (
+        unpacked(repository, member, connection) as source,
+        quarantine_of(repository, knows_remotes=False) as quarantine,
+    ):
         transport = connection.open(quarantine, source.address)
         nothing: NotFound | None = None
         refspecs = named
