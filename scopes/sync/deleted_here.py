@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from shlex import quote
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from scopes.conversation.delete import DeletedRow, list_deleted
 from scopes.errors import Corrupt, NotFound
 from scopes.history.metadata import read_metadata_at
 from scopes.history.revisions import MAIN
 from scopes.ids import ConversationId, Oid
+from scopes.loading import deferred
 from scopes.model.operation import Operation
 from scopes.result import Note, plural
 from scopes.store import refs
@@ -28,6 +28,11 @@ from scopes.sync.deleted_there import read_deleted
 from scopes.sync.local_conversations import list_roots, list_roots_in_trash
 from scopes.sync.names import parse_remote_ref
 from scopes.sync.remotes import Remote
+
+if TYPE_CHECKING:
+    from scopes.conversation.delete import DeletedRow, list_deleted
+else:  # the trash is only listed for what was deleted here
+    list_deleted = deferred("scopes.conversation.delete:list_deleted")
 
 _SHORT_OID: Final = 12
 

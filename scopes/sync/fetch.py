@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from shlex import quote
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, TooNew
 from scopes.history.conversations import next_conversation_id
@@ -18,12 +18,12 @@ from scopes.history.transaction import RefTransaction, same_command
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.importers.grown_messages import add_to_list
 from scopes.lazy_patterns import compile_lazily
+from scopes.loading import deferred
 from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store.gone_file import read_gone
-from scopes.store.packs.bulk import bulk_objects
 from scopes.store.quarantine import Quarantine
 from scopes.store.refs_listed_once import refs_listed_once
 from scopes.store.remote_file import BUNDLE
@@ -55,6 +55,11 @@ from scopes.sync.remote_selection import (
 )
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.unpacked_bundles import unpacked
+
+if TYPE_CHECKING:
+    from scopes.store.packs.bulk import bulk_objects
+else:
+    bulk_objects = deferred("scopes.store.packs.bulk:bulk_objects")
 
 _FEW = 50  # conversations whose metadata are written one by one
 _MAX_REF = 200
