@@ -128,6 +128,7 @@ def fetch(
     changed = [row for row in rows if row.status != "unchanged"]
     shown = tuple(with_headings(repository, changed) if headings else changed)
     operations = tuple(each.operation for each in receipts.values() if each.operation is not None)
+    here = {row.root for row in rows if row.conversation is not None}
     to_merge = tuple(
         note
         for member, receipt in receipts.items()
@@ -155,7 +156,7 @@ def fetch(
                 for note in note_deleted_branches(repository, receipt.rows, member)
             ),
             *describe_deleted(repository, rows, members[0].name, option, named=bool(selection.names)),
-            *(() if selection.names or _reads_bundle(remote) else note_undone(repository, members, option)),
+            *(() if selection.names or _reads_bundle(remote) else note_undone(repository, members, option, here)),
             *note_deleted_conversations(
                 repository, {m.name: r.gone for m, r in receipts.items() if not _reads_bundle(m)}, option
             ),
