@@ -12,8 +12,7 @@ from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
-from scopes.store.chosen_projects import ChosenProject, choose_directory, choose_name
+from scopes.loading import deferred, load
 from scopes.store.projects import Project, find_project
 from scopes.store.refs import AGENTS
 from scopes.store.repository_urls import is_url
@@ -23,7 +22,11 @@ if TYPE_CHECKING:
     from scopes.ids import ConversationId
     from scopes.model.message import Author
     from scopes.secret_scan.clearance import Mode
+    from scopes.store.chosen_projects import ChosenProject, choose_directory, choose_name
     from scopes.store.repository import Repository
+else:
+    choose_directory = deferred("scopes.store.chosen_projects:choose_directory")
+    choose_name = deferred("scopes.store.chosen_projects:choose_name")
 
 ConversationArgument: TypeAlias = Annotated[
     str, usage.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")

@@ -42,6 +42,9 @@ WithSources: TypeAlias = Annotated[
 OfYear: TypeAlias = Annotated[str | None, usage.Option("--year", metavar="YYYY", help="Those that began in this year")]
 RemoteName: TypeAlias = Annotated[str, usage.Argument(metavar="REMOTE", help="The name of the remote")]
 BundleFile: TypeAlias = Annotated[str, usage.Argument(metavar="FILE", help="The bundle")]
+RemoteAddress: TypeAlias = Annotated[
+    str, usage.Argument(metavar="ADDRESS", help="https://..., ssh://..., HOST:PATH or a directory")
+]
 AsBranches: TypeAlias = Annotated[
     bool,
     usage.Option("--as-branches", help="Store conversations as branches there, for a host that accepts no other refs"),

@@ -123,6 +123,13 @@ def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, 
     return None if directory is None else decode_line(directory), fork
 
 
+def read_branches_at(objects: Objects, commit: Oid) -> dict[BranchName, BranchEntry]:
+    """Read only the entries of the branches; raises as `read_metadata_at` does."""
+    entry = find_entry(objects, read_commit_stub(objects, commit).tree, _BRANCHES.removesuffix("/"))
+    blobs = walk_blobs(objects, entry.oid) if entry is not None and entry.is_tree else ()
+    return {BranchName(decode_component(path)): decode_branch_entry(read_blob(objects, oid)) for path, oid in blobs}
+
+
 def read_branch_entries(
     repository: Repository, conversation: ConversationId, names: Collection[BranchName] | None
 ) -> list[BranchEntry]:

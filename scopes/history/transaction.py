@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scopes.clock import new_id, now
 from scopes.history.messages import NO_CHANGES, write_message_blob, write_message_commit
@@ -28,7 +28,6 @@ from scopes.history.revisions import MAIN
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.model.conversation import BranchEntry, branch_id, random_branch_id
-from scopes.model.merge_request import MergeRequest
 from scopes.model.message import Author, Message
 from scopes.model.operation import LOST_APPENDS, SAME_COMMAND, Operation, RefChange
 from scopes.store import refs
@@ -37,6 +36,9 @@ from scopes.store.reflog import list_append_lines
 from scopes.store.repository import Objects, Repository, read_commit_stub
 from scopes.store.transactions import append, commit_operation
 from scopes.store.trees import BlobChange
+
+if TYPE_CHECKING:
+    from scopes.model.merge_request import MergeRequest
 
 _MAX_COMMAND_LENGTH = 2000
 

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.history.live_sessions import walk_live_sessions
 from scopes.history.messages import is_root
-from scopes.history.metadata import read_metadata, read_metadata_at
+from scopes.history.metadata import read_branches_at, read_metadata
 from scopes.history.revisions import MAIN, conversation_ids
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.loading import deferred, load
 from scopes.model.conversation import ACP, BranchEntry
 from scopes.store.refs import META
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Objects, Repository, read_commit
 
 if TYPE_CHECKING:
     from scopes.hosts.agents import find_agent_named
@@ -103,12 +104,13 @@ def _walk_encoded(repository: Repository, index_directory: str | None) -> Iterat
     """Yield all conversations, sorted, with what `_encode` returns of them."""
     metadata = {ref[len(META) :]: Oid(oid) for ref, oid in repository.list_refs(META).items()}
     conversations = conversation_ids(repository)
+    once: Callable[[], Objects] = cache(lambda: load("scopes.store.read_once:ReadOnce")(repository))
     known: dict[Oid, bytes] = load("scopes.index.session_cache:find_or_compute")(
         index_directory,
         repository.path,
         "conversation",
         [metadata[each] for each in conversations if each in metadata],
-        lambda oid: _encode(repository, read_metadata_at(repository, oid).branches),
+        lambda oid: _encode(once(), read_branches_at(once(), oid)),
     )
     for conversation in conversations:
         if conversation in metadata:
@@ -121,14 +123,14 @@ def _root_of(encoded: bytes) -> Oid:
     return Oid(encoded[:_OID_LENGTH].decode("ascii").strip())
 
 
-def _encode(repository: Repository, branches: Mapping[BranchName, BranchEntry]) -> bytes:
+def _encode(objects: Objects, branches: Mapping[BranchName, BranchEntry]) -> bytes:
     """Return the root, padded with blanks, and if the conversation was recorded live its sessions as JSON."""
-    root = (_root_in(repository, branches) or "").encode("ascii").ljust(_OID_LENGTH)
+    root = (_root_in(objects, branches) or "").encode("ascii").ljust(_OID_LENGTH)
     is_live = any(isinstance(entry.extra.get(ACP), dict) for entry in branches.values())
     return root + (json.dumps(list(walk_live_sessions(branches))).encode("ascii") if is_live else b"")
 
 
-def _root_in(repository: Repository, branches: Mapping[BranchName, BranchEntry]) -> Oid | None:
+def _root_in(objects: Objects, branches: Mapping[BranchName, BranchEntry]) -> Oid | None:
     main = branches.get(MAIN)
-    is_known = main is not None and main.fork is not None and is_root(read_commit(repository, main.fork))
+    is_known = main is not None and main.fork is not None and is_root(read_commit(objects, main.fork))
     return main.fork if main is not None and is_known else None

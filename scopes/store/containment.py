@@ -13,6 +13,7 @@ import shlex
 import stat
 
 from scopes.errors import Inaccessible, Refused
+from scopes.lazy_patterns import compile_lazily
 from scopes.store.error_translation import translated
 from scopes.store.libgit2 import pygit2
 
@@ -31,7 +32,7 @@ _FILES = {
     "objects/info/alternates": "borrows objects from another repository",
     "info/grafts": "replaces the parents of commits",
 }
-_PROGRAM = re.compile(  # keys that make git run something, of git 2.55 and before
+_PROGRAM = compile_lazily(  # keys that make git run something, of git 2.55 and before
     r"""
     core\.(fsmonitor|hookspath|sshcommand|askpass|editor|pager|alternaterefscommand|gitproxy)
     | (credential|credential\..*)\.helper | gc\.recentobjectshook | uploadpack\.packobjectshook

@@ -56,18 +56,16 @@ class Quarantine:
         """Where the new packs are."""
         return os.path.join(self.path, "objects", "pack")
 
-    def add_known(self, known: Mapping[str, Oid]) -> None:
-        """Add refs that git finds, so that it need not make those which it would fetch with these values.
+    def set_known(self, known: Mapping[str, Oid]) -> None:
+        """Replace the refs that git finds, so that what they reach is not sent again, nor a ref made with its value.
 
         Raises:
             Inaccessible: the disk failed.
         """
         path = os.path.join(self.path, _PACKED_REFS)
         with translated("prepare a directory for git", self.path):
-            with open(path, encoding="utf-8") as file:
-                lines = [*file.read().removeprefix(_HEADER).splitlines(), *_format(known)]
             os.unlink(path)
-            _write(path, _HEADER + "".join(f"{line}\n" for line in sorted(lines, key=lambda line: line[41:])))
+            _write_refs(self.path, known)
 
     def list_packs(self) -> list[str]:
         """Return the paths of the new packs, without their ending, sorted."""
@@ -136,13 +134,14 @@ def _fill(path: str, known: Mapping[str, Oid], *, borrows: bool) -> None:
         os.makedirs(os.path.join(path, name), mode=0o700)
     if borrows:
         _write(os.path.join(path, "objects", "info", "alternates"), "../../objects\n")
-    _write(os.path.join(path, _PACKED_REFS), _HEADER + "".join(f"{line}\n" for line in _format(known)))
+    _write_refs(path, known)
     _write(os.path.join(path, "config"), _CONFIG)
     _write(os.path.join(path, "HEAD"), "ref: refs/heads/scopes-none\n")
 
 
-def _format(known: Mapping[str, Oid]) -> list[str]:
-    return [f"{known[name]} {name}" for name in sorted(known)]
+def _write_refs(path: str, known: Mapping[str, Oid]) -> None:
+    lines = (f"{known[name]} {name}\n" for name in sorted(known))
+    _write(os.path.join(path, _PACKED_REFS), _HEADER + "".join(lines))
 
 
 def _write(path: str, text: str) -> None:

@@ -266,7 +266,7 @@ def verify_bundle(repository: Repository, path: str, connection: Connection) -> 
     rows: list[BundledConversation] = []
     with (
         unpacked(repository, bundle_remote(path, _NOBODY), connection, alone=True) as remote,
-        quarantine_of(repository) as quarantine,
+        quarantine_of(repository, knows_remotes=False) as quarantine,
         fetch_acceptable(repository, remote, connection, quarantine, [EVERYTHING_SPEC]) as (checked, incoming),
     ):
         received = ReceivedObjects(repository, checked)

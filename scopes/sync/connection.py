@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 from scopes.ids import Oid
 from scopes.store.prunes import without_prunes
@@ -17,9 +18,7 @@ from scopes.sync.addresses import Address
 from scopes.sync.git_process import Limits, Progress
 from scopes.sync.git_transport import GitTransport
 
-KNOWN = "refs/in/"
-KNOWN_LISTS = "refs/purged/"
-KNOWN_SOURCES = "refs/sources/"
+_KNOWN: Final = {REMOTES: "refs/in/", PURGE_OFFERS: "refs/purged/", REMOTE_SOURCES: "refs/sources/"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,11 +82,19 @@ def quarantine_of(repository: Repository, *, knows_remotes: bool = True) -> Iter
 @contextmanager
 def _open(repository: Repository, *, knows_remotes: bool) -> Iterator[Quarantine]:
     remove_orphans(os.path.join(repository.path, name) for name in list_abandoned(repository.path))
-    prefixes = {REMOTES: KNOWN, PURGE_OFFERS: KNOWN_LISTS, REMOTE_SOURCES: KNOWN_SOURCES} if knows_remotes else {}
-    known = {
-        name + ref.removeprefix(prefix): Oid(oid)
-        for prefix, name in prefixes.items()
-        for ref, oid in repository.list_refs(prefix).items()
-    }
+    known = list_known(repository) if knows_remotes else {}
     with open_quarantine(repository.path, known) as quarantine:
         yield quarantine
+
+
+def list_known(repository: Repository, last: Container[str] | None = None) -> dict[str, Oid]:
+    """Return the values that remotes had when they were last seen, by refs that a quarantine has of them.
+
+    last: the last parts of the refs, such as the roots of conversations; by default all are returned
+    """
+    return {
+        _KNOWN[prefix] + ref.removeprefix(prefix): Oid(oid)
+        for prefix in _KNOWN
+        for ref, oid in repository.list_refs(prefix).items()
+        if last is None or ref.rpartition("/")[2] in last
+    }

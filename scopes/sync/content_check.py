@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from scopes.errors import Corrupt
 from scopes.history.registers import decode_clock
 from scopes.ids import Oid, is_oid, parse_branch_name, parse_tag_name
+from scopes.loading import deferred
 from scopes.model import claims, encoding
 from scopes.model.conversation import decode_branch_entry
-from scopes.model.merge_request import decode_merge_request
 from scopes.model.path_encoding import MAX_FILE_LEVELS, MAX_KEY_BYTES, decode_component, split_leaf
+
+if TYPE_CHECKING:
+    from scopes.model.merge_request import decode_merge_request
+else:
+    decode_merge_request = deferred("scopes.model.merge_request:decode_merge_request")
 
 STATE_NAMES: Final = frozenset({
     claims.FILES, claims.MESSAGES, claims.PROPOSALS, claims.ENTITIES, claims.REVIEWS, claims.APPROVALS, claims.ANALYSES,

@@ -276,7 +276,7 @@ def _plan_all(
 def _find_fault(repository: Repository, remote: Remote, name: RemoteName, connection: Connection) -> str | None:
     """Return why a conversation of the remote fails a check, so that no fetch can show it; nothing is stored."""
     with (
-        quarantine_of(repository) as quarantine,
+        quarantine_of(repository, knows_remotes=False) as quarantine,
         fetch_acceptable(repository, remote, connection, quarantine, [refspec_of(name)]) as (_, incoming),
     ):
         error = incoming.refused.get(name.ref)

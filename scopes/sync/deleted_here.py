@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from shlex import quote
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from scopes.conversation.delete import DeletedRow, list_deleted
 from scopes.errors import Corrupt, NotFound
 from scopes.history.metadata import read_metadata_at
 from scopes.history.revisions import MAIN
 from scopes.ids import ConversationId, Oid
+from scopes.loading import deferred
 from scopes.model.operation import Operation
 from scopes.result import Note, plural
 from scopes.store import refs
@@ -28,6 +28,11 @@ from scopes.sync.deleted_there import read_deleted
 from scopes.sync.local_conversations import list_roots, list_roots_in_trash
 from scopes.sync.names import parse_remote_ref
 from scopes.sync.remotes import Remote
+
+if TYPE_CHECKING:
+    from scopes.conversation.delete import DeletedRow, list_deleted
+else:  # the trash is only listed for what was deleted here
+    list_deleted = deferred("scopes.conversation.delete:list_deleted")
 
 _SHORT_OID: Final = 12
 
@@ -72,18 +77,24 @@ def find_deletion(repository: Repository, root: Oid) -> DeletedRow | None:
     return _read_trash(repository).get(root)
 
 
-def note_undone(repository: Repository, members: Sequence[Remote], option: str) -> tuple[Note, ...]:
+def note_undone(
+    repository: Repository, members: Sequence[Remote], option: str, here: Collection[Oid]
+) -> tuple[Note, ...]:
     """Return a note about conversations of a remote whose creation was undone here, with how to get them again.
 
     The operation log is read only if the remote has some that are neither here nor in the trash.
+
+    here: the roots of conversations that the fetch has found here, so that they need not be looked for
     """
     there = set[Oid]()
     for member in members:
         tracked = repository.list_ref_names(f"{refs.REMOTES}{member.name}/")
         gone = read_gone(repository.path).get(member.name, frozenset())
         there.update(Oid(root) for root in (ref.rpartition("/")[2] for ref in tracked) if root not in gone)
-    there -= list_roots(repository).keys()
-    there = there and there.difference(list_roots_in_trash(repository), read_deleted(repository.path, members[0].name))
+    there.difference_update(here)
+    if there:
+        deleted = read_deleted(repository.path, members[0].name)
+        there = there.difference(list_roots(repository), list_roots_in_trash(repository), deleted)
     undone = sorted(_find_undone(repository, there))
     if not undone:
         return ()

@@ -43,15 +43,14 @@ from scopes.sync.remote_selection import (
     none_of_several,
 )
 from scopes.sync.remotes import Remote, remote_option
+from scopes.sync.unpacked_bundles import unpacked
 
 if TYPE_CHECKING:
     from scopes.purge.purge import Places, PurgeDone
     from scopes.sync.take_purged import take_purged
 else:  # few fetches purge
     take_purged = deferred("scopes.sync.take_purged:take_purged")
-from scopes.sync.unpacked_bundles import unpacked
 
-_FEW = 50  # conversations whose metadata are written one by one
 _MAX_REF = 200
 _SHORT_OID = 12
 _MAX_KINDS = 4  # other reasons why nothing was acceptable that are shown after the first
@@ -141,6 +140,7 @@ def fetch(
     changed = [row for row in rows if row.status != "unchanged"]
     shown = tuple(with_headings(repository, changed) if headings else changed)
     operations = tuple(each.operation for each in receipts.values() if each.operation is not None)
+    here = {row.root for row in rows if row.conversation is not None}
     to_merge = tuple(
         note
         for member, receipt in receipts.items()
@@ -162,7 +162,7 @@ def fetch(
             *note_offers(repository),
             *_walk_notes(repository, receipts, option, to_merge),
             *describe_deleted(repository, rows, members[0].name, option, named=bool(selection.names)),
-            *(() if selection.names or _reads_bundle(remote) else note_undone(repository, members, option)),
+            *(() if selection.names or _reads_bundle(remote) else note_undone(repository, members, option, here)),
             *note_deleted_conversations(
                 repository, {m.name: r.gone for m, r in receipts.items() if not _reads_bundle(m)}, option
             ),
@@ -242,7 +242,10 @@ def _fetch_member(
     repository: Repository, member: Remote, selection: Selection, connection: Connection, named: list[str] | None
 ) -> Receipt:
     """Fetch the chosen conversations of one repository; `named` are the refspecs of named ones, if they are known."""
-    with unpacked(repository, member, connection) as source, quarantine_of(repository) as quarantine:
+    with (
+        unpacked(repository, member, connection) as source,
+        quarantine_of(repository, knows_remotes=False) as quarantine,
+    ):
         transport = connection.open(quarantine, source.address)
         nothing: NotFound | None = None
         refspecs = named

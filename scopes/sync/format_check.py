@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.messages import (
@@ -23,12 +23,12 @@ from scopes.history.messages import (
 from scopes.history.purged import NOTHING, Purged, join_all, read_purged
 from scopes.ids import Oid, is_message_id
 from scopes.importers.grown_messages import find_longer_form
+from scopes.loading import deferred
 from scopes.model.codec import decode, decode_document, decode_plain
 from scopes.model.conversation import Root, decode_root
 from scopes.model.manifest import tips_of
 from scopes.model.message import Message
 from scopes.model.tombstone import purge_message
-from scopes.purge.links import is_tombstone, walk_origins
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -59,6 +59,12 @@ from scopes.sync.names import RemoteName, month_of, name_on_remote, project_of
 from scopes.sync.purge_cures import PurgeCures
 from scopes.sync.received_links import LinkSearch, ReceivedLink, ReceivedMessages, group_links
 from scopes.sync.remotes import Remote
+
+if TYPE_CHECKING:
+    from scopes.purge.links import is_tombstone, walk_origins
+else:  # without a purge no link is followed
+    is_tombstone = deferred("scopes.purge.links:is_tombstone")
+    walk_origins = deferred("scopes.purge.links:walk_origins")
 
 MAX_PARENTS: Final = 10_000
 _MODES: Final = frozenset({FILE_MODE, DIRECTORY_MODE})

@@ -24,6 +24,7 @@ from scopes.sync.addresses import Address
 from scopes.sync.credential_cache import helper_of
 from scopes.sync.failure_causes import Cause, find_cause
 from scopes.sync.git_process import Finished, Limits, Progress, describe_failure, server_lines, start_limited
+from scopes.sync.refspecs import Places
 from scopes.sync.served_directory import find_git_directory, link_directory
 from scopes.sync.special_files import require_no_special_files
 
@@ -60,7 +61,6 @@ _SERVER_OPTIONS: Final = (
 )  # fmt: skip
 _SETTINGS: Final = r"^(protocol\.(.*\.)?allow$|(fetch\.)?fsck\.)"  # of connections, and of checks
 _CHECK_SETTINGS: Final = ("fsck.", "fetch.fsck.")
-_ANY: Final = "*"  # at the end of a pattern
 _FETCH_HEAD: Final = "FETCH_HEAD"
 _MAX_FETCH_HEAD: Final = 256 << 20
 _FETCHED: Final = re.compile(
@@ -203,9 +203,9 @@ class GitTransport:
         words = ["fetch", "--no-tags", "--no-auto-maintenance", "--no-recurse-submodules"]
         words += ["--progress"] if self._on_progress is not None else []
         words += ["--stdin", *self._server("upload-pack"), "--", self._address.text]
-        places = {source: place for source, _, place in (each.partition(":") for each in refspecs)}
-        patterns = {source: f":{place}" for source, place in places.items() if source.endswith(_ANY)}
-        lines = "".join(f"+{self._to_remote(source)}{patterns.get(source, '')}\n" for source in places)
+        places = Places(refspecs)
+        patterns = {source: f":{place}" for source, place in places.patterns.items()}
+        lines = "".join(f"+{self._to_remote(source)}{patterns.get(source, '')}\n" for source in places.by_source)
         done = self._run(words, lines.encode("utf-8", "surrogateescape"))
         if done.code != 0:
             raise self._failure("fetch from", done)
@@ -271,7 +271,7 @@ class GitTransport:
 
             yield finish
 
-    def _read_fetched(self, places: Mapping[str, str]) -> dict[str, Oid]:
+    def _read_fetched(self, places: Places) -> dict[str, Oid]:
         with open(os.path.join(self._quarantine.path, _FETCH_HEAD), "rb") as file:
             data = file.read(_MAX_FETCH_HEAD + 1)
         if len(data) > _MAX_FETCH_HEAD:
@@ -429,22 +429,19 @@ class GitTransport:
             return []
 
 
-def parse_fetched(data: bytes, places: Mapping[str, str], from_remote: Callable[[str], str]) -> dict[str, Oid]:
-    """Parse FETCH_HEAD: return the values of fetched refs by local name; `places` has these by ref or pattern.
+def parse_fetched(data: bytes, places: Places, from_remote: Callable[[str], str]) -> dict[str, Oid]:
+    """Parse FETCH_HEAD: return the values of fetched refs by their places.
 
     from_remote: returns the name below refs/scopes of a ref of the remote
 
     Raises:
-        Corrupt: a line has another form or an unexpected ref, or two lines have one local name.
+        Corrupt: a line has another form or an unexpected ref, or two lines have one place.
     """
-    patterns = {source[:-1]: place[:-1] for source, place in places.items() if source.endswith(_ANY)}
     found: dict[str, Oid] = {}
     for line in data.decode("utf-8", "surrogateescape").split("\n")[:-1]:
         fields = _FETCHED.fullmatch(line)
         name = "" if fields is None else _FOLDERS[fields["kind"]] + fields["name"]
-        ref = from_remote(name)
-        of_patterns = (to + ref.removeprefix(start) for start, to in patterns.items() if ref.startswith(start))
-        place = places.get(ref) or next(of_patterns, "")
+        place = places.find(from_remote(name))
         if fields is None or not _REF.fullmatch(name) or not place or place in found:
             raise Corrupt("the remote sent a list of refs that is damaged", hint=_HOSTILE)
         found[place] = Oid(fields["oid"])

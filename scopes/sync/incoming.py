@@ -20,6 +20,7 @@ from scopes.store.quarantine import Quarantine
 from scopes.store.received_objects import ReceivedObjects
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
+from scopes.sync.changed_refs import fetch_refs
 from scopes.sync.closed import CLOSED, check_mark, take_mark
 from scopes.sync.closed import REFSPEC as MARK
 from scopes.sync.connection import Connection, quarantine_of
@@ -93,7 +94,7 @@ def fetch_acceptable(
                 has_more = bool(found.lists or found.closed)
             except Corrupt as error:
                 if search.leave_sources(quarantine, error, refused):  # once more without original files
-                    quarantine = quarantines.enter_context(quarantine_of(repository))
+                    quarantine = quarantines.enter_context(quarantine_of(repository, knows_remotes=False))
                     continue
                 wanted = search.list_refs(quarantine, refspecs)
                 bad = search.find_bad(wanted, error)
@@ -109,7 +110,7 @@ def fetch_acceptable(
                 yield quarantine, Incoming((), (), refused)
                 return
             refspecs = list(map(refspec_of_ref, wanted))
-            quarantine = quarantines.enter_context(quarantine_of(repository))
+            quarantine = quarantines.enter_context(quarantine_of(repository, knows_remotes=False))
         raise Corrupt("the remote sent something else each time it was asked", hint="see who writes to it")
 
 
@@ -154,7 +155,7 @@ class _Search:
         for half in (refs[:middle], refs[middle:]):
             self._left -= 1
             try:
-                with quarantine_of(self._repository) as quarantine:
+                with quarantine_of(self._repository, knows_remotes=False) as quarantine:
                     bad.update(self.fetch(quarantine, list(map(refspec_of_ref, half))).refused)
             except Corrupt as reason:
                 bad.update(self.find_bad(half, reason))
@@ -169,9 +170,7 @@ class _Search:
         transport = self._connection.open(quarantine, self._remote.address)
         specs = [*refspecs, *self._sources.list_refspecs(refspecs, transport), *self._others]
         tracked = self._repository.list_refs(f"{REMOTES}{self._remote.name}/")  # sooner done than one by one
-        if EVERYTHING_SPEC in refspecs:
-            quarantine.add_known(dict(self._list_known(tracked)))
-        incoming = transport.fetch(specs) if specs else {}
+        incoming = fetch_refs(self._repository, self._remote, transport, quarantine, specs)
         lists, mark, sources = take_lists(incoming), take_mark(incoming), take_sources(incoming)
         found = {ON_REMOTE + ref.removeprefix(INCOMING): oid for ref, oid in incoming.items()}
         if transport.changes_checks():
@@ -216,13 +215,6 @@ class _Search:
         if not refused:
             check.check_nothing_else()
         return Incoming(checked, unchanged, refused, good, closed, with_sources, check.made_from_parts)
-
-    def _list_known(self, tracked: Mapping[str, str]) -> Iterator[tuple[str, Oid]]:
-        """Yield tracking refs and their values for a fetch of everything, so that unchanged refs are not written."""
-        for ref, value in tracked.items():
-            name = find_own_name(self._repository, Oid(ref.rpartition("/")[2]))
-            if name is not None:
-                yield INCOMING + name.ref.removeprefix(ON_REMOTE), Oid(value)
 
     def _check_mark(self, check: FormatCheck, mark: Oid, refused: dict[str, Corrupt]) -> bool:
         """Return True if the repository is closed; a mark that is bad is not fetched again."""

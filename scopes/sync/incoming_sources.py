@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from shlex import quote
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from scopes.errors import Corrupt
-from scopes.history.source_sets import choose_newest, encode_set, walk_set
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
+from scopes.loading import deferred
 from scopes.purge.on_remotes import SOURCES_THERE
 from scopes.result import Note, first_few, plural
 from scopes.store.objects import COMMIT
@@ -23,7 +23,15 @@ from scopes.store.repository import Objects, Repository
 from scopes.sync.format_check import FormatCheck
 from scopes.sync.git_transport import INCOMING, GitTransport
 from scopes.sync.names import ON_REMOTE, RemoteName, sources_tracking_ref
-from scopes.sync.source_check import SourceCheck
+
+if TYPE_CHECKING:
+    from scopes.history.source_sets import choose_newest, encode_set, walk_set
+    from scopes.sync.source_check import SourceCheck
+else:  # few conversations have original files on a remote
+    choose_newest = deferred("scopes.history.source_sets:choose_newest")
+    encode_set = deferred("scopes.history.source_sets:encode_set")
+    walk_set = deferred("scopes.history.source_sets:walk_set")
+    SourceCheck = deferred("scopes.sync.source_check:SourceCheck")
 
 EVERY_SOURCE: Final = f"{SOURCES_THERE}*"
 _HERE: Final = f"{INCOMING}sources/"

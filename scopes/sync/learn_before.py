@@ -48,5 +48,5 @@ def learn_lists(repository: Repository, remote: Remote, refs: Mapping[str, Oid],
     sent = repository.find_ref(SENT + remote.name)
     lists = {ref[len(LISTS) :]: oid for ref, oid in refs.items() if ref.startswith(LISTS) and oid != sent}
     if is_new_offer(repository, remote.name, lists):
-        with quarantine_of(repository) as quarantine:
+        with quarantine_of(repository, knows_remotes=False) as quarantine:
             receive(repository, remote, quarantine, [], connection, kind="push")  # no undo takes that back

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Corrupt, Invalid, NotFound
@@ -21,9 +21,11 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.conversation_roots import list_known_roots
 from scopes.lazy_patterns import compile_lazily
 from scopes.store import refs
-from scopes.store.chosen_projects import ChosenProject
 from scopes.store.repository import Repository, read_commit
 from scopes.sync.names import RemoteName, month_of, name_on_remote
+
+if TYPE_CHECKING:
+    from scopes.store.chosen_projects import ChosenProject
 
 _YEAR = compile_lazily(r"[0-9]{4}")
 _NANOSECONDS = 1_000_000_000

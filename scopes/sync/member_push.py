@@ -211,7 +211,7 @@ class MemberPush:
     def _fetch(self, names: Sequence[RemoteName]) -> dict[Oid, str]:
         """Fetch conversations whose refs have moved; return why some could not be joined, by their roots."""
         gone: dict[Oid, str] = {}
-        with quarantine_of(self._repository) as quarantine:
+        with quarantine_of(self._repository, knows_remotes=False) as quarantine:
             try:
                 specs = [refspec_of(name) for name in names]
                 receipt = receive(self._repository, self._remote, quarantine, specs, self._connection, for_push=True)

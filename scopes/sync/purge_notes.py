@@ -17,7 +17,7 @@ from scopes.history.messages import MessageHeader, header_of
 from scopes.history.purged import NOTHING, Purged, read_purged
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
-from scopes.purge.derived import Derived
+from scopes.loading import deferred
 from scopes.purge.offers import (
     DECIDE,
     fingerprint,
@@ -36,8 +36,11 @@ from scopes.store.transactions import exclusive_write
 from scopes.sync.origin import is_from_here
 
 if TYPE_CHECKING:
+    from scopes.purge.derived import Derived
     from scopes.sync.accept import FetchedConversation
     from scopes.sync.outgoing import Outgoing
+else:  # without an offer nothing is derived
+    Derived = deferred("scopes.purge.derived:Derived")
 
 _SHORT_MESSAGE: Final = 8
 FILE: Final = "purge-offers.json"  # in the store: a count of offered content, and the refs it is for

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
@@ -13,12 +13,12 @@ from scopes.history.purged import join_all, read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.importers.grown_messages import add_to_list
+from scopes.loading import deferred
 from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import begin
 from scopes.result import plural
 from scopes.store.gone_file import read_gone
-from scopes.store.packs.bulk import bulk_objects
 from scopes.store.quarantine import Quarantine
 from scopes.store.refs import PURGE_OFFERS, PURGED_ELSEWHERE, REMOTE_SOURCES, REMOTES
 from scopes.store.refs_listed_once import refs_listed_once
@@ -36,6 +36,11 @@ from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.remote_selection import EVERYTHING_SPEC
 from scopes.sync.remotes import Remote
+
+if TYPE_CHECKING:
+    from scopes.store.packs.bulk import bulk_objects
+else:  # most fetches receive few conversations
+    bulk_objects = deferred("scopes.store.packs.bulk:bulk_objects")
 
 _FEW = 50  # conversations whose metadata are written one by one
 

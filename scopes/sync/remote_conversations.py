@@ -201,7 +201,7 @@ def fetch_found(repository: Repository, found: FoundElsewhere, connection: Conne
     """
     name, remote = found.listed.name, found.remote
     short = found.short_root
-    with quarantine_of(repository) as quarantine:
+    with quarantine_of(repository, knows_remotes=False) as quarantine:
         try:
             done = receive(repository, remote, quarantine, [refspec_of(name)], connection, named=True)
         except (Inaccessible, NotFound) as error:

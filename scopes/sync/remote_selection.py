@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from scopes.errors import Ambiguous, Corrupt, NotFound, ScopesError
 from scopes.history.revisions import resolve_conversation
 from scopes.ids import Oid
-from scopes.store.chosen_projects import names_of
+from scopes.loading import deferred
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection, quarantine_of
@@ -18,8 +19,14 @@ from scopes.sync.git_transport import INCOMING, GitTransport
 from scopes.sync.local_conversations import Selection, choose_local, name_of_conversation
 from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref
 from scopes.sync.nothing_found import none_named, none_selected
-from scopes.sync.remote_projects import read_directories
 from scopes.sync.remotes import Remote
+
+if TYPE_CHECKING:
+    from scopes.store.chosen_projects import names_of
+    from scopes.sync.remote_projects import read_directories
+else:  # only a choice by project needs them
+    names_of = deferred("scopes.store.chosen_projects:names_of")
+    read_directories = deferred("scopes.sync.remote_projects:read_directories")
 
 EVERYTHING = f"{ON_REMOTE}*"
 EVERYTHING_SPEC = f"{EVERYTHING}:{INCOMING}*"

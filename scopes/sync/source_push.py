@@ -165,7 +165,7 @@ class _SourcePush:
             waiting = self._push_once(waiting)
             if not waiting:
                 break
-            with quarantine_of(self._repository) as quarantine:
+            with quarantine_of(self._repository, knows_remotes=False) as quarantine:
                 specs = [refspec_of(name) for name in waiting.values()]
                 receive(self._repository, self._remote, quarantine, specs, self._of.connection, for_push=True)
         return self._rows

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha1
 from shlex import quote
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from scopes.errors import Corrupt, Refused
+from scopes.loading import deferred
 from scopes.store.error_translation import translated
 from scopes.store.quarantine import open_quarantine
 from scopes.store.repository import Repository
@@ -20,7 +21,11 @@ from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.git_transport import is_bundle
 from scopes.sync.remotes import Remote
-from scopes.sync.wrong_remotes import kind_of
+
+if TYPE_CHECKING:
+    from scopes.sync.wrong_remotes import kind_of
+else:
+    kind_of = deferred("scopes.sync.wrong_remotes:kind_of")
 
 _MAX_LINE: Final = 1 << 20
 _PIECE: Final = 1 << 20

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.cli.running import PRODUCT, scopes
+from tests.cli.running import PRODUCT, imported, scopes
 from tests.support.planted import KINDS, leaked_parts
 
 
@@ -46,6 +46,23 @@ def test_a_clone_without_a_directory_makes_the_selected_store(run, shared):
 def test_a_clone_names_its_remote(run, shared):
     run("clone", shared, "--name", "team", store="c")
     assert run("remote", "list", store="c").stdout.startswith("team\t1\t")
+
+
+def test_a_fetch_and_a_clone_load_only_what_they_need(run, shared, tmp_path):
+    run("clone", shared, store="b")
+    run("append", "conv-001", "--as", "carol", "more")
+    run("push", "conv-001")
+    modules = {
+        "fetch": imported("--store", str(tmp_path / "b"), "fetch"),
+        "clone": imported("clone", shared, str(tmp_path / "c")),
+    }
+    rare = {
+        "scopes.conversation.delete", "scopes.history.edit_commit", "scopes.history.source_sets", "scopes.purge.derived",
+        "scopes.purge.links", "scopes.store.chosen_projects", "scopes.store.signing", "scopes.sync.edit_remotes",
+        "scopes.sync.grown_tips", "scopes.sync.remote_projects", "scopes.sync.source_check",
+    }  # fmt: skip
+    assert all("scopes.sync.format_check" in each for each in modules.values())
+    assert {name: each & rare for name, each in modules.items()} == {"fetch": set(), "clone": set()}
 
 
 def test_an_undo_takes_back_a_fetch(run, shared):

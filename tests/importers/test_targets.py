@@ -23,22 +23,22 @@ from tests.support.store import make_store
 
 
 @pytest.fixture
-def looked_at(monkeypatch):
+def looked_at(monkeypatch, repository):
     """The conversations whose metadata an import has read to find its targets."""
     found = []
-    original, by_commit = conversation_roots.read_metadata, conversation_roots.read_metadata_at
+    original, by_commit = conversation_roots.read_metadata, conversation_roots.read_branches_at
 
     def read(repository, conversation):
         found.append(conversation)
         return original(repository, conversation)
 
-    def read_at(repository, commit):
+    def read_at(objects, commit):
         metadata = {oid: ref.removeprefix(META) for ref, oid in repository.list_refs(META).items()}
         found.append(metadata[commit])
-        return by_commit(repository, commit)
+        return by_commit(objects, commit)
 
     monkeypatch.setattr(conversation_roots, "read_metadata", read)
-    monkeypatch.setattr(conversation_roots, "read_metadata_at", read_at)
+    monkeypatch.setattr(conversation_roots, "read_branches_at", read_at)
     return found
 
 

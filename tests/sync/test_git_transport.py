@@ -10,6 +10,7 @@ from scopes.errors import Corrupt, Inaccessible, NotFound
 from scopes.store.quarantine import open_quarantine
 from scopes.sync.addresses import parse_address
 from scopes.sync.git_transport import GitTransport, RefUpdate, parse_fetched, transport_environment
+from scopes.sync.refspecs import Places
 from tests.support.history import history
 from tests.support.remotes import connection, push_to
 from tests.support.store import git, git_bytes, make_store, write_chain
@@ -110,12 +111,12 @@ def test_a_ref_that_the_quarantine_knows_with_its_value_is_not_written_again(our
     tip = git(bare, "rev-parse", ref).strip()
     with open_quarantine(ours.path, {"refs/in/origin/x": tip}) as quarantine:
         here = ref.replace("refs/scopes/v1/c/", "refs/new/")
-        quarantine.add_known({here: tip, "refs/new/gone": tip})
+        quarantine.set_known({here: tip, "refs/new/gone": tip})
         opened = connection().open(quarantine, parse_address(bare))
         assert opened.fetch(["refs/scopes/v1/c/*:refs/new/*"]) == {here: tip}  # what the remote has, and nothing else
         assert not os.path.exists(os.path.join(quarantine.path, here))
         known = git(quarantine.path, "for-each-ref", "--format=%(refname)").split()
-    assert known == ["refs/in/origin/x", *sorted([here, "refs/new/gone"])]
+    assert known == sorted([here, "refs/new/gone"])
 
 
 def test_two_refs_of_a_remote_never_have_one_place(ours, transport, bare):
@@ -128,7 +129,7 @@ def test_two_refs_of_a_remote_never_have_one_place(ours, transport, bare):
 
 
 _OID = "1" * 40
-_ASKED = {"refs/scopes/v1/c/*": "refs/new/*", "refs/heads/x": "refs/new/x"}
+_ASKED = Places(["refs/scopes/v1/c/*:refs/new/*", "refs/heads/x:refs/new/x"])
 
 
 def test_what_git_says_about_fetched_refs_is_read():

@@ -7,10 +7,9 @@ from functools import partial
 from typing import Annotated
 
 from scopes.cli import usage
-from scopes.cli.commands.remote import Address
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import AsBranches, OfProject, OfYear
+from scopes.cli.sharing_options import AsBranches, OfProject, OfYear, RemoteAddress
 from scopes.store.remote_file import ORIGIN
 from scopes.sync.addresses import parse_address
 from scopes.sync.clone import clone as run_clone
@@ -20,7 +19,7 @@ from scopes.sync.names import parse_remote_name
 
 def clone(
     context: usage.Context,
-    address: Address,
+    address: RemoteAddress,
     directory: Annotated[
         str | None, usage.Argument(metavar="[DIRECTORY]", help="The new store (default: where init makes it)")
     ] = None,

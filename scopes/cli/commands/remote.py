@@ -7,21 +7,18 @@ from typing import Annotated, TypeAlias
 from scopes.cli import usage
 from scopes.cli.connection import connect
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import AsBranches, RemoteName
+from scopes.cli.sharing_options import AsBranches, RemoteAddress, RemoteName
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote, remove_remote, show_remotes
 from scopes.sync.edit_remotes import rename_remote, set_remote_address, show_remote
 
 NoProbe: TypeAlias = Annotated[bool, usage.Option("--no-probe", help="Do not check that it answers and accepts pushes")]
-Address: TypeAlias = Annotated[
-    str, usage.Argument(metavar="ADDRESS", help="https://..., ssh://..., HOST:PATH or a directory")
-]
 
 
 def remote_add(
     context: usage.Context,
     name: Annotated[str, usage.Argument(metavar="NAME", help="A name for it here, such as origin")],
-    address: Address,
+    address: RemoteAddress,
     no_probe: NoProbe = False,
     as_branches: AsBranches = False,
 ) -> int:
@@ -102,7 +99,7 @@ def remote_rename(
 def remote_set_url(
     context: usage.Context,
     name: RemoteName,
-    address: Address,
+    address: RemoteAddress,
     no_probe: NoProbe = False,
     as_branches: AsBranches = False,
 ) -> int:
