@@ -37,6 +37,13 @@ _DEAD_MESSAGES = """
     WHERE NOT EXISTS (
         SELECT 1 FROM commits JOIN place ON place.entry = commits.number WHERE commits.message = message.number
     )"""
+_DESCRIBED_BY_DEAD = """
+    SELECT dead.message, dead.oid, (
+        SELECT other.oid FROM commits AS other JOIN place ON place.entry = other.number
+        WHERE other.message = dead.message ORDER BY other.number LIMIT 1
+    ) AS living FROM commits AS dead
+    WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = dead.number) AND living IS NOT NULL
+    AND dead.number = (SELECT min(number) FROM commits WHERE commits.message = dead.message)"""
 _COUNT_CONVERSATIONS = "SELECT count(DISTINCT conversation) FROM branch"
 _COUNT_UNREADABLE = """
     SELECT count(*) FROM commits WHERE message IS NULL AND EXISTS (SELECT 1 FROM edge WHERE child = number)"""
@@ -220,8 +227,20 @@ def _delete_unreachable(connection: sqlite3.Connection, repository: Repository, 
             writer.remove(number, read_commit(repository, oid))
         except (Corrupt, NotFound) as error:
             raise StaleEntryUnreadable from error
+    for number, dead, living in connection.execute(_DESCRIBED_BY_DEAD).fetchall():
+        _describe_again(repository, writer, number, dead, living)
     for statement in _DELETE_UNREACHABLE:
         connection.execute(statement)
+
+
+def _describe_again(repository: Repository, writer: Writer, number: int, dead: Oid, living: Oid) -> None:
+    """Describe a message by a commit that stays: one may be purged where the other is not, as in a restored store."""
+    try:
+        before, after = read_commit(repository, dead), read_commit(repository, living)
+        if before.tree != after.tree:
+            writer.replace(number, before, after)
+    except (Corrupt, NotFound) as error:
+        raise StaleEntryUnreadable from error
 
 
 def _save_status(connection: sqlite3.Connection, refs: Mapping[str, str], conversations: int) -> None:

@@ -18,9 +18,11 @@ from scopes.index import full_text
 from scopes.index.database import delete_files, remove
 from scopes.index.location import index_directory
 from scopes.index.schema import LAYOUT
+from scopes.purge.purge import Places, purge
+from scopes.purge.selection import PurgeRequest
 from tests.index.corpus import dump, file_in, matches, opened, status_and_notes
 from tests.support.history import history, say
-from tests.support.store import make_store
+from tests.support.store import make_store, open_store
 
 
 @pytest.fixture
@@ -191,3 +193,22 @@ def test_files_that_cannot_be_deleted_are_reported(repository, directory, drawn)
     os.chmod(directory, 0o500)
     assert "index.sqlite" in "".join(delete_files(str(directory)))
     os.chmod(directory, 0o700)
+
+
+def test_a_store_that_a_backup_replaced_in_place_is_searched_as_it_is_now(repository, directory, drawn, tmp_path):
+    """The messages have the ids that they had before they were purged."""
+    backup = tmp_path / "backup"
+    shutil.copytree(repository.path, backup, symlinks=True)
+    purge(
+        repository,
+        PurgeRequest(conversation="conv-001", messages=(drawn.ids["beta"],)),
+        Places(str(directory), (), None),
+    )
+    assert matches(repository, directory, "beta") == []
+    for name in os.listdir(repository.path):  # the directory itself stays: the index is of the same store
+        path = os.path.join(repository.path, name)
+        shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+    shutil.copytree(backup, repository.path, symlinks=True, dirs_exist_ok=True)
+    restored = open_store(repository.path)
+    assert matches(restored, directory, "beta") == [drawn.ids["beta"]]
+    assert sorted(matches(restored, directory, "alpha")) == [drawn.ids["alpha"]]
