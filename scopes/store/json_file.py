@@ -16,6 +16,7 @@ from scopes.store.error_translation import translated
 from scopes.store.init import sync
 
 _MAX_BYTES: Final = 64 << 20
+_UNFINISHED: Final = ".lock"  # `gc` also removes files with it
 
 
 def read_json(store: str, name: str) -> Any:
@@ -61,8 +62,9 @@ def write_json(store: str, name: str, document: Mapping[str, Any] | None) -> Non
         Inaccessible: it cannot be written; it is as it was.
     """
     path = os.path.join(store, name)
-    unfinished = f"{path}.{random_bytes(4).hex()}.lock"  # `gc` removes it by its suffix if this process dies
+    unfinished = f"{path}.{random_bytes(4).hex()}{_UNFINISHED}"
     with translated(f"write {name}", store):
+        _remove_unfinished(store, name)
         try:
             if document is None:
                 with suppress(FileNotFoundError):
@@ -79,3 +81,10 @@ def write_json(store: str, name: str, document: Mapping[str, Any] | None) -> Non
         finally:
             with suppress(OSError):
                 os.unlink(unfinished)
+
+
+def _remove_unfinished(store: str, name: str) -> None:
+    """Remove what a process that was killed has left of a file; whoever writes it has the exclusive lock."""
+    left = (each for each in os.listdir(store) if each.startswith(f"{name}.") and each.endswith(_UNFINISHED))
+    for each in left:
+        os.unlink(os.path.join(store, each))

@@ -94,6 +94,8 @@ _SOURCES: Final = "refs/scopes/v1/s/*"
 _HEADS: Final = "refs/heads/"
 _OURS: Final = "refs/scopes/v1/"
 _HOSTILE: Final = "it may be hostile"
+_UNREADABLE: Final = "unreadable"  # no name of a setting: each has a section
+_READ: Final = (0, 1)  # exit codes of `git config`: found, not found
 _TRACE: Final = "curl-trace"
 _MAX_TRACE: Final = 1 << 20
 
@@ -280,7 +282,8 @@ class GitTransport:
 
     def changes_checks(self) -> bool:
         """Return True if the user's configuration may make git accept objects that it refuses otherwise."""
-        return any(name.startswith(_CHECK_SETTINGS) for name in self._read_settings())
+        settings = self._read_settings()
+        return _UNREADABLE in settings or any(name.startswith(_CHECK_SETTINGS) for name in settings)
 
     def _read_settings(self) -> Mapping[str, str]:
         """Return the user's settings about kinds of connections and about checks, read once."""
@@ -288,6 +291,7 @@ class GitTransport:
             done = self._run(["config", "--null", "--get-regexp", _SETTINGS])
             lines = (each.partition("\n") for each in done.output.decode("utf-8", "replace").split("\0"))
             self._settings.update({name: value for name, _, value in lines})  # the last one counts, and "" is there
+            self._settings |= {} if done.code in _READ else {_UNREADABLE: ""}
         return self._settings
 
     def push(self, updates: Sequence[RefUpdate]) -> list[PushStatus]:

@@ -87,7 +87,11 @@ def _count_offered(repository: Repository) -> _Offered:
         pass
     found = list(walk_offered(repository, _undecided_with_derived(repository)))
     conversations = sum(each.head is None for each in found)
-    offered = _Offered(len(found) - conversations, conversations, sorted({each.conversation for each in found}))
+    offered = _Offered(
+        len({each.head.id for each in found if each.head is not None}),
+        conversations,
+        sorted({each.conversation for each in found}),
+    )
     with exclusive_write(repository):
         write_json(repository.path, FILE, {"v": 1, "state": state, **offered._asdict()})
     return offered
