@@ -28,11 +28,9 @@ else:
     check_signatures = deferred("scopes.store.signatures:check_signatures")
 
 _MAX_NAME: Final = 80
+_SHORT_ROOT: Final = 12
 _REPLACE: Final = "replace it there: scopes push --purged"
-_SENT_AGAIN: Final = (
-    "{2}get the rest without it: scopes pull {0} --purged{1}; then: scopes push --purged{1}; "
-    "or remove there what is not here: scopes push {0} --force{1}"
-)
+_SENT_AGAIN: Final = "{2}get the rest without it: scopes pull {0} --purged{1}; then: scopes push --purged{1}"
 _WHOLE_SENT_AGAIN: Final = (
     "{}whoever keeps it can remove it, too: scopes purge --accept; or delete it there with what they have added: "
     "scopes push --purged --force"
@@ -73,8 +71,10 @@ class PurgeCures:
         who = self._describe_newest(tip, received)
         if is_whole:
             return _WHOLE_SENT_AGAIN.format(who) + self._option
-        here = list_roots(self._repository, name.root).get(name.root, "CONV")
-        return _SENT_AGAIN.format(quote(here), self._option, who)
+        here = list_roots(self._repository, name.root).get(name.root)
+        cure = _SENT_AGAIN.format(quote(here or name.root[:_SHORT_ROOT]), self._option, who)
+        instead = f"; or remove there what is not here: scopes push {quote(here)} --force{self._option}" if here else ""
+        return cure + instead
 
     def _describe_newest(self, tip: Oid, received: Objects) -> str:
         """Return `its newest message is by dave; `, with the signer if git accepts a signature; empty if not known."""

@@ -87,17 +87,7 @@ def push(
         drops_unmerged,
     )  # fmt: skip
     placement = Placement(repository, members, connection)
-    rows: dict[ConversationId, PushedConversation] = {}
-    pushes: list[MemberPush] = []
-    deleted: list[Note] = []
-    places: dict[Remote, list[ConversationId]] = {}
-    for member, conversations in placement.preview(chosen) if dry_run else placement.walk(chosen):
-        each = MemberPush(run, member)
-        if conversations:
-            rows |= each.preview(conversations) if dry_run else each.run(conversations)
-        deleted += each.finish(purged=purged, dry_run=dry_run)
-        pushes.append(each)
-        places.setdefault(member, []).extend(name for name in conversations if rows[name].status != "refused")
+    rows, pushes, places, deleted = _push_to_members(run, placement, chosen, dry_run=dry_run)
     sources = push_sources(
         repository, places, connection, run.mode, run.open_tips, wanted=with_sources, dry_run=dry_run
     )
@@ -124,6 +114,27 @@ def push(
             *run.offers.notes([row.conversation for row in shown if row.status in {"refused", "deleted"}]),
         ),
     )
+
+
+def _push_to_members(
+    run: PushRun, placement: Placement, chosen: list[ConversationId], *, dry_run: bool
+) -> tuple[dict[ConversationId, PushedConversation], list[MemberPush], dict[Remote, list[ConversationId]], list[Note]]:
+    """Push to each repository of a remote.
+
+    Return the rows, the pushes, the conversations that each repository has now, and notes about what was deleted there.
+    """
+    rows: dict[ConversationId, PushedConversation] = {}
+    pushes: list[MemberPush] = []
+    deleted: list[Note] = []
+    places: dict[Remote, list[ConversationId]] = {}
+    for member, conversations in placement.preview(chosen) if dry_run else placement.walk(chosen):
+        each = MemberPush(run, member)
+        if conversations:
+            rows |= each.preview(conversations) if dry_run else each.run(conversations)
+        deleted += each.finish(purged=run.purged, dry_run=dry_run)
+        pushes.append(each)
+        places.setdefault(member, []).extend(name for name in conversations if rows[name].status != "refused")
+    return rows, pushes, places, deleted
 
 
 def _choose(repository: Repository, members: Sequence[Remote], selection: Selection) -> list[ConversationId]:

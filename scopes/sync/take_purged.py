@@ -8,11 +8,12 @@ not taken.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from scopes.history.purged import read_purged
+from scopes.history.purged import Purged, read_purged
 from scopes.purge.derived import Derived
 from scopes.purge.purge import Places, PurgeDone, remove
+from scopes.purge.unfinished import find_unfinished
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.format_check import PurgedHere
@@ -31,25 +32,27 @@ def take_purged(
         As `receive` and `purge`; once something was taken, `purge --continue` does the rest.
     """
     purged = read_purged(repository)
-    derived = Derived(repository).add_to(purged)
+    refs = {member: [*_walk_refused(receipt, purged)] for member, receipt in receipts.items()}
     found = dict(receipts)
+    if not any(refs.values()):
+        return found, None
+    derived = Derived(repository).add_to(purged)
     for member, receipt in receipts.items():
-        refs = [
-            ref
-            for ref, error in receipt.refused.items()
-            if isinstance(error, PurgedHere)
-            and is_remote_ref(ref)
-            and not purged.has_conversation(parse_remote_ref(ref).root)
-        ]
-        if refs:
+        if refs[member]:
             with quarantine_of(repository) as quarantine:
-                specs = [refspec_of_ref(ref) for ref in refs]
+                specs = [refspec_of_ref(ref) for ref in refs[member]]
                 again = receive(repository, member, quarantine, specs, connection, takes_purged=True)
-            found[member] = _join(receipt, again, refs)
-    if all(found[member] is receipts[member] for member in receipts):
+            found[member] = _join(receipt, again, refs[member])
+    if find_unfinished(repository.path) is None:  # nothing was taken
         return found, None
     new = Derived(repository).add_to(purged).without(derived)
     return found, remove(repository, new, places)
+
+
+def _walk_refused(receipt: Receipt, purged: Purged) -> Iterator[str]:
+    """Yield the refs of conversations that were refused because of purged content, but were not purged as a whole."""
+    refs = (ref for ref, error in receipt.refused.items() if isinstance(error, PurgedHere) and is_remote_ref(ref))
+    yield from (ref for ref in refs if not purged.has_conversation(parse_remote_ref(ref).root))
 
 
 def _join(before: Receipt, after: Receipt, refs: list[str]) -> Receipt:

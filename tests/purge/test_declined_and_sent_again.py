@@ -135,9 +135,9 @@ def test_who_has_purged_it_may_leave_it_out_there_by_force(repository, kept, bar
     fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
     assert find_word(WORD, reader.path) == []
     assert texts(reader, NAME) == texts(repository, NAME)
-    shown = [note for note in fetch_from(kept).notes if "has less of" in note.text]
+    older = [note for note in fetch_from(kept).notes if "has less of" in note.text]
     if not is_new:
-        (note,) = shown
+        (note,) = older
         mine = find_machine_id(repository)
         assert (
             note.text

@@ -114,14 +114,19 @@ def push(
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
     if purged and not selection.is_empty:
         raise Invalid("--purged cannot be combined with conversations or conditions", hint="leave out one of them")
-    repository = invocation.repository()
-    chosen = resolve_remote(repository, remote)
+    chosen = resolve_remote(invocation.repository(), remote)
+    do_push = partial(
+        run_push, invocation.repository(), chosen, selection, force=force, allow_secrets=allow_secrets,
+        include_open=include_open, purged=purged, with_sources=with_sources,
+    )  # fmt: skip
+    return _push(invocation, do_push, asks=force, dry_run=dry_run)
+
+
+def _push(invocation: Invocation, do_push: Callable[..., Pushed], *, asks: bool, dry_run: bool) -> int:
+    """Push, and before that ask about what it may remove on a remote, if it `asks`."""
     with connect(invocation) as connection:
-        do_push = partial(
-            run_push, repository, chosen, selection, connection, force=force, allow_secrets=allow_secrets,
-            include_open=include_open, purged=purged, with_sources=with_sources,
-        )  # fmt: skip
-        drops = invocation.yes or (force and not dry_run and _confirm_loss(invocation, do_push))
+        do_push = partial(do_push, connection)
+        drops = invocation.yes or (asks and not dry_run and _confirm_loss(invocation, do_push))
         result = do_push(dry_run=dry_run, drops_unmerged=drops)
     code = invocation.show(result)
     if not dry_run and any(each.status == "new" for each in result.conversations):
