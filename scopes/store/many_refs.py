@@ -2,6 +2,9 @@
 
 Symbolic refs, which `packed-refs` cannot have, get their files here, which are synced together.
 
+New tracking refs get no reflog: the operation and the manifest say all that its first line would, and a file for each
+took as long as the search of a first push for secrets. Git begins the reflog when the ref is moved.
+
 This is an optimization of `recovery.move_refs`, which moves whatever is left here by itself.
 """
 
@@ -20,7 +23,7 @@ from scopes.model.operation import RefChange
 from scopes.store.init import sync
 from scopes.store.objects import COMMIT
 from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
-from scopes.store.refs import SYMBOLIC
+from scopes.store.refs import REMOTES, SYMBOLIC
 from scopes.store.repository import Repository
 
 MIN_REFS = 100  # fewer are moved one by one
@@ -67,7 +70,8 @@ def _pack(repository: Repository, changes: Sequence[RefChange], reason: str) -> 
                 return set()
             created = after.keys() - before.keys()
             if repository.durable:
-                _sync_all([os.path.join(repository.path, "logs", name) for name in created])
+                logged = [name for name in created if not name.startswith(REMOTES)]
+                _sync_all([os.path.join(repository.path, "logs", name) for name in logged])
             file.write(_HEADER)
             lines = ((name.encode("utf-8", "surrogateescape"), value.encode()) for name, value in after.items())
             file.writelines(b"%s %s\n" % (value, name) for name, value in sorted(lines))
@@ -85,7 +89,7 @@ def _pack(repository: Repository, changes: Sequence[RefChange], reason: str) -> 
 
 
 def _apply(repository: Repository, before: dict[str, str], wanted: Iterable[RefChange], reason: str) -> dict[str, str]:
-    """Return the packed refs after the changes; write the reflogs of new refs."""
+    """Return the packed refs after the changes; write the reflogs of new refs, but not of tracking refs."""
     after = dict(before)
     folders = {folder for name in before for folder in _folders(name)}
     free: set[str] = set()
@@ -100,8 +104,9 @@ def _apply(repository: Repository, before: dict[str, str], wanted: Iterable[RefC
             created.append(change)
     write_log = _log_writer(repository, reason)
     for change in created:
-        if _is_commit(repository, str(change.new)) and write_log(change.ref, str(change.new)):
-            after[change.ref] = str(change.new)
+        ref, new = change.ref, str(change.new)
+        if _is_commit(repository, new) and (ref.startswith(REMOTES) or write_log(ref, new)):
+            after[ref] = new
     return after
 
 

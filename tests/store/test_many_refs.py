@@ -12,7 +12,7 @@ from scopes.model.operation import RefChange
 from scopes.store import many_refs
 from scopes.store.recovery import set_ref
 from scopes.store.reflog import identify_actor, walk_moves
-from scopes.store.refs import ACTIVE, HEADS
+from scopes.store.refs import ACTIVE, HEADS, REMOTES
 from tests.support.store import FAST, FULL, git, make_store, write_chain
 
 NAMES = [f"{HEADS}conv-{number}/main" for number in range(many_refs.MIN_REFS)]
@@ -48,6 +48,20 @@ def test_many_new_refs_are_packed_and_have_the_reflogs_that_git_writes(repositor
     ]
     assert git(repository, "fsck", "--strict") == ""
     assert len(git(repository, "for-each-ref", HEADS).splitlines()) == len(NAMES) + 1
+
+
+def test_many_new_tracking_refs_have_no_reflog_until_they_are_moved(repository, tip):
+    names = [f"{REMOTES}origin/{number:040x}" for number in range(many_refs.MIN_REFS + 1)]
+    assert create(repository, tip, *names, *NAMES) == {*names, *NAMES}
+    assert repository.list_refs(REMOTES) == dict.fromkeys(names, tip)
+    assert os.path.exists(os.path.join(repository.path, "logs", NAMES[0]))
+    assert not os.path.exists(os.path.join(repository.path, "logs", REMOTES))
+    newer = write_chain(repository, "one", "two")[-1]
+    set_ref(repository, RefChange(names[3], tip, newer), "fetch")
+    assert [(move.old, move.new, move.reason) for move in walk_moves(repository, names[3])] == [(tip, newer, "fetch")]
+    others = [RefChange(name, tip, None) for name in names if name != names[3]]
+    many_refs.move_many(repository, others, "undo")
+    assert repository.list_refs(REMOTES) == {names[3]: newer}
 
 
 def test_many_packed_refs_are_deleted_with_their_reflogs(repository, tip):
