@@ -12,6 +12,7 @@ from scopes.history.messages import NO_TEXT, MessageHeader, header_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.model.file_edits import touches_of_call
 from scopes.model.message import Message, Part
+from scopes.model.tombstone import PURGED
 from scopes.model.tool_calls import summarize_calls
 from scopes.store.objects import one_line
 from scopes.store.repository import Objects, read_commit
@@ -52,11 +53,15 @@ def find_call_message(objects: Objects, results: MessageHeader) -> MessageHeader
 
 
 class FoundCall(NamedTuple):
-    """A tool call, and where it is: the message, and the number of the part in it."""
+    """A tool call, and where it is: the message, and the number of the part in it.
+
+    has_purged_result: a result with its id, between the call and the one that it was looked up for, was purged
+    """
 
     message: MessageId
     number: int
     part: Part
+    has_purged_result: bool = False
 
 
 def find_call(objects: Objects, head: MessageHeader, message: Message, number: int) -> FoundCall | None:
@@ -67,10 +72,14 @@ def find_call(objects: Objects, head: MessageHeader, message: Message, number: i
     wanted = message.parts[number].fields.get("call_id")
     parts: Sequence[Part] = message.parts[:number]
     above = head
+    has_purged_result = False
     for _ in range(MAX_RESULTS):
         for place in range(len(parts) - 1, -1, -1):
-            if parts[place].type == "tool_call" and parts[place].fields.get("call_id") == wanted:
-                return FoundCall(above.id, place, parts[place])
+            part = parts[place]
+            if part.type == "tool_call" and part.fields.get("call_id") == wanted:
+                return FoundCall(above.id, place, part, has_purged_result)
+            if part.type == "tool_result" and part.fields.get("call_id") == wanted:
+                has_purged_result = has_purged_result or part.fields.get(PURGED) is True
         if not above.parents:
             return None
         above = header_of(read_commit(objects, above.parents[0]))

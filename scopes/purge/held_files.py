@@ -1,40 +1,37 @@
 """Find the parts of messages that hold a file: the file itself, tool calls that name it, and their results.
 
-A call names a file by its path, or by its path relative to the directory of the conversation or of the call. Other ways
-to name it, such as `cd conf && cat *`, are not found.
+A call names a file by its path, as `file_names` finds it. Other ways to name it, such as `cat conf/*` or a variable of
+a script, are not found.
 """
 
 from __future__ import annotations
 
-import posixpath
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import MessageHeader, read_root_of, read_stored_body
 from scopes.history.purged import Parts, name_of_record
-from scopes.history.quotes import walk_texts
+from scopes.history.quotes import walk_named_texts, walk_texts
 from scopes.history.revisions import conversation_ids, find_directory, find_root_commit
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record, read_spans, walk_chunks
 from scopes.history.tool_calls import FoundCall, find_call
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.model.agent_tools import DIRECTORIES
+from scopes.model.agent_tools import FILE_PATHS, READ_FILES
 from scopes.model.codec import decode
 from scopes.model.encoding import load
-from scopes.model.file_edits import touches_of_call
+from scopes.model.file_edits import command_of, directories_of_command, edits_of_call, touches_of_call
 from scopes.model.message import Message, Part
-from scopes.model.path_encoding import file_leaf
 from scopes.model.tombstone import is_purged
+from scopes.purge.file_names import FileName
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_headers
 from scopes.store.repository import Repository, read_commit, read_commit_stub
 
 _FILES: Final = frozenset({"file", "image", "file_ref"})
 _TOOLS: Final = frozenset({"tool_call", "tool_result"})
-_END: Final = r"(?![\w~/-])(?!\.\w)"  # no longer name, backup, or file below a directory of that name
 _WRITING: Final = frozenset({"create", "edit"})
 
 
@@ -43,16 +40,16 @@ def list_held(repository: Repository, conversation: ConversationId | None, name:
 
     name: the path of the file, or the end of it
     """
-    directories = _Directories(repository)
-    holders: dict[str | None, _Holder] = {}
+    file, directories = FileName(name), _Directories(repository)
+    holders: dict[Oid | None, _Holder] = {}
     found: dict[MessageId, set[int]] = {}
     for root, head in walk_stored_headers(repository, conversation):
         message = decode(read_stored_body(repository, head))
         if is_purged(message):
             continue
-        base = directories.find(root)
-        holder = holders.setdefault(base, _Holder(repository, name, base))
-        for each, number in holder.walk_held(head, message):
+        if root not in holders:
+            holders[root] = _Holder(repository, file, directories.find(root))
+        for each, number in holders[root].walk_held(head, message):
             found.setdefault(each, set()).add(number)
     return {each: frozenset(numbers) for each, numbers in found.items()}
 
@@ -60,22 +57,33 @@ def list_held(repository: Repository, conversation: ConversationId | None, name:
 def walk_other_records(repository: Repository, conversation: ConversationId | None, name: str) -> Iterator[str]:
     """Yield the purge keys of records that are not messages and name a file, in one conversation or in all.
 
-    Agents store files that a user attached in such records. A record names a file if one of its texts is the path.
+    Agents store files that a user attached in such records. A record names a file if one of its values is the path.
     """
     root = None if conversation is None else find_root_commit(repository, conversation)
-    path = re.compile(rf"(?:.*/)?{re.escape(name)}", re.DOTALL)
-    last = posixpath.basename(name).encode()
+    file, directories = FileName(name), _Directories(repository)
     for value in repository.list_refs(SOURCES).values():
         source = Oid(value)
-        if root is not None and root not in _list_roots(read_source_record(repository, source)):
+        own = read_source_record(repository, source)
+        if root is not None and root not in _list_roots(own):
             continue
+        find_base = partial(directories.find, own.root)
         records = walk_records(repository, read_commit_stub(repository, source).tree)
         spans = sorted({each.span for each in records if each.message is None and each.span.length})
         for data in read_spans(walk_chunks(repository, source), [(each.offset, each.length) for each in spans]):
-            for record in data.splitlines() if last in data else ():
+            for record in data.splitlines() if file.may_be_in_bytes(data) else ():
                 with suppress(Corrupt):
-                    if any(map(path.fullmatch, walk_texts(load(record)))):
+                    if _is_record_of(file, load(record), find_base):
                         yield name_of_record(record)
+
+
+def _is_record_of(file: FileName, record: Any, find_directory: Callable[[], str | None]) -> bool:
+    """Return True if a value in a record is the path of a file; relative paths begin in its directory."""
+    named = [(name, text) for name, text in walk_named_texts(record) if file.may_be_in(text)]
+    if not named:
+        return False
+    own = record.get("cwd") if isinstance(record, dict) else None
+    directory = own if isinstance(own, str) and own else find_directory()
+    return any(file.is_value(name, text, directory) for name, text in named)
 
 
 def _list_roots(source: SourceRecord) -> set[Oid]:
@@ -109,12 +117,10 @@ class _Directories:
 class _Holder:
     """Finds the parts of messages that hold a file, in a conversation that began in the directory `base`."""
 
-    def __init__(self, repository: Repository, name: str, base: str | None) -> None:
-        self._repository, self._name, self._base = repository, name, base
-        self._pattern = re.compile(rf"(?<![\w.-]){re.escape(name)}{_END}")
-        self._last = posixpath.basename(name)
-        self._calls: set[str] = set()
-        self._below = cache(self._find_below)
+    def __init__(self, repository: Repository, file: FileName, base: str | None) -> None:
+        self._repository, self._file, self._base = repository, file, base
+        self._held: set[tuple[MessageId, int]] = set()
+        self._call_ids: set[object] = set()
 
     def walk_held(self, head: MessageHeader, message: Message) -> Iterator[tuple[MessageId, int]]:
         """Yield the parts that hold the file, in this message or above it; parents have to come first."""
@@ -129,65 +135,78 @@ class _Holder:
     def _walk_parts(
         self, head: MessageHeader, message: Message, number: int, part: Part
     ) -> Iterator[tuple[MessageId, int]]:
+        directory = self._directory_of(message)
         if part.fields.get("purged") is True:
-            self._calls.add(str(part.fields.get("call_id")))  # a live session may bring its result later
-            return
-        if part.type in _FILES:
+            if part.type == "tool_call":  # a live session may bring its result later
+                self._call_ids.add(part.fields.get("call_id"))
+        elif part.type in _FILES:
             path = part.fields.get("path")
-            if isinstance(path, str) and (self._pattern.search(path) or self._is_file(path)):
+            if isinstance(path, str) and self._file.is_path(path, directory):
                 yield head.id, number
-        elif part.type == "tool_call" and self._names_file(part):
-            self._calls.add(str(part.fields.get("call_id")))
+        elif part.type == "tool_call" and self._is_named_by(part, directory):
+            self._call_ids.add(part.fields.get("call_id"))
+            self._held.add((head.id, number))
             yield head.id, number
         elif part.type == "tool_result" and self._may_hold(part):
             call = find_call(self._repository, head, message, number)
-            if call is None:
-                if part.fields.get("call_id") in self._calls:
-                    yield head.id, number
-            elif self._holds(call, part):
+            if self._holds(call, part, directory):
                 yield head.id, number
-                if call.part.fields.get("purged") is not True:
+                if call is not None and call.part.fields.get("purged") is not True:
                     yield call.message, call.number
+
+    def _directory_of(self, message: Message) -> str | None:
+        """Return the directory in which a message was written."""
+        directory = message.extra.get("cwd")
+        return directory if isinstance(directory, str) and directory else self._base
 
     def _may_hold(self, result: Part) -> bool:
         """Return True if a result may be about the file; a fast test before its call is looked up."""
         texts = walk_texts(result.fields.get("structured"))
-        return result.fields.get("call_id") in self._calls or any(self._last in text for text in texts)
+        return result.fields.get("call_id") in self._call_ids or any(map(self._file.may_be_in, texts))
 
-    def _holds(self, call: FoundCall, result: Part) -> bool:
-        if call.part.fields.get("purged") is True:
-            return True  # of this file, or of another one: nobody knows any more
-        touched = (touch.path for touch in touches_of_call(call.part, result))
-        return self._names_file(call.part) or any(map(self._is_file, touched))
+    def _holds(self, call: FoundCall | None, result: Part, directory: str | None) -> bool:
+        """Return True if a result holds the file.
+
+        The call of a result may be purged, or too far above. The result then holds the file that it names itself. If it
+        names none, it counts as the result of a call that holds or held the file: it would have been purged with the
+        call if it had been there. It is not known which file that was. If the call had another result, which was purged
+        with it, this one belongs to another call with the same id.
+        """
+        if call is not None and (call.message, call.number) in self._held:
+            return True
+        named = list(_walk_paths(result))
+        if call is not None:
+            named += [touch.path for touch in touches_of_call(call.part, result)]
+        if any(self._file.is_path(path, directory) for path in named):
+            return True
+        if call is None:
+            return not named and result.fields.get("call_id") in self._call_ids
+        return call.part.fields.get("purged") is True and not named and not call.has_purged_result
 
     def _walk_written(self, message: Message) -> Iterator[int]:
         """Yield all parts of an answer whose text is equal to what was written into the file."""
-        if any(touch.op in _WRITING and self._is_file(touch.path) for touch in message.files):
+        directory = self._directory_of(message)
+        if any(touch.op in _WRITING and self._file.is_path(touch.path, directory) for touch in message.files):
             yield from range(len(message.parts))
 
-    def _is_file(self, path: str) -> bool:
-        return f"/{path}".endswith(f"/{self._name}") or (
-            self._name.startswith("/") and file_leaf(path, self._base) == file_leaf(self._name, self._base)
+    def _is_named_by(self, call: Part, directory: str | None) -> bool:
+        given = call.fields.get("input")
+        texts = [*walk_named_texts(given), *walk_named_texts(call.fields.get("input_text"))]
+        if not any(self._file.may_be_in(text) for _, text in texts):
+            return False
+        here = next((self._file.resolve(each, directory) for each in directories_of_command(call)), directory)
+        command = command_of(call)
+        return (
+            any(self._file.is_in(text, here) or self._file.is_value(name, text, here) for name, text in texts)
+            or (command is not None and self._file.is_in(command, here, is_command=True))
+            or any(self._file.is_path(edit.path, here) for edit in edits_of_call(call, {}))
         )
 
-    def _names_file(self, call: Part) -> bool:
-        given = call.fields.get("input")
-        patterns = [self._pattern, *self._below(self._base)]
-        arguments = given if isinstance(given, dict) else {}
-        for directory in map(arguments.get, DIRECTORIES):
-            if isinstance(directory, str):
-                patterns += self._below(posixpath.join(self._base or "", directory))
-        texts = (*walk_texts(given), *walk_texts(call.fields.get("input_text")))
-        return any(pattern.search(text) for text in texts for pattern in patterns)
 
-    def _find_below(self, directory: str | None) -> tuple[re.Pattern[str], ...]:
-        """Return patterns of the path relative to a directory; empty if the file is not below it."""
-        if not directory:
-            return ()
-        names, above = self._name.split("/"), posixpath.normpath(directory)
-        for count in range(len(names) - 1, 0, -1):
-            top = "/".join(names[:count])
-            if top and (above == top or (not self._name.startswith("/") and above.endswith(f"/{top}"))):
-                rest = re.escape("/".join(names[count:]))
-                return (re.compile(rf"(?<![\w./-])(?:\./)*{rest}{_END}"),)
-        return ()
+def _walk_paths(result: Part) -> Iterator[str]:
+    """Yield the paths of files in the fields of a structured result that say which file it is about."""
+    structured = result.fields.get("structured")
+    if isinstance(structured, Mapping):
+        for document in (structured, *(structured.get(name) for name, _ in READ_FILES)):
+            if isinstance(document, Mapping):
+                yield from (path for name in FILE_PATHS if isinstance(path := document.get(name), str) and path)
