@@ -106,8 +106,13 @@ class Invocation:
             _change_directory(directory)
         self.settings = _as_strings(options["settings"])
         for setting in self.settings:
-            if not setting.partition("=")[0]:
+            key = setting.partition("=")[0]
+            if not key:
                 raise Invalid(f"-c {setting!a} has no key", hint="for example: -c scopes.durability=fast")
+            if not key.lower().startswith("scopes."):
+                hint = "of git, that is for one run: GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=KEY GIT_CONFIG_VALUE_0=VALUE"
+                raise Invalid(f"-c is for settings of scopes, and {key!a} is none", hint=hint)
+            load("scopes.store.config:check_known")(key)
         self.store = str(options["store"]) if options["store"] is not None else None
         self.at_operation = None if options.get("at_operation") is None else str(options["at_operation"])
         self.color_given = options["color"] is not None

@@ -57,8 +57,10 @@ class ResolveOptions(NamedTuple):
     continue_: bool = False
 
 
-def split_conflict(repository: Repository, first: str, conflict: str | None) -> tuple[str, str]:
+def split_conflict(repository: Repository, first: str, conflict: str | None, verb: str) -> tuple[str, str]:
     """Split the words `CONV CONFLICT`, or CONFLICT alone, into conversation and conflict.
+
+    verb: the command of `scopes conflicts` that has these words
 
     Raises:
         NotFound, Ambiguous: no conversation or several have a conflict that is named alone.
@@ -69,7 +71,7 @@ def split_conflict(repository: Repository, first: str, conflict: str | None) -> 
         and find_conversation(repository, first) is None
         and find_conversation(repository, conflict) is not None
     ):
-        right = f"scopes conflicts show {quote(conflict)} {quote(first)}"
+        right = f"scopes conflicts {verb} {quote(conflict)} {quote(first)}"
         raise conversation_comes_first(first, f"for example: {right}")
     return (find_conflict_anywhere(repository, first), first) if conflict is None else (first, conflict)
 
@@ -85,7 +87,8 @@ def resolve_from_options(
     """
     take, value, edit, reason, author, as_before, continue_ = options
     repository = invocation.repository()
-    conversation, conflict = split_conflict(repository, first, second)
+    verb = "intervene" if intervening else "resolve"
+    conversation, conflict = split_conflict(repository, first, second, verb)
     if [take is not None, value is not None, edit, as_before].count(True) != 1:
         hint = _list_options(show_conflict(repository, conversation, conflict, files=False))
         raise Invalid("give exactly one resolution", hint=hint)

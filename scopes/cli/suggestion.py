@@ -29,6 +29,7 @@ _GIT_COMMANDS = {
     "mv": "rename",
     "fork": "branch",
     "handoff": "resume",
+    "note": "memory add",
     "resolve": "conflicts resolve",
     "continue": "merge --continue",
     "abort": "merge --abort",

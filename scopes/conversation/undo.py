@@ -137,17 +137,22 @@ def redo(
             return _report_finished(repository, *interrupted, dry_run=dry_run)
         canceled: set[OperationId] = set()
         of_conversation = None if limit is None else ConversationFilter(repository, limit)
+        others: list[Operation] = []
         for _, record in walk_operations(repository):
             _cancel(record, canceled)
             if of_conversation is not None and not of_conversation.matches(record):
                 continue
             if not any_actor and record.actor != repository.caller.actor:
+                if record.kind not in (REDO, PUSH) and record.id not in canceled:
+                    others.append(record)
                 continue
             if record.kind == UNDO and record.id not in canceled:
                 return _reverse(repository, record, redo=True, dry_run=dry_run, conversation=limit)
             if record.kind not in (UNDO, REDO, PUSH):
                 break
-        return _nothing(REDO)
+        other = next(iter(others), None)
+        is_undo = other is not None and other.kind == UNDO
+        return _nothing(REDO, "" if any_actor else repository.caller.actor, other if is_undo else None)
 
 
 def _lock(repository: Repository, *, dry_run: bool) -> AbstractContextManager[Operation | None]:
@@ -424,6 +429,6 @@ def _nothing(what: str, actor: str = "", other: Operation | None = None) -> NoRe
     if actor:
         hint = LIST_OPERATIONS
         if other is not None:
-            hint = f"{hint}; the last is by {other.actor} ({other.summary}): scopes undo --any-actor"
+            hint = f"{hint}; the last is by {other.actor} ({other.summary}): scopes {what} --any-actor"
         raise NotFound(f"there is nothing to {what} for {actor}", hint=hint)
     raise NotFound(f"there is nothing to {what}", hint=LIST_OPERATIONS)

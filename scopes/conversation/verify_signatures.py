@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -128,7 +129,7 @@ def verify_signatures(
         unsigned=unsigned,
         required=required,
         notes=(
-            *_notes({row.state for row in rows}, has_list=_SSH_LIST in settings.values),
+            *_notes({row.state for row in rows}, settings.values.get(_SSH_LIST)),
             *_note_others(row for row in rows if commits[row.oid].author.email.endswith(_PEOPLE)),
             *_note_unsigned(unsigned, None if first is None else format_seconds(first), required=required),
         ),
@@ -199,8 +200,12 @@ def _note_unsigned(unsigned: tuple[UnsignedCommit, ...], first: str | None, *, r
     yield Note(f"not signed, although scopes signs such commits where git does: {named}", hint)
 
 
-def _notes(states: set[str], *, has_list: bool) -> Iterator[Note]:
-    if UNKNOWN_KEY in states and not has_list:
+def _notes(states: set[str], trusted: str | None) -> Iterator[Note]:
+    """Yield notes about what git lacks to check signatures; `trusted` is its file of trusted ssh keys."""
+    if UNKNOWN_KEY in states and trusted and not os.path.exists(os.path.expanduser(trusted)):
+        hint = "make that file, or name another: git config --global gpg.ssh.allowedSignersFile FILE"
+        yield Note(f"git has no list of the ssh keys that you trust: there is no file {trusted}", hint)
+    elif UNKNOWN_KEY in states and not trusted:
         hint = "name it: git config --global gpg.ssh.allowedSignersFile FILE; see: man ssh-keygen, ALLOWED SIGNERS"
         yield Note("git has no list of the ssh keys that you trust", hint)
     if UNCHECKED in states:

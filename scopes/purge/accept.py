@@ -43,7 +43,7 @@ def plan_accept(repository: Repository, choice: OfferChoice | None = None) -> Pu
     """
     offered, found = _choose_all(repository, choice or OfferChoice())
     if not found:
-        raise NotFound("nothing that was purged elsewhere is here", hint=_hint_declined(repository) or FETCH)
+        raise NotFound("nothing that was purged elsewhere is here", hint=_hint_declined(repository, choice) or FETCH)
     conversations = tuple(each.conversation for each in found if each.head is None)
     plan = plan_removal(repository, offered, tuple(_describe(repository, found, offered)), conversations)
     own = count_unpublished(repository, conversations)
@@ -77,7 +77,7 @@ def accept_purges(
     refuse_unfinished(repository)
     offered, _ = _choose_all(repository, choice or OfferChoice())
     if not offered:
-        raise NotFound("nothing was purged elsewhere", hint=_hint_declined(repository) or FETCH)
+        raise NotFound("nothing was purged elsewhere", hint=_hint_declined(repository, choice) or FETCH)
 
     def choose_again() -> Purged:
         return _choose_all(repository, choice or OfferChoice())[0]
@@ -113,8 +113,13 @@ def _choose_all(repository: Repository, choice: OfferChoice) -> tuple[Purged, li
     return (offered.join(more), [*found, *walk_offered(repository, more)]) if more else (offered, found)
 
 
-def _hint_declined(repository: Repository) -> str | None:
-    """Return a hint how to accept offers that were declined before, if their content is here."""
+def _hint_declined(repository: Repository, choice: OfferChoice | None) -> str | None:
+    """Return a hint how to accept offers that were declined before, if their content is here.
+
+    A choice that names a remote, machine or conversation includes these already: it has none that were declined.
+    """
+    if choice is not None and choice != OfferChoice():
+        return None
     found = next(walk_offered(repository, read_offered(repository)), None)
     return None if found is None else f"you have declined it; to change that: {ACCEPT} {found.conversation}"
 

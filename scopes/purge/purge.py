@@ -54,6 +54,7 @@ from scopes.store.transactions import exclusive_write, shared_write, write_opera
 _FEW: Final = 5
 _SHORT: Final = 8  # characters of an id
 _ROOT: Final = 12
+_MAX_FILES: Final = 5  # that a note names
 Progress = Callable[[int], None]
 
 
@@ -88,6 +89,7 @@ class PurgePlanned(Result):
     copies: other messages with the same text
     alike: other messages that only share lines with it that many messages have
     records: how many records of stored transcripts would be removed that are not messages
+    files_kept: files outside of the store that may have it; scopes does not delete them
     """
 
     messages: tuple[PurgedMessage, ...]
@@ -98,6 +100,7 @@ class PurgePlanned(Result):
     copies: tuple[CopiedIn, ...] = ()
     alike: tuple[CopiedIn, ...] = ()
     records: int = 0
+    files_kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +163,7 @@ def plan_removal(
         copies = _without_paths(repository, done, copies)
     still_there = still_there_of(repository)
     names = {tuple(each.ref.split("/")[-2:]) for each in done.changes if still_there(each.ref)}
+    files = _source_files(repository, done)
     remotes = Counter(remote for remote, _ in names)
     on_remotes = list_copies(repository.path, also=remotes)
     return PurgePlanned(
@@ -171,12 +175,13 @@ def plan_removal(
         copies=copies,
         alike=alike,
         records=sum(done.blanked.values()),
+        files_kept=tuple(files),
         notes=(
             *_note_copies(copies, "the same text", "then purge it too"),
             *_note_unsearched(done.histories.quotes),
             *others,
             *map(_note_remote, on_remotes),
-            *_file_notes(_source_files(repository, done)),
+            *_file_notes(files),
         ),
     )
 
@@ -394,8 +399,13 @@ def _note_remote(copy: RemoteCopy) -> Note:
 def _file_notes(files: Sequence[str]) -> tuple[Note, ...]:
     if not files:
         return ()
-    text = f"{len(files)} {plural(len(files), 'file')} outside of the store may still have it: {', '.join(files[:5])}"
-    return (Note(text, "delete them yourself, or change them: only files of the store are changed"),)
+    text = f"{len(files)} {plural(len(files), 'file')} outside of the store may still have it: "
+    text += ", ".join(files[:_MAX_FILES])
+    hint = "delete them yourself, or change them: only files of the store are changed"
+    if len(files) > _MAX_FILES:
+        text += f" and {len(files) - _MAX_FILES} more"
+        hint += "; see all of them: the same command with --json"
+    return (Note(text, hint),)
 
 
 def _note_left(repository: Repository, chosen: Chosen) -> tuple[Note, ...]:

@@ -51,10 +51,14 @@ class DueConversation(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionStatus(Result):
-    """The rules, and the conversations that are due now, the oldest first."""
+    """The rules, and the conversations that are due now, the oldest first.
+
+    files_kept: files outside of the store that may have content of them; known once the purge was planned
+    """
 
     rules: tuple[RetentionRule, ...]
     due: tuple[DueConversation, ...]
+    files_kept: tuple[str, ...] = ()
 
 
 def read_retention(repository: Repository) -> RetentionStatus:
@@ -106,7 +110,17 @@ def plan_retention(repository: Repository, status: RetentionStatus, places: Plac
     """Add notes about what else the purge removes, and who has it, to a status; raises as `plan_purge`."""
     if not status.due:
         return replace(status, notes=(*status.notes, NOTHING_DUE)) if status.rules else status
-    return replace(status, notes=(*status.notes, *plan_purge(repository, _request_of(status), places).notes))
+    plan = plan_purge(repository, _request_of(status), places)
+    return replace(status, files_kept=plan.files_kept, notes=(*status.notes, *plan.notes))
+
+
+def note_due(status: RetentionStatus) -> RetentionStatus:
+    """Add the command that removes what is due to a status, if something is."""
+    if not status.due:
+        return status
+    count = len(status.due)
+    text = f"{count} {plural(count, 'conversation')} {'is' if count == 1 else 'are'} older than the rules keep"
+    return replace(status, notes=(*status.notes, Note(text, "remove them for good: scopes retention run")))
 
 
 def _request_of(status: RetentionStatus) -> PurgeRequest:

@@ -37,6 +37,11 @@ _SECRETS: Final = Note(
     "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; it is one: scopes secrets list has "
     "the command that takes it out; let them pass this time: the same push with --allow-secrets",
 )
+_SOURCES: Final = Note(
+    "original files with a possible secret were not pushed; their conversations do not need them",
+    "look at one: scopes secrets explain ID; it is none: scopes secrets allow ID; leave the files out: the same push "
+    "without --with-sources; let them pass this time: the same push with --allow-secrets",
+)
 
 
 def push(
@@ -103,7 +108,8 @@ def push(
         sources=sources.rows,
         purged=tuple(dict.fromkeys(root for each in pushes for root in each.purged_roots)),
         notes=(
-            *((_SECRETS,) if sources.has_found_secrets or any(each.has_found_secrets for each in pushes) else ()),
+            *((_SECRETS,) if any(each.has_found_secrets for each in pushes) else ()),
+            *((_SOURCES,) if sources.has_found_secrets else ()),
             *sources.notes,
             *placement.notes,
             *note_held_back(shown, selection, run.option),

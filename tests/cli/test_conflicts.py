@@ -145,6 +145,8 @@ def test_a_conflict_that_a_finished_merge_resolved_is_shown_and_not_undone(stopp
 def test_a_conflict_before_its_conversation_is_put_behind_it(stopped):
     error = stopped.run_refused("conflicts", "resolve", "2", stopped.id, "--take", "source", code=2)
     assert error["message"] == "the conversation comes first: '2' was given before it"
+    assert error["hint"] == f"for example: scopes conflicts resolve {stopped.id} 2"
+    error = stopped.run_refused("conflicts", "show", "2", stopped.id, code=2)
     assert error["hint"] == f"for example: scopes conflicts show {stopped.id} 2"
 
 

@@ -181,3 +181,21 @@ def test_a_named_store_that_does_not_exist_is_exit_4_for_every_reader(tmp_path, 
         done = scopes(*words, *command.split(), table=PRODUCT, env=environ)
         assert (done.returncode, path in done.stderr) == (4, True), (command, done.stderr)
     assert scopes("conv", "list", table=PRODUCT, env={"SCOPES_STORE": ""}).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "error"),
+    [
+        ("scopes.autor=carol", "error: unknown setting 'scopes.autor'\nhint: did you mean scopes.author?\n"),
+        ("gpg.ssh.allowedSignersFile=/none", "error: -c is for settings of scopes, and 'gpg.ssh.allowedSignersFile'"),
+    ],
+)
+def test_a_setting_that_scopes_does_not_have_is_refused_for_a_run(setting, error):
+    done = scopes("-c", setting, "list", table=PRODUCT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(error)
+
+
+@pytest.mark.parametrize("setting", ["SCOPES.Author=carol", "scopes.model.gpt.window=9", "scopes.hints"])
+def test_a_setting_that_scopes_has_is_accepted_for_a_run(setting):
+    assert list(invocation(settings=(setting,)).overrides) == [setting.partition("=")[0].lower()]

@@ -52,7 +52,7 @@ def test_a_secret_outside_of_messages_keeps_the_file_here(run, tmp_path):
     done = run("push", "--all", "--include-open", "--with-sources", code=1)
     assert "conv-001\tnew\t" in done.stdout
     assert "conv-001\toriginal files\trefused\t0\t" in done.stdout
-    assert "conversations with a possible secret were not pushed" in done.stderr
+    assert "original files with a possible secret were not pushed" in done.stderr
 
 
 def test_files_are_not_deleted_with_the_option(run, tmp_path):

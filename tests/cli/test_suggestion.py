@@ -68,6 +68,7 @@ def test_a_command_of_a_group_is_suggested_from_that_group():
         ("continue", "merge --continue"),
         ("abort", "merge --abort"),
         ("handoff", "resume"),
+        ("note", "memory add"),
         ("fork", "branch"),
         ("mv", "rename"),
     ],

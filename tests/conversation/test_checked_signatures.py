@@ -277,3 +277,20 @@ def test_a_decision_without_text_is_shown_with_what_was_decided(repository, home
 def test_the_note_of_a_check_that_requires_signatures_does_not_name_itself(repository, home, unsigned_merge):
     (note,) = verify_signatures(repository, str(home), required=True).notes
     assert "--require-signatures" not in note.hint
+
+
+def test_a_list_of_trusted_keys_that_does_not_exist_is_named_in_a_note(repository, home, merged):
+    configure(home, gpg_ssh_allowedSignersFile=f"{home}/none")
+    note = verify_signatures(repository, str(home)).notes[0]
+    assert note.text.endswith(f"there is no file {home}/none")
+    assert "make that file" in note.hint
+
+
+def test_a_terminal_does_not_say_that_all_is_good_if_a_required_signature_is_missing(repository, home, merged):
+    repository.caller = repository.caller._replace(sign=bytes)
+    history(repository, "main: a b c", "fix@b: d e")
+    merge(repository, "conv-002", "fix", target="main")
+    for required, last in ((True, "those that are there are good: "), (False, "all good: ")):
+        done = verify_signatures(repository, str(home), required=required)
+        assert done.exit_code == required
+        assert seen_lines(done, 300)[-1].startswith(f"{last}1 signature in ")

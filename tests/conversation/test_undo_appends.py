@@ -328,3 +328,14 @@ def test_the_undo_of_messages_with_tool_calls_only_names_the_calls(repository):
     call_tool(repository, "conv-001/main", "Bash", {"command": "make test"}, agent=repository.caller.actor)
     assert "'result of → Bash make test' (1 message)" in undo(repository, any_actor=True).summary
     assert "'→ Bash make test' (1 message)" in undo(repository, any_actor=True).summary
+
+
+def test_redo_names_who_undid_last_if_it_was_somebody_else(two):
+    """The name of the caller may have been set only after the undo."""
+    undo(two)
+    bob = as_actor(two, "bob")
+    with pytest.raises(NotFound, match="there is nothing to redo for bob") as refusal:
+        redo(bob)
+    assert "the last is by carol" in refusal.value.hint
+    assert "scopes redo --any-actor" in refusal.value.hint
+    assert redo(bob, any_actor=True).target.actor == "carol"

@@ -16,7 +16,7 @@ from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.importers.archive import walk_segments
 from scopes.importers.formats.base import Source
-from scopes.purge.purge import purge
+from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store.refs import PURGED
 from scopes.store.transactions import exclusive_write
@@ -29,9 +29,9 @@ from tests.support.store import make_store
 WORD = "Xylophone-Quarantine-4711"
 
 
-def write_session(path, words):
+def write_session(path, words, session="s1"):
     """Write a transcript in which the message `secret` says the word."""
-    records = session_records("s1", words)
+    records = session_records(session, words)
     for record in records:
         if record.get("id") == "secret":
             record["say"] = f"say {WORD}"
@@ -181,3 +181,17 @@ def test_a_purged_transcript_that_has_grown_brings_its_new_messages_only(reposit
     imported(repository, tmp_path, "a secret b c")
     assert branch_words(repository) == "[purged] [purged] [purged] c"
     assert find_word(WORD, repository.path) == []
+
+
+def test_a_note_names_five_files_that_are_kept_and_counts_the_others(repository, places, tmp_path):
+    files = [tmp_path / f"s{number}.jsonl" for number in range(7)]
+    for file in files:
+        import_demo(repository, write_session(file, "a secret b", file.stem))
+    request = PurgeRequest(query=WORD)
+    plan = plan_purge(repository, request, places)
+    done = purge(repository, request, places)
+    for result in (plan, done):
+        assert sorted(result.files_kept) == sorted(map(str, files))
+        [note] = [note for note in result.notes if "outside of the store" in note.text]
+        assert (note.text.count(".jsonl"), note.text.endswith(" and 2 more")) == (5, True)
+        assert note.hint.endswith("the same command with --json")

@@ -385,3 +385,15 @@ def test_an_offer_names_the_messages_and_says_that_an_unsigned_list_names_nobody
     assert f"that of {STRANGER} is not signed" in found.notes[1].text
     decline_purges(theirs, OfferChoice())
     assert list_purge_offers(theirs, str(tmp_path)).notes == ()
+
+
+def test_who_accepts_a_conversation_that_was_never_offered_is_not_told_that_they_declined_it(theirs, offered, places):
+    fetch_from(theirs)
+    made = history(theirs, "main: x y")
+    decline_purges(theirs)
+    undo(theirs)
+    choice = OfferChoice(conversation=made.conversation)
+    for accept in (lambda: plan_accept(theirs, choice), lambda: accept_purges(theirs, places, choice)):
+        with pytest.raises(NotFound) as refusal:
+            accept()
+        assert refusal.value.hint == "get the newest lists: scopes fetch; see them: scopes purge --offers"

@@ -7,7 +7,7 @@ import pytest
 from scopes.conversation.new import new
 from scopes.errors import Invalid, NotFound
 from scopes.history.revisions import conversation_ids
-from scopes.purge.retention import read_retention, run_retention
+from scopes.purge.retention import note_due, read_retention, run_retention
 from scopes.store.config import Setting, check_known, check_value
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
@@ -117,3 +117,11 @@ def test_the_settings_are_known():
     assert check_value("scopes.retention.webshop.age", "90 days") == "90 days"
     with pytest.raises(Invalid, match="unknown setting"):
         check_known("scopes.retention.webshop.size")
+
+
+def test_what_is_due_has_the_command_only_where_nothing_is_removed(repository, tmp_path):
+    old_conversation(repository, tmp_path)
+    found = read_retention(with_rules(repository, all="2 years"))
+    assert note_due(found).notes[-1].hint == "remove them for good: scopes retention run"
+    assert found.notes == ()
+    assert note_due(read_retention(repository)) == read_retention(repository)

@@ -164,7 +164,10 @@ def test_a_secret_in_a_file_of_a_later_repository_keeps_only_that_file_back(alic
     pushed = send(alice)
     assert [(row.conversation, row.status) for row in pushed.sources] == [("conv-001", "new"), ("conv-002", "refused")]
     assert ([row.status for row in pushed.conversations], pushed.exit_code) == (["new", "new"], 1)
-    assert pushed.notes[0].text == "conversations with a possible secret were not pushed"
+    assert (
+        pushed.notes[0].text
+        == "original files with a possible secret were not pushed; their conversations do not need them"
+    )
     assert list(map(len, roots_there(repositories))) == [1, 0]
 
 

@@ -42,7 +42,10 @@ def test_the_conversation_leaves_and_its_files_are_refused(alice, bare, tmp_path
     assert (name, status, pushed.exit_code) == ("conv-001", "refused", 1)
     assert "would leave the store: the original file s1" in reason
     assert TOKEN not in reason
-    assert pushed.notes[0].text == "conversations with a possible secret were not pushed"
+    assert (
+        pushed.notes[0].text
+        == "original files with a possible secret were not pushed; their conversations do not need them"
+    )
     assert files_there(bare) == []
     assert find_word(TOKEN, bare) == []
 

@@ -93,7 +93,7 @@ def conflicts_show(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    conversation, conflict = split_conflict(repository, first, second)
+    conversation, conflict = split_conflict(repository, first, second, "show")
     return invocation.show(show_conflict(repository, conversation, conflict, patch=not no_patch))
 
 
@@ -190,7 +190,7 @@ def conflicts_argue(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     argument = read_argument("", position, reasoning, evidence, trade_offs, alternatives, confidence)
-    names = split_conflict(repository, first, second)
+    names = split_conflict(repository, first, second, "argue")
     writer = author_of(invocation, author, author_kind)
     return invocation.show(argue_about_conflict(repository, *names, argument, author=writer))
 
@@ -230,7 +230,7 @@ def conflicts_escalate(
         raise Invalid(
             "nobody is named to resolve the conflict", hint="--to NAME, or --neutral with or without --capability WORD"
         )
-    names = split_conflict(repository, first, second)
+    names = split_conflict(repository, first, second, "escalate")
     writer = author_of(invocation, author, author_kind)
     name = choose_neutral(repository, *names, capability).name if to is None else to
     return invocation.show(escalate(repository, *names, to=name, reason=reason, author=writer))

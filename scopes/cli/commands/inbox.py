@@ -38,7 +38,7 @@ def inbox(
 
     They are in the order of sending. With --ack they are taken out of the inbox as they are printed: of several
     processes that read at once, each message goes to one. The messages stay in their conversations, and undo puts them
-    back into the inbox.
+    back into the inbox. Agents and inboxes are of this store: no push or fetch carries them to another one.
 
     What asks for something that has ended is left out: an escalation whose conflict was resolved or aborted, a request
     of a collaboration that was closed or merged, a proposal that was applied, rejected, superseded or withdrawn or has

@@ -7,7 +7,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.cli.places import places_of
-from scopes.purge.retention import plan_retention, read_retention, run_retention
+from scopes.purge.retention import note_due, plan_retention, read_retention, run_retention
 from scopes.render.progress import progress
 from scopes.result import plural
 
@@ -25,7 +25,7 @@ def retention_status(context: usage.Context) -> int:
       scopes retention status
     """
     invocation: Invocation = context.obj
-    return invocation.show(read_retention(invocation.repository()))
+    return invocation.show(note_due(read_retention(invocation.repository())))
 
 
 def retention_run(

@@ -56,6 +56,7 @@ def send(
     The message is appended to the conversation and put into the inboxes in one operation: either both happen or
     neither. Agents that are away get it when they are available again, in the order of sending. If nobody is available,
     nothing is sent (exit code 1) unless --queue is given. With an unknown name or capability nothing is sent.
+    Agents and their inboxes stay in this store: push sends the conversation, and no inbox.
 
     If a recipient has a program (scopes.agent.<name>.delivery), the program is run with the message, and send waits
     for it to end: up to three times scopes.agent.<name>.timeout (60 seconds). To stop waiting, press Ctrl-C: the

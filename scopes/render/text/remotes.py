@@ -373,7 +373,10 @@ def _listed_row(row: RemoteConversation, root: str | None = None, activity: str 
 
 def _write_fetched(result: Fetched, view: View, since: str = "") -> None:
     if result.conversations:
-        view.rows(_FETCHED, map(_fetched_row, result.conversations))
+        view.rows(_FETCHED, [_fetched_row(row, view) for row in result.conversations])
+    if view.terminal:
+        reasons = [(_name_of_fetched(row), row.reason) for row in result.conversations if row.reason]
+        _write_reasons(view, reasons)
     if result.listed is not None and any(result.listed):
         changes = ", ".join(f"{number} {word}" for word, number in result.listed._asdict().items() if number)
         view.line(f"in the list of {result.remote}: {changes}")
@@ -382,11 +385,16 @@ def _write_fetched(result: Fetched, view: View, since: str = "") -> None:
         view.aside(f"{what} is new on {result.remote}{since}")
 
 
-def _fetched_row(row: FetchedConversation) -> tuple[Cell, ...]:
-    name = row.conversation or row.root[:_SHORT_ROOT]
+def _name_of_fetched(row: FetchedConversation) -> str:
+    return row.conversation or row.root[:_SHORT_ROOT]
+
+
+def _fetched_row(row: FetchedConversation, view: View) -> tuple[Cell, ...]:
+    """Return a row; a terminal has the reasons below the table, where each is read as a whole."""
     what = ", ".join(_describe_branches(row))
-    title = row.reason or (row.title or "")[:_MAX_TITLE]  # which may be a prompt of any length
-    return name, Span(row.status, _STYLES.get(row.status, "")), what, title, row.root
+    title = (row.title or "")[:_MAX_TITLE]  # which may be a prompt of any length
+    title = title if view.terminal else row.reason or title
+    return _name_of_fetched(row), Span(row.status, _STYLES.get(row.status, "")), what, title, row.root
 
 
 def _describe_branches(row: FetchedConversation) -> Iterator[str]:

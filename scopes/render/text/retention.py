@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.render.dispatch import render_text
-from scopes.render.text.phrases import write_hint
 from scopes.render.view import Column, View
 
 if TYPE_CHECKING:
@@ -27,7 +26,5 @@ def render_retention_status(result: RetentionStatus, view: View) -> None:
     rows = [(row.conversation, row.project or "", row.newest, row.age, row.title or "") for row in result.due]
     if rows or not view.terminal:
         view.rows(_DUE, rows, title="Older than that")
-    if view.terminal and rows:
-        write_hint(view, "remove them for good: scopes retention run")
-    elif view.terminal and result.rules:
+    if view.terminal and not rows and result.rules:
         view.line("No conversation is older than that.")

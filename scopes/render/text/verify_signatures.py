@@ -51,7 +51,12 @@ def render_signature_check(result: SignatureCheck, view: View) -> None:
     total = f"{counted(len(result.signatures), 'signature')} in {counted(result.commits, 'commit')} of {result.path}"
     if result.required and result.unsigned:
         view.sentence(Span(f"{counted(len(result.unsigned), 'signature')} missing: ", "bad"), "they are required")
-    verdict = Span("all good: ", "good") if result.all_good else Span(f"{good} good: ", "bad")
+    if not result.all_good:
+        verdict = Span(f"{good} good: ", "bad")
+    elif result.exit_code:
+        verdict = Span("those that are there are good: ", "warn")
+    else:
+        verdict = Span("all good: ", "good")
     view.sentence(verdict if result.signatures else Span("none: "), total)
 
 
