@@ -114,6 +114,8 @@ class Output:
         else:
             text = self._labeled("error", "bad", error.message)
             text += self._hints(error.hint) if self.settings.hints else ""
+            if error.kind == "interrupted" and self.stderr.screen:
+                text = f"\n{text}"  # the terminal has written ^C, or there is a question without its answer
         self.stderr.stream.write(self._without_commands(text))
         self.stderr.stream.flush()
 

@@ -60,7 +60,7 @@ def test_anything_else_is_a_bug_with_a_private_crash_file(kind, tmp_path):
 
 
 def test_a_crash_file_has_the_traceback_but_no_arguments(tmp_path):
-    scopes("conv", "raise", "bug", "-c", "x=my secret", env={"XDG_STATE_HOME": str(tmp_path)})
+    scopes("conv", "raise", "bug", "-c", "scopes.author=my secret", env={"XDG_STATE_HOME": str(tmp_path)})
     (path,) = (tmp_path / "scopes").iterdir()
     text = path.read_text()
     assert "ZeroDivisionError" in text

@@ -89,9 +89,9 @@ def test_global_options_work_before_between_and_after_the_command(state, options
 
 def test_repeated_options_add_up_in_the_order_typed(state, tmp_path):
     os.makedirs(tmp_path / "a" / "b")
-    seen = state("-C", "a", "-c", "x=1", "conv", "state", "c", "-C", "b", "-c", "x=2")
+    seen = state("-C", "a", "-c", "scopes.author=ann", "conv", "state", "c", "-C", "b", "-c", "scopes.author=bob")
     assert seen["cwd"] == str(tmp_path / "a" / "b")
-    assert seen["settings"] == ["x=1", "x=2"]
+    assert seen["settings"] == ["scopes.author=ann", "scopes.author=bob"]
 
 
 def test_the_last_store_wins(state, tmp_path):

@@ -387,7 +387,9 @@ def test_an_offer_names_the_messages_and_says_that_an_unsigned_list_names_nobody
     assert list_purge_offers(theirs, str(tmp_path)).notes == ()
 
 
-def test_who_accepts_a_conversation_that_was_never_offered_is_not_told_that_they_declined_it(theirs, offered, places):
+def test_the_hint_about_a_conversation_that_was_never_offered_does_not_say_that_it_was_declined(
+    theirs, offered, places
+):
     fetch_from(theirs)
     made = history(theirs, "main: x y")
     decline_purges(theirs)

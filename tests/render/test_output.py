@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from scopes.cli.errors import Interrupted
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound
 from scopes.render.dispatch import render_text
 from scopes.render.output import Output, OutputSettings
@@ -260,3 +261,11 @@ def test_a_box_loads_no_more_of_rich_than_it_needs():
     loaded = loaded_after("import scopes.render.terminal, scopes.render.wrap as wrap; wrap.count_cells('é')")
     assert "rich.cells" in loaded
     assert not {"rich.console", "rich.markdown", "subprocess"} & loaded
+
+
+@pytest.mark.parametrize(("terminal", "wanted"), [(True, "\nerror: interrupted\n"), (False, "error: interrupted\n")])
+def test_on_a_terminal_an_interrupt_is_reported_on_a_line_of_its_own(terminal, wanted):
+    """The terminal has written ^C, or a question has no answer."""
+    made = output(terminal=terminal)
+    made.fail(Interrupted("interrupted"))
+    assert written(made)[1] == wanted
