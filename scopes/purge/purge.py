@@ -27,6 +27,7 @@ from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.index.database import list_abandoned
 from scopes.model.operation import RefChange
 from scopes.purge.also_goes import note_what_else
+from scopes.purge.derived import Derived
 from scopes.purge.leftovers import clear_logs, delete_caches, delete_in_store
 from scopes.purge.lost_files import note_lost_files
 from scopes.purge.lost_messages import with_lost_messages
@@ -243,7 +244,9 @@ def continue_purge(repository: Repository, places: Places, *, on_progress: Progr
         return remove(repository, NOTHING, places, on_progress=on_progress)
     if unfinished is None:
         raise NotFound("no purge was interrupted", hint="see: scopes help purge")
-    return remove(repository, unfinished, places, on_progress=on_progress, is_continued=True)
+    known = read_purged(repository).join(unfinished)
+    made = Derived(repository).add_to(known).without(known)  # what a killed `pull --purged` has taken may have more
+    return remove(repository, unfinished.join(made), places, on_progress=on_progress, is_continued=True)
 
 
 def remove(

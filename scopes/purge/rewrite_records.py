@@ -97,6 +97,7 @@ class RecordRewriter:
         self.blanked: dict[Oid, int] = {}  # how many records go that are no messages, by the commit of the source
         self.commits = histories.commits
         self.own: frozenset[Oid] = frozenset()  # metadata and manifests of conversations with purged messages
+        self.own_roots: frozenset[Oid] = frozenset()  # of these conversations
         self.metadata = MetadataOf(frozenset(), frozenset())
         self._is_own = False
         self.subject_without: Callable[[Commit], str | None] = lambda _: None  # without the names of those that go
@@ -120,6 +121,7 @@ class RecordRewriter:
                 commit.tree,
                 self._purged,
                 self._histories.quotes,
+                own_roots=self.own_roots,
                 substitute=self.substitute,
                 read_message=self._histories.read_kept,
                 note_others=lambda count: self.blanked.update({commit.oid: count}),

@@ -41,12 +41,14 @@ def purge_source(
     purged: Purged,
     quotes: Quotes,
     *,
+    own_roots: Collection[Oid],
     substitute: Callable[[bytes], bytes],
     read_message: Callable[[str], Iterable[bytes]],
     note_others: Callable[[int], None],
 ) -> Oid:
     """Return the tree of a stored source without the records of purged messages, and with the new ids of commits.
 
+    own_roots: the roots of conversations with a purged message: an agent writes it into other transcripts of them, too
     note_others: called with the number of removed records that are not messages
     """
     chunks = [(path, oid) for path, oid in walk_blobs(objects, tree) if path.startswith(CHUNKS)]
@@ -55,15 +57,16 @@ def purge_source(
         return (read_blob(objects, oid) for _, oid in chunks)
 
     records = list(walk_records(objects, tree))
+    data = find_blob(objects, tree, DESCRIPTION_FILE) or b"null"
     has_one = any(each.message is not None and purged.has_message(each.message) for each in records)
-    sought = quotes if has_one else Quotes()
+    sought = quotes if has_one or any(root in own_roots for root in _walk_roots(data)) else Quotes()
     spans = list_purged_spans(records, purged, sought, read, read_message)
     changes: dict[str, BlobChange] = {}
     if spans:
         own = {each.span for each in records if each.message is not None}
         note_others(sum(span not in own for span in spans.records))
         changes = {path: data for (path, _), data in zip(chunks, blank_records(read(), *spans), strict=True)}
-    description = encoding.load(substitute(find_blob(objects, tree, DESCRIPTION_FILE) or b"null"))
+    description = encoding.load(substitute(data))
     if isinstance(description, dict) and spans:
         description[PURGED_FIELD] = True
     changes[DESCRIPTION_FILE] = encoding.dump(description)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from scopes.history.messages import is_root
 from scopes.history.purged import Purged
 from scopes.history.source_paths import SUBJECT as PATHS
 from scopes.ids import ConversationId, Oid
@@ -81,6 +82,7 @@ def rewrite_store(
     if histories.commits or purged.conversations:  # among these are records of transcripts that became no message
         records.metadata = list_metadata(values, histories.commits, [each for each, _ in others])
         records.own = _list_records(values, own, histories.commits, written)
+        records.own_roots = _list_roots(everything, histories.commits)
         for commit, data in sorted(others, key=lambda other: _rank(other[0], log)):
             (operations if commit.oid in log else records).rewrite(commit, data)
     commits = histories.commits
@@ -99,6 +101,16 @@ def _list_own(values: Mapping[str, str], commits: Collection[Oid]) -> frozenset[
     """Return the conversations with a rewritten branch."""
     moved = (refs.conversation_of(ref) for ref, value in values.items() if "/heads/" in ref and Oid(value) in commits)
     return frozenset(name for name in moved if name is not None)
+
+
+def _list_roots(commits: Iterable[Commit], rewritten: Collection[Oid]) -> frozenset[Oid]:
+    """Return the roots of the histories with a rewritten commit, also of one that no branch reaches."""
+    roots: dict[Oid, Oid] = {}
+    for commit in commits:
+        root = commit.oid if is_root(commit) else next((roots[each] for each in commit.parents if each in roots), None)
+        if root is not None:
+            roots[commit.oid] = root
+    return frozenset(roots[oid] for oid in rewritten if oid in roots)
 
 
 def _list_records(

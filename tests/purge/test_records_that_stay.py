@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from scopes.conversation.log import log
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NotFound
 from scopes.history.sources import SOURCES, walk_chunks
@@ -117,3 +118,16 @@ def test_a_name_that_is_no_record_is_refused(repository, purged, places):
     for wrong, error in (("0" * 12, NotFound), ("main", Invalid), ("abc", Invalid)):
         with pytest.raises(error):
             plan_purge(repository, PurgeRequest(records=(wrong,)), places)
+
+
+def test_another_transcript_of_the_same_conversation_loses_the_record(repository, places, tmp_path):
+    """An agent writes the messages of a sub-agent into the transcript of the session, too."""
+    first = SESSIONS[0]
+    take(repository, tmp_path / "a.jsonl", prompt(first, 1, "hello"), prompt(first, 2, f"see\n{LINE}"))
+    wanted = next(iter(log(repository, "conv-001").items)).head.id
+    take(
+        repository, tmp_path / "b.jsonl", prompt(first, 1, "hello"), progress(first, 3, LINE), prompt(first, 4, "later")
+    )
+    done = purge(repository, PurgeRequest(conversation="conv-001", messages=(wanted,)), places)
+    assert (done.left, [each.text for each in done.notes if "the same text" in each.text]) == ((), [])
+    assert find_word(WORD, repository.path) == []

@@ -100,6 +100,10 @@ def test_what_they_have_made_of_it_is_purged_with_it(repository, theirs, places)
 
 
 def test_if_it_is_killed_in_between_a_purge_is_to_be_finished(repository, theirs, places, monkeypatch):
+    index = texts(theirs, NAME).index(WORD)
+    amend(theirs, NAME, f"main~{len(texts(theirs, NAME)) - 1 - index}", f"again {WORD}", author=DAVE)
+    push_to(theirs)
+
     def die(*_words, **_options):
         raise KeyboardInterrupt
 
@@ -112,7 +116,7 @@ def test_if_it_is_killed_in_between_a_purge_is_to_be_finished(repository, theirs
     assert find_word(WORD, repository.path) == []
     push_to(repository, purged=True)
     pull_from(repository)
-    assert texts(repository, NAME) == ["a", "[purged]", "b", "theirs"]
+    assert texts(repository, NAME) == ["a", "[purged]", "b", "theirs", "[purged]"]
 
 
 def test_nothing_is_purged_if_nothing_was_refused(repository, theirs, places, monkeypatch):
