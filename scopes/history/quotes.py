@@ -161,6 +161,10 @@ class Quotes:
         """Return True if a text has one of the distinct lines in it."""
         return self._has_line(text, DISTINCT)
 
+    def have_unusual_line_in(self, text: str) -> bool:
+        """Return True if a text has one of the longer lines in it as words, and one with digits or signs."""
+        return _has_any(text, self._unusual, self._unusual_lengths, _LONGER, as_words=True)
+
     def _begins_a_line(self, start: str) -> bool:
         place = bisect_left(self._sorted, start)
         return place < len(self._sorted) and self._sorted[place].startswith(start)
@@ -332,6 +336,15 @@ class Quotes:
     def _short_unusual(self) -> list[str]:
         """Those of them that have digits or signs, as passwords do; few of many."""
         return [text for text in self._short if not text.replace(" ", "").isalpha()][:_FEW]
+
+    @cached_property
+    def _unusual(self) -> dict[str, None]:
+        """The longer lines that have digits or signs."""
+        return {line: None for line in self._lines if len(line) >= _LONGER and not line.replace(" ", "").isalpha()}
+
+    @cached_property
+    def _unusual_lengths(self) -> dict[str, set[int]]:
+        return _lengths_of(self._unusual)
 
     @cached_property
     def _short_lengths(self) -> dict[str, set[int]]:

@@ -49,6 +49,9 @@ class UnusableIndex(Exception):
 
 
 _DIRECTORY: Final = re.compile("[0-9a-f]{16}")  # as `location.index_directory` names it
+_OWN_FILE: Final = re.compile(
+    r"(?:index|conversations|sessions|commits|usage|code-lines|counts|staged)\.sqlite(?:-\w+)?"
+)
 
 ROW_ERRORS: Final = (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError)  # of files with rows
 
@@ -172,14 +175,21 @@ def identity_of(store: str) -> str:
 def list_abandoned(cache_directory: str) -> list[str]:
     """Return the index directories whose store is not at its path any more: it was moved, deleted or replaced.
 
-    So are those of which no file says what store it is of.
+    So are those of which no file says what store it is of. A directory without a file of the index is not one of ours.
     """
     try:
         entries = [each for each in os.scandir(cache_directory) if each.is_dir(follow_symlinks=False)]
     except OSError:
         return []
-    found = [each.path for each in entries if _DIRECTORY.fullmatch(each.name)]
+    found = [each.path for each in entries if _DIRECTORY.fullmatch(each.name) and _has_own_file(each.path)]
     return sorted(each for each in found if not any(map(_is_of_store, _walk_identities(each))))
+
+
+def _has_own_file(directory: str) -> bool:
+    try:
+        return any(map(_OWN_FILE.fullmatch, os.listdir(directory)))
+    except OSError:
+        return False
 
 
 def _walk_identities(directory: str) -> Iterator[str]:

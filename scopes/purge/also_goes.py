@@ -143,15 +143,20 @@ def _list_few(names: Sequence[str]) -> str:
 
 
 def _note_titles(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
-    """Return notes about the titles of conversations that are not purged: those removed, and those kept."""
+    """Return notes about the titles of conversations that are not purged: those removed, and those kept.
+
+    Nearly every purge has a word of some title. A kept one is named only if it has a line with digits or signs.
+    """
     gone: list[ConversationId] = []
     kept: list[ConversationId] = []
     quotes = done.histories.lost_quotes
     for conversation in conversation_ids(repository) if quotes else ():
         title = read_metadata(repository, conversation).title
         if title is not None and conversation not in done.conversations and quotes.are_in(title):
-            goes = quotes_in_title(quotes, title, is_own=conversation in done.own)
-            (gone if goes else kept).append(conversation)
+            if quotes_in_title(quotes, title, is_own=conversation in done.own):
+                gone.append(conversation)
+            elif quotes.have_unusual_line_in(title):
+                kept.append(conversation)
     notes = []
     if gone:
         hint = f"give it another one: scopes rename {gone[0]} --title TEXT"

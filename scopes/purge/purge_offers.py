@@ -17,7 +17,6 @@ from scopes.model.signature import Signature
 from scopes.purge.derived import Derived
 from scopes.purge.offers import CHOOSE, Offer, OfferedHere, list_offers, read_list, walk_offered
 from scopes.result import Note, Result
-from scopes.store.machine import find_machine_id
 from scopes.store.reflog import walk_moves
 from scopes.store.refs import PURGE_DECLINED
 from scopes.store.repository import Repository
@@ -69,16 +68,16 @@ class PurgeOffer(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeOffers(Result):
-    """The lists of what other machines have purged."""
+    """The lists of what other machines have purged and this store has."""
 
     offers: tuple[PurgeOffer, ...]
 
 
 def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
-    """Return all offers, each with the content of this store that it applies to.
+    """Return the offers that apply to content of this store, each with that content.
 
-    The list of this machine on a remote is not an offer, unless this store was restored from a backup and has content
-    of it again.
+    A list of which nothing is here is left out. So is that of this machine on a remote, unless this store was restored
+    from a backup and has content of it again.
 
     directory: the current directory, for conditional settings of git
 
@@ -92,7 +91,6 @@ def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
     found = list(walk_offered(repository, join_all(every_list).without(read_purged(repository))))
     signatures = check_signatures(repository, [offer.commit for offer in offers], directory)
     declined = derived.add_to(read_purged(repository, PURGE_DECLINED))
-    own = find_machine_id(repository)
     every = (
         PurgeOffer(
             offer.remote,
@@ -104,7 +102,7 @@ def list_purge_offers(repository: Repository, directory: str) -> PurgeOffers:
         )
         for offer, listed, with_derived in zip(offers, lists, every_list, strict=True)
     )
-    rows = tuple(row for row in every if row.machine != own or row.here)
+    rows = tuple(row for row in every if row.here)
     is_open = any(each.decision == UNDECIDED for row in rows for each in row.here)
     notes = (Note("what is undecided stays here, and is not removed by itself", CHOOSE),) if is_open else ()
     unsigned = [row for row in rows if row.signature is None and any(one.decision == UNDECIDED for one in row.here)]

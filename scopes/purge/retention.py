@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Final, NamedTuple
 
-from scopes.clock import format_seconds, known_seconds, now_nanoseconds, parse_date
+from scopes.clock import format_seconds, known_seconds, now_nanoseconds, parse_date, parse_time
 from scopes.errors import Invalid, NotFound
 from scopes.history.conversations import list_tips_by_time
+from scopes.history.messages import header_of, is_root, read_body, walk_headers_newest_first
+from scopes.history.recorded_times import OWN_ADDRESS, RecordedTimes
 from scopes.history.revisions import conversation_ids, find_directory
 from scopes.history.titles import read_heading
 from scopes.ids import ConversationId
@@ -21,6 +23,7 @@ from scopes.purge.purge import Places, Progress, PurgeDone, plan_purge, purge_ch
 from scopes.purge.selection import PurgeRequest
 from scopes.result import Note, Result, plural
 from scopes.store.config import RETENTION_SETTING
+from scopes.store.objects import Commit
 from scopes.store.projects import find_project, name_of
 from scopes.store.repository import Repository, read_commit
 
@@ -69,6 +72,7 @@ def read_retention(repository: Repository) -> RetentionStatus:
     """
     rules = dict(_walk_rules(repository))
     cutoffs = {project: _cutoff(project, age) for project, age in rules.items()}
+    times = RecordedTimes(repository)
     counts, due, without_time = dict.fromkeys(rules, 0), [], list[ConversationId]()
     for conversation in conversation_ids(repository) if rules else ():
         project = _project_of(repository, conversation)
@@ -76,10 +80,10 @@ def read_retention(repository: Repository) -> RetentionStatus:
         if rule not in rules:
             continue
         counts[rule] += 1
-        newest = max(read_commit(repository, tip).time for tip in list_tips_by_time(repository, conversation))
-        if known_seconds(newest) is None:
+        newest = _find_newest(repository, conversation, times)
+        if newest is None:
             without_time.append(conversation)
-        elif newest < cutoffs[rule]:
+        elif newest < cutoffs[rule] and not _has_newer(repository, conversation, times, cutoffs[rule]):
             heading = read_heading(repository, conversation)
             title = None if heading is None else heading.text
             due.append(DueConversation(conversation, project, format_seconds(newest), rules[rule], title))
@@ -92,12 +96,50 @@ def read_retention(repository: Repository) -> RetentionStatus:
     return RetentionStatus(rules=rows, due=tuple(due), notes=notes)
 
 
+def _find_newest(repository: Repository, conversation: ConversationId, times: RecordedTimes) -> int | None:
+    """Return when the last messages of the branches were written; None if that is not known of one of them.
+
+    The commit of a message without a time has that of the message before it, which may be years older. A merge has the
+    time of what it merged: it counts as written when it was made here, or else as old as that.
+    """
+    newest = []
+    waiting = list_tips_by_time(repository, conversation)
+    seen = set(waiting)
+    while waiting:
+        commit = read_commit(repository, waiting.pop())
+        recorded = times.add_to(header_of(commit)).recorded
+        if recorded is not None:
+            newest.append(recorded)
+        elif commit.author.email == OWN_ADDRESS and commit.parents:
+            waiting += [parent for parent in commit.parents if parent not in seen]
+            seen.update(commit.parents)
+        elif known_seconds(commit.time) is None or not _has_time(repository, commit):
+            return None
+        else:
+            newest.append(commit.time)
+    return max(newest)
+
+
+def _has_time(repository: Repository, commit: Commit) -> bool:
+    """Return False for a message that was imported without a time."""
+    if is_root(commit) or commit.message_id is None:
+        return True
+    time = read_body(repository, commit).time
+    return time is not None and parse_time(time) is not None
+
+
+def _has_newer(repository: Repository, conversation: ConversationId, times: RecordedTimes, cutoff: int) -> bool:
+    """Return True if a message was written after a time; one that was copied on top of it by a rebase may be older."""
+    heads = walk_headers_newest_first(repository, list_tips_by_time(repository, conversation))
+    return any(max(head.time, times.add_to(head).recorded or 0) >= cutoff for head in heads)
+
+
 def _note_without_time(found: Sequence[ConversationId]) -> tuple[Note, ...]:
-    """Return a note about conversations of unknown age: their messages were imported without times."""
+    """Return a note about conversations of unknown age: their last messages were imported without times."""
     if not found:
         return ()
     count = len(found)
-    verbs = "has no times and never expires" if count == 1 else "have no times and never expire"
+    verbs = "ends without a time and never expires" if count == 1 else "end without a time and never expire"
     return (
         Note(
             f"{count} {plural(count, 'conversation')} {verbs}",

@@ -263,7 +263,7 @@ def test_a_list_says_what_to_do_only_while_something_is_undecided(theirs, offere
 def test_what_was_accepted_is_no_offer_any_more(theirs, offered, tmp_path, places):
     fetch_from(theirs)
     accept_purges(theirs, places)
-    assert here(theirs, tmp_path) == []
+    assert list_purge_offers(theirs, str(tmp_path)).offers == ()
     assert not read_offered(theirs)
 
 

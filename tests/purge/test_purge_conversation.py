@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,16 @@ from scopes.errors import Ambiguous, NotFound
 from scopes.history.purged import read_purged
 from scopes.history.quotes import Quotes
 from scopes.history.revisions import conversation_ids
+from scopes.index import (
+    code_lines,
+    commit_cache,
+    conversation_table,
+    schema,
+    session_cache,
+    staging,
+    usage_cache,
+)
+from scopes.index.database import list_abandoned
 from scopes.index.location import index_directory
 from scopes.purge.leftovers import delete_caches, delete_in_store
 from scopes.purge.proof import prove
@@ -245,6 +256,36 @@ def test_the_indexes_of_a_store_that_was_moved_and_of_deleted_ones_are_emptied_a
     purge(open_store(moved), PurgeRequest((drawn.conversation,)), Places(index_directory(str(cache), moved)))
     assert find_word(WORD, cache) == []
     assert os.path.exists(os.path.join(index_directory(str(cache), other.path), "index.sqlite"))
+
+
+def test_a_directory_of_another_program_in_the_cache_keeps_its_files(repository, tmp_path):
+    """It may have a name like the directory of an index."""
+    drawn = history(repository, f"main: {WORD}")
+    cache = tmp_path / "cache"
+    index = Path(index_directory(str(cache), repository.path))
+    search(repository, "a", index_directory=str(index))
+    foreign, broken = cache / "0123456789abcdef", cache / "fedcba9876543210"
+    for directory, name in ((foreign, "notes.sqlite"), (broken, "index.sqlite")):
+        directory.mkdir()
+        (directory / name).write_text(WORD)
+    purge(repository, PurgeRequest((drawn.conversation,)), Places(str(index)))
+    assert ((foreign / "notes.sqlite").exists(), (broken / "index.sqlite").exists()) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        schema.LAYOUT, staging.STAGED, code_lines.LAYOUT, commit_cache.LAYOUT, conversation_table.LAYOUT,
+        session_cache.LAYOUT, usage_cache.LAYOUT,
+    ],
+    ids=lambda layout: layout.file,
+)  # fmt: skip
+def test_each_file_of_the_index_shows_that_its_directory_is_ours(tmp_path, layout):
+    directory = tmp_path / "0123456789abcdef"
+    directory.mkdir()
+    assert list_abandoned(str(tmp_path)) == []
+    (directory / layout.file).write_text("damaged")
+    assert list_abandoned(str(tmp_path)) == [str(directory)]
 
 
 def test_the_result_of_a_call_that_was_purged_before_it_came_goes_with_the_file(repository, places):

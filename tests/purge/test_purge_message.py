@@ -35,6 +35,8 @@ from tests.support.history import history, say, texts
 from tests.support.store import open_store
 
 WORD = "Xylophone-Quarantine-4711"
+_STAYS = "has a short text of it, and stays"
+_GOES = "quotes it, and goes"
 
 
 def everywhere(repository, places):
@@ -150,17 +152,17 @@ def test_a_title_and_a_command_line_that_quote_the_message_lose_it(repository, p
 
 @pytest.mark.every_case("each is another way to quote")
 @pytest.mark.parametrize(
-    ("message", "title", "stays"),
+    ("message", "title", "what"),
     [
-        ("git-sync", "Release plan of git-sync 2.0", True),
-        ("report of the incident", "report", True),
-        ("git-sync", "git-sync", False),
-        ("report of the incident", "report of…", False),
-        ("report of the incident", "report of the in", False),
-        ("report of the incident", "About the report of the incident", False),
+        ("git-sync", "Release plan of git-sync 2.0", _STAYS),
+        ("report of the incident", "report", None),
+        ("git-sync", "git-sync", _GOES),
+        ("report of the incident", "report of…", _GOES),
+        ("report of the incident", "report of the in", _GOES),
+        ("report of the incident", "About the report of the incident", _GOES),
     ],
 )
-def test_the_title_of_another_conversation_goes_only_if_it_is_no_chance(repository, places, message, title, stays):
+def test_the_title_of_another_conversation_goes_only_if_it_is_no_chance(repository, places, message, title, what):
     drawn = history(repository, "main: a b")
     say(repository, drawn.conversation, message)
     other = history(repository, "main: x").conversation
@@ -168,10 +170,10 @@ def test_the_title_of_another_conversation_goes_only_if_it_is_no_chance(reposito
     request = PurgeRequest(query=f'"{message}"')
     planned = plan_purge(repository, request, places)
     done = purge(repository, request, places)
-    assert read_metadata(repository, other).title == (title if stays else None)
-    words = "has a short text of it, and stays" if stays else "quotes it, and goes"
+    assert read_metadata(repository, other).title == (None if what == _GOES else title)
+    expected = [] if what is None else [f"the title of {other} {what}"]
     for notes in (planned.notes, done.notes):
-        assert [note.text for note in notes if "title" in note.text] == [f"the title of {other} {words}"]
+        assert [note.text for note in notes if "title" in note.text] == expected
 
 
 def test_a_memory_entry_about_a_purged_message_goes_and_others_stay(repository, places):

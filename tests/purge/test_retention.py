@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from scopes.conversation.branch import branch
+from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.errors import Invalid, NotFound
 from scopes.history.revisions import conversation_ids
+from scopes.importers.formats.base import Source
+from scopes.importers.formats.registry import FORMATS
+from scopes.importers.import_sources import import_sources
 from scopes.purge.retention import note_due, read_retention, run_retention
 from scopes.store.config import Setting, check_known, check_value
 from tests.support.every_byte import find_word
@@ -14,6 +21,7 @@ from tests.support.history import history, say
 from tests.support.store import FAST, open_store, overtake
 
 OLD = "2020-01-01T00:00:00Z"
+SESSION = "11111111-2222-4333-8444-555555555555"
 WORD = "Xylophone-Quarantine-4711"
 
 
@@ -87,7 +95,60 @@ def test_a_conversation_without_times_never_expires(repository, places, tmp_path
     ruled = with_rules(repository, all="30 years")
     found = read_retention(ruled)
     assert found.due == ()
-    assert [note.text for note in found.notes] == ["1 conversation has no times and never expires"]
+    assert [note.text for note in found.notes] == ["1 conversation ends without a time and never expires"]
+
+
+def import_session(repository, path, *times):
+    """Import a session of Claude Code with a message at each time; None writes a record without one."""
+    records = [
+        {"type": "user", "uuid": f"{number:08d}-0000-4000-8000-000000000000", "sessionId": SESSION, "cwd": "/work/app",
+         "parentUuid": f"{number - 1:08d}-0000-4000-8000-000000000000" if number else None, "version": "1.0.60",
+         "isSidechain": False, "message": {"role": "user", "content": f"message {number}"},
+         **({"timestamp": time} if time else {})}
+        for number, time in enumerate(times)
+    ]  # fmt: skip
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in records))
+    import_sources(repository, [Source(str(path), path.stat().st_size)], FORMATS)
+
+
+def test_a_session_that_goes_on_without_times_never_expires(repository, places, tmp_path):
+    """Such a message has the time of the one before it in its commit."""
+    path = tmp_path / f"{SESSION}.jsonl"
+    import_session(repository, path, OLD)
+    ruled = with_rules(repository, all="2 years")
+    assert due(ruled) == ["conv-001"]
+    import_session(ruled, path, OLD, None)
+    found = read_retention(ruled)
+    assert (found.due, [note.text for note in found.notes]) == (
+        (),
+        ["1 conversation ends without a time and never expires"],
+    )
+    with pytest.raises(NotFound, match="no conversation is older"):
+        run_retention(ruled, places)
+    import_session(ruled, path, OLD, None, "2020-02-01T00:00:00Z")
+    assert due(ruled) == ["conv-001"]
+
+
+def test_a_merge_counts_when_it_was_made(repository, places, tmp_path):
+    name = old_conversation(repository, tmp_path)
+    branch(repository, name, name="side")
+    carol = {"name": "carol", "kind": "human"}
+    for each in ("main", "side"):
+        say(repository, f"{name}/{each}", each, author=carol, time=OLD)
+    ruled = with_rules(repository, all="2 years")
+    assert due(ruled) == [name]
+    merge(ruled, name, "side", target="main")
+    assert due(ruled) == []
+    with pytest.raises(NotFound, match="no conversation is older"):
+        run_retention(ruled, places)
+
+
+def test_a_new_message_below_an_old_one_counts(repository, tmp_path):
+    """A rebase or a cherry-pick keeps the times of the messages that it copies."""
+    name = old_conversation(repository, tmp_path)
+    say(repository, name, "today")
+    say(repository, name, "copied", author={"name": "carol", "kind": "human"}, time=OLD)
+    assert due(with_rules(repository, all="2 years")) == []
 
 
 def test_a_run_that_finds_nothing_due_under_the_lock_purges_nothing(repository, places, tmp_path):

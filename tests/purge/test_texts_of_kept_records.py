@@ -17,7 +17,7 @@ from scopes.importers.import_sources import import_sources
 from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from tests.support.every_byte import find_word
-from tests.support.history import texts
+from tests.support.history import history, texts
 
 WORD = "QUARTZMARLIN"
 PROMPT = f"the {WORD} code\tof the north door is 7781:\nlook it up"
@@ -159,6 +159,18 @@ def test_attached_files_go_with_the_file_and_do_not_come_back(repository, places
     with pytest.raises(NotFound, match="no message holds the file"):
         plan_purge(repository, request, places)
     assert verify(repository).findings == ()
+
+
+def test_a_file_that_only_another_conversation_has_is_an_error_without_a_command(repository, places, tmp_path):
+    """A command for that one would purge what was not asked for."""
+    path = tmp_path / "a.jsonl"
+    records = [record(1, "user", message={"role": "user", "content": "hello"}), attached(2, "/srv/shop/conf/.env")]
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in records))
+    take(repository, path)
+    other = history(repository, "main: a").conversation
+    with pytest.raises(NotFound, match="no message holds the file") as caught:
+        plan_purge(repository, PurgeRequest(conversation=other, file=".env"), places)
+    assert caught.value.hint == "see: scopes files CONV"
 
 
 def test_attached_files_of_other_conversations_stay(repository, places, tmp_path):

@@ -57,7 +57,9 @@ OFFER_SAMPLES = {
                     OfferedConversation("conv-002", None, "declined", "Out\x1b[2J"),
                 ),
             ),
-            PurgeOffer("origin", "0123456789ab", None, None, 60000, ()),
+            PurgeOffer(
+                "origin", "0123456789ab", None, None, 60000, (OfferedConversation("conv-003", 1, "undecided"),)
+            ),
         ),
         notes=(Note("what is undecided stays here, and is not removed by itself", CHOOSE),),
     ),

@@ -83,7 +83,8 @@ def purge(
 
     --file removes the content of a file from messages: the file itself, tool calls that name it, and their results. It
     also removes records of stored transcripts that are not messages, such as attached files, if they have its path.
-    Give its path or the end of it; a call may also name it relative to its own directory or that of the conversation.
+    Give its path or the end of it; calls may write it with .., ~, $HOME or $PWD, or relative to their directory. A name
+    without a dot, such as main, counts only where a path is expected: in a command, but of git only after --.
     --source removes all messages that were imported from an agent's transcript, given by its path or the end of it, and
     their records in the store's copy. The agent's file itself is not changed; its path is printed.
     --record removes a record of a stored transcript that is no message, such as an event. A purge that finds its text

@@ -16,8 +16,9 @@ def retention_status(context: usage.Context) -> int:
     """List conversations older than the rules keep them.
 
     A rule is a setting: scopes.retention.all.age applies to all conversations. scopes.retention.PROJECT.age applies to
-    those of one project, by the name of its directory, and takes precedence. The age is the time since the last
-    message. Nothing is removed automatically: scopes retention run does it, and asks for confirmation.
+    those of one project, by the name of its directory, and takes precedence. The age is the time since the last message
+    or merge; a conversation whose last message has no time never expires. Nothing is removed automatically: scopes
+    retention run does it, and asks for confirmation.
 
     Examples:
       scopes config set scopes.retention.all.age '2 years'

@@ -11,15 +11,14 @@ from scopes.render.view import Column, View
 if TYPE_CHECKING:
     from scopes.purge.decline import PurgeDeclined
 
-_COUNTS = Column("Messages"), Column("Conversations"), Column("Listed")
+_COUNTS = Column("Messages"), Column("Conversations")
 
 
 @render_text.register
 def render_purge_declined(result: PurgeDeclined, view: View) -> None:
-    """Write what is kept; in a pipe the number of messages, of conversations, and of entries that were declined."""
+    """Write what is kept; in a pipe the number of messages and of conversations."""
     if not view.terminal:
-        counts = result.messages, result.conversations, result.listed
-        view.rows(_COUNTS, [tuple(map(str, counts))])
+        view.rows(_COUNTS, [(str(result.messages), str(result.conversations))])
         return
     whole = ((result.messages, "message"), (result.conversations, "conversation"))
     named = " and ".join(counted(count, noun) for count, noun in whole if count)

@@ -32,7 +32,7 @@ def render_purge_offers(result: PurgeOffers, view: View) -> None:
         view.rows(_OFFERS, (row for offer in result.offers for row in _walk_offer_rows(offer)))
         return
     if not result.offers:
-        view.line("Nothing was purged elsewhere.")
+        view.line("Nothing that was purged elsewhere is here.")
     for offer in result.offers:
         signed = signature_spans(offer.signature) if offer.signature else (_UNSIGNED,)
         view.line(Span(offer.machine, "id"), f" on {offer.remote} lists {offer.listed}; signature: ", *signed)
@@ -46,8 +46,6 @@ def render_purge_offers(result: PurgeOffers, view: View) -> None:
                 view.line(Span(message.message[:_SHORT], "id"), f"  {message.subject}", indent=4)
             if len(each.named) > _FEW:
                 view.line(f"and {len(each.named) - _FEW} more: scopes purge --accept --dry-run", indent=4)
-        if not offer.here:
-            view.line("nothing of it is here", indent=2)
 
 
 def _walk_offer_rows(offer: PurgeOffer) -> Iterator[tuple[str, ...]]:
@@ -57,5 +55,3 @@ def _walk_offer_rows(offer: PurgeOffer) -> Iterator[tuple[str, ...]]:
     for each in offer.here:
         subject = each.named[0].subject if each.named else each.title or ""
         yield (*about, each.conversation, _ALL if each.messages is None else str(each.messages), each.decision, subject)
-    if not offer.here:
-        yield (*about, "", "0", "", "")
