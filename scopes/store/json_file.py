@@ -46,6 +46,8 @@ def read_sets(store: str, name: str, field: str) -> dict[str, frozenset[str]]:
 def read_texts(store: str, name: str, field: str) -> dict[str, dict[str, str]]:
     """Return a field of a file that maps names to objects of texts, as `read_sets` does."""
     found = _read_field(store, name, field)
+    if not all(isinstance(texts, dict) for texts in found.values()):
+        raise Corrupt(f"{os.path.join(store, name)} is damaged", hint="move the file away, and run the command again")
     return {key: {str(inner): str(text) for inner, text in texts.items()} for key, texts in found.items()}
 
 

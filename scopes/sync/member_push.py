@@ -101,6 +101,11 @@ class PushRun(NamedTuple):
         """Return True if the user has chosen to replace what fails a check on the remote."""
         return self.force and ((self.is_named and not self.branches) or self.purged)
 
+    @property
+    def may_replace_purged(self) -> bool:
+        """Return True if the user has confirmed that messages of others above purged content are removed, too."""
+        return self.may_replace and self.drops_unmerged
+
 
 class MemberPush:
     """A push to one repository of a remote; `rows` has the result for each conversation so far."""
@@ -186,11 +191,11 @@ class MemberPush:
         value = read_refused(self._repository.path).get(self._remote.name, {}).get(outgoing.name.ref)
         if value is None or self._purged.find_value(outgoing.name.ref) == value:
             return
-        if self._of.may_replace:
+        if self._of.may_replace_purged:
             text = f"{self._remote.name} has {value[:_SHORT_OID]} there, which would be replaced: {_HAS_PURGED}"
             self._replaced[outgoing.name.root] = Note(text, _KEPT_BY_OTHERS)
             self._note(outgoing, "updated")
-        elif self._rows[outgoing.conversation].status != "unchanged":
+        elif self._of.may_replace or self._rows[outgoing.conversation].status != "unchanged":
             self._note(outgoing, "refused", explain_newer(outgoing.conversation, self._of.option))
 
     def describe(self) -> Iterator[Note]:
@@ -240,6 +245,8 @@ class MemberPush:
                 continue
             self._older[name.ref] = value
             is_purged = isinstance(error, PurgedHere)
+            if is_purged and not self._of.may_replace_purged:
+                continue
             what = _HAS_PURGED if is_purged else error.message
             text = f"{self._remote.name} had {value[:_SHORT_OID]} there, which was replaced: {what}"
             self._replaced[name.root] = Note(text, _KEPT_BY_OTHERS if is_purged else None)
@@ -336,7 +343,7 @@ class MemberPush:
         lost, _ = self._find_lost([each.outgoing.name for each in moved])
         for each in moved:
             name, before = each.outgoing.name, each.outgoing.previous_oid
-            if name in lost.others and not self._of.may_replace:
+            if name in lost.others and not self._of.may_replace_purged:
                 self._note(each.outgoing, "refused", explain_newer(each.outgoing.conversation, self._of.option))
                 continue
             if name not in lost.others and name not in lost.older and (name not in lost.gone or before is None):
@@ -453,7 +460,7 @@ class MemberPush:
         if self._purged.is_needed(deletes=purged):
             with quarantine_of(self._repository) as quarantine:
                 transport = self._connection.open(quarantine, self._remote.address)
-                done = self._purged.finish(transport, deletes=purged, force=self._force)
+                done = self._purged.finish(transport, deletes=purged, force=self._force and self._of.drops_unmerged)
         return (*done, *(() if purged else self._purged.note_gone(self._of.option)))
 
     def _remember(self, updates: Mapping[RefUpdate, Oid | None]) -> Collection[str]:

@@ -10,11 +10,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scopes.errors import Refused
+from scopes.history.purged import Purged
 from scopes.history.source_sets import SourceInSet, choose_newest, encode_set, walk_set, write_alone
 from scopes.history.sources import CHUNKS, SEGMENTS, SOURCES, read_source_record
 from scopes.ids import Oid
 from scopes.loading import deferred
 from scopes.model.codec import MAX_MESSAGE_BYTES
+from scopes.purge.offers import read_undecided
+from scopes.purge.rewrite_source import walk_records
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.gates import gate_of
 from scopes.store.objects import COMMIT, object_id
@@ -25,6 +28,7 @@ from scopes.store.trees import read_blob, walk_blobs
 from scopes.sync.held_back import HeldBack
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import sources_tracking_ref, tracking_ref
+from scopes.sync.purge_notes import HELD
 
 if TYPE_CHECKING:
     from scopes.importers.archive import walk_segments, without_paths
@@ -104,10 +108,13 @@ class SourcePlans:
 
         Raises:
             Corrupt, NotFound: something is damaged.
+            Refused: a file has what was purged elsewhere, and nothing was decided about that here.
         """
         here = [*self._own.get(root, ()), *self._walk_set(f"{FETCHED_SOURCES}{root}")]
         held = [each for each in here if self._held_back is not None and self._held_back.are_in(objects, each)]
         own = [each._replace(commit=without_paths(objects, each.commit)) for each in here if each not in held]
+        if any(self._has_offered(objects, each) for each in own):
+            raise Refused(HELD)
         there = [] if self._remote is None else self._walk_set(sources_tracking_ref(self._remote, root))
         chosen = choose_newest(own, there)
         held_back = tuple(dict.fromkeys(map(name_source, held)))
@@ -119,6 +126,17 @@ class SourcePlans:
         encoded = encode_set(objects, root, alone)
         kept = tuple(each._replace(commit=alone[each.key]) for each in sources)
         return OutgoingSources(object_id(COMMIT, encoded), len(kept), encoded, kept, left_out, held_back)
+
+    @cached_property
+    def _undecided(self) -> Purged:
+        return read_undecided(self._repository)
+
+    def _has_offered(self, objects: Objects, source: SourceInSet) -> bool:
+        """Return True if a file has the record of a message that was purged elsewhere; an import may bring it back."""
+        if not self._undecided.messages:
+            return False
+        records = walk_records(objects, read_commit(objects, source.commit).tree)
+        return any(each.message is not None and self._undecided.has_message(each.message) for each in records)
 
     def _walk_set(self, ref: str) -> Iterator[SourceInSet]:
         value = self._repository.find_ref(ref)

@@ -33,7 +33,7 @@ _REPLACE: Final = "replace it there: scopes push --purged"
 _SENT_AGAIN: Final = "{2}get the rest without it: scopes pull {0} --purged{1}; then: scopes push --purged{1}"
 _WHOLE_SENT_AGAIN: Final = (
     "{}whoever keeps it can remove it, too: scopes purge --accept; or delete it there with what they have added: "
-    "scopes push --purged --force"
+    "scopes push --purged --force --yes"
 )
 _IN_BUNDLE: Final = (
     "the bundle is older, or from somebody who keeps it: delete the file; for what else it may have of the "
@@ -73,7 +73,9 @@ class PurgeCures:
             return _WHOLE_SENT_AGAIN.format(who) + self._option
         here = list_roots(self._repository, name.root).get(name.root)
         cure = _SENT_AGAIN.format(quote(here or name.root[:_SHORT_ROOT]), self._option, who)
-        instead = f"; or remove there what is not here: scopes push {quote(here)} --force{self._option}" if here else ""
+        instead = (
+            f"; or remove there what is not here: scopes push {quote(here)} --force --yes{self._option}" if here else ""
+        )
         return cure + instead
 
     def _describe_newest(self, tip: Oid, received: Objects) -> str:

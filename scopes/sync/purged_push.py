@@ -28,6 +28,10 @@ from scopes.sync.remotes import Remote
 
 _FEW: Final = 5
 _SHORT_ROOT: Final = 12
+_NOT_ASKED: Final = Note(
+    "a dry run does not ask the remote: a conversation that was purged as a whole, and that it has again, is deleted there",
+    "see what the remote has: scopes fetch",
+)
 PURGED_MEANWHILE: Final = "it was purged here while it was sent"
 
 
@@ -37,7 +41,7 @@ def explain_newer(conversation: ConversationId, option: str) -> str:
     return (
         f"the remote has newer messages above what was purged here: get them without it: scopes pull {name} "
         f"--purged{option}; then: scopes push --purged{option}; or remove there what is not here: "
-        f"scopes push {name} --force{option}"
+        f"scopes push {name} --force --yes{option}"
     )
 
 
@@ -123,7 +127,9 @@ class PurgedOnRemote:
     def preview(self) -> tuple[Note, ...]:
         """Return a note about the conversations that `finish` would delete there, as far as they are known here."""
         self.deleted = _sorted_roots(self._list_gone())
-        return _note_deleted(self.deleted, "would be", "would be")
+        here = list_roots(self._repository)
+        away = any(Oid(ref.rpartition("/")[2]) not in here for ref in self._replaced)
+        return (*_note_deleted(self.deleted, "would be", "would be"), *((_NOT_ASKED,) if away else ()))
 
     def finish(self, transport: GitTransport, *, deletes: bool, force: bool = False) -> tuple[Note, ...]:
         """Send the list of what was purged here, and delete conversations there that are gone here.
@@ -194,5 +200,5 @@ def _note_deleted(roots: Sequence[Oid], one: str, many: str) -> tuple[Note, ...]
 
 
 def _note_left(count: int, *, force: bool) -> tuple[Note, ...]:
-    newer = "" if force else ", or somebody has pushed since; with what they pushed: scopes push --purged --force"
+    newer = "" if force else ", or somebody has pushed since; with what they pushed: scopes push --purged --force --yes"
     return _note("is still", "are still", count, f"the remote refuses to delete refs{newer}")

@@ -104,8 +104,8 @@ def test_a_dry_run_says_what_force_would_replace_there(repository, kept, bare, i
         say(repository, f"{NAME}/main", "ours")
         (row,) = push_to(repository, NAME, dry_run=True).conversations
         assert (row.status, "scopes pull conv-001 --purged" in row.reason) == ("refused", True)
-    preview = push_to(repository, NAME, force=True, dry_run=True)
-    done = push_to(repository, NAME, force=True)
+    preview = push_to(repository, NAME, force=True, drops_unmerged=True, dry_run=True)
+    done = push_to(repository, NAME, force=True, drops_unmerged=True)
     assert [row.status for row in preview.conversations] == [row.status for row in done.conversations] == ["updated"]
     (would,), (was,) = ([note.text for note in each.notes if "replaced" in note.text] for each in (preview, done))
     assert would == was.replace("had", "has", 1).replace("was replaced", "would be replaced")
@@ -115,7 +115,7 @@ def test_it_is_an_error_again_once_it_was_replaced_there_and_comes_back(reposito
     with pytest.raises(Corrupt):
         fetch_from(repository)
     assert fetch_from(repository).exit_code == pull_from(repository).exit_code == 0
-    push_to(repository, NAME, force=True)
+    push_to(repository, NAME, force=True, drops_unmerged=True)
     assert fetch_from(repository).notes == ()
     pull_from(kept)
     say(kept, NAME, "once more")
@@ -129,7 +129,7 @@ def test_it_is_an_error_again_once_it_was_replaced_there_and_comes_back(reposito
 def test_who_has_purged_it_may_leave_it_out_there_by_force(repository, kept, bare, tmp_path, is_new):
     if is_new:
         say(repository, f"{NAME}/main", "ours")
-    (row,) = push_to(repository, NAME, force=True).conversations
+    (row,) = push_to(repository, NAME, force=True, drops_unmerged=True).conversations
     assert (row.status, row.reason) == ("updated", None)
     assert push_to(repository).unchanged == 1
     fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
@@ -165,7 +165,9 @@ def test_force_replaces_what_a_backup_from_before_the_list_of_values_brought_bac
     os.unlink(f"{repository.path}/{FILE}")
     shutil.rmtree(bare)
     shutil.copytree(tmp_path / "backup.git", bare)
-    assert [row.status for row in push_to(repository, NAME, force=True).conversations] == ["updated"]
+    assert [row.status for row in push_to(repository, NAME, force=True, drops_unmerged=True).conversations] == [
+        "updated"
+    ]
     fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
     assert find_word(WORD, reader.path) == []
 

@@ -12,6 +12,7 @@ from scopes.purge.purge import Places, plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store.refs import FETCHED_SOURCES, REMOTE_SOURCES
 from scopes.sync.held_back import HeldBack
+from scopes.sync.purge_notes import OfferGate
 from tests.importers.test_import_source import Several, write_several
 from tests.support.every_byte import find_word
 from tests.support.original_files import CREATED, exported, files_there, find_message, import_session, keys_of
@@ -189,3 +190,20 @@ def test_other_files_of_a_conversation_stay(repository, bare, places, tmp_path):
     purge(bob, PurgeRequest(conversations=(other,)), places)
     assert [*exported(bob, both)] == ["s0/helper"]
     assert_sound(bob)
+
+
+def test_a_file_with_what_others_have_purged_waits_for_the_decision(alice, bare, tmp_path, places, monkeypatch):
+    """An import brings the file back after the purge, also where the conversation itself may be sent."""
+    purge_word(alice, places)
+    push_to(alice, include_open=True)
+    carol = machine(tmp_path / "carol", bare, "carol")
+    fetch_from(carol)
+    import_word(carol, tmp_path)
+    monkeypatch.setattr(OfferGate, "find_refusal", lambda *_: None)
+    done = push_to(carol, with_sources=True, include_open=True)
+    assert [(row.status, "purged elsewhere" in (row.reason or "")) for row in done.sources] == [("refused", True)]
+    accept_purges(carol, Places(str(tmp_path / "their index")))
+    push_to(carol, with_sources=True, include_open=True)
+    git(bare, "reflog", "expire", "--expire=now", "--all")
+    git(bare, "gc", "-q", "--prune=now")
+    assert find_word(WORD, bare) == []

@@ -66,7 +66,7 @@ def test_a_forced_push_replaces_a_foreign_commit_and_says_what_it_was(ours, bare
         say(ours, NAME, "news")
         refused = push_to(ours, force=True)  # of no conversation by its name
         assert refused.conversations[0].reason.endswith(f"replace it with what is here: scopes push {NAME} --force")
-    done = push_to(ours, NAME, force=True)
+    done = push_to(ours, NAME, force=True, drops_unmerged=True)
     assert (statuses(done), done.exit_code) == ({NAME: "updated"}, 0)
     assert any(moved[:12] in note.text and "not acceptable" in note.text for note in done.notes)
     assert push_to(ours).conversations == ()
@@ -126,7 +126,7 @@ def test_a_forced_push_of_what_was_purged_replaces_what_was_pushed_above_it(abov
     refused = push_to(ours, purged=True)
     assert refused.conversations[0].reason.endswith(f"remove there what is not here: scopes push {NAME} --force")
     assert refused.notes[-1].hint.endswith("scopes push --purged --force")
-    done = push_to(open_store(ours), purged=True, force=True)
+    done = push_to(open_store(ours), purged=True, force=True, drops_unmerged=True)
     assert (statuses(done), done.exit_code) == ({NAME: "updated"}, 0)
     assert f"1 purged conversation was deleted on the remote: {done.purged[0][:12]}" in [
         note.text for note in done.notes
@@ -144,12 +144,25 @@ def test_a_forced_push_of_what_was_purged_replaces_what_was_pushed_above_it(abov
 
 
 @pytest.mark.slow
+def test_what_others_have_added_is_removed_only_if_that_is_confirmed(above, bare):
+    ours, _ = above
+    before = git(bare, "for-each-ref")
+    (row,) = push_to(ours, NAME, force=True).conversations
+    assert (row.status, f"scopes push {NAME} --force --yes" in row.reason) == ("refused", True)
+    for names in ((), (NAME,)):
+        done = push_to(open_store(ours), *names, purged=not names, force=True)
+        assert (done.exit_code, done.purged) == (1, ())
+    assert git(bare, "for-each-ref", "refs/scopes/v1/c") == "".join(
+        line for line in before.splitlines(keepends=True) if "refs/scopes/v1/c" in line
+    )
+
+
 def test_a_forced_push_of_its_name_does_the_same_for_one_conversation(above, bare):
     ours, _ = above
-    assert statuses(push_to(ours, NAME, force=True)) == {NAME: "updated"}
+    assert statuses(push_to(ours, NAME, force=True, drops_unmerged=True)) == {NAME: "updated"}
     ours = open_store(ours)
     assert push_to(ours, NAME).conversations == ()
-    assert statuses(push_to(ours, purged=True, force=True)) == {}
+    assert statuses(push_to(ours, purged=True, force=True, drops_unmerged=True)) == {}
     assert is_clean(bare)
 
 
