@@ -1,4 +1,4 @@
-"""What the manifest of a conversation on a remote says: its title, its branches and their tips. Pure data.
+"""What the manifest of a conversation on a remote says: its title or first prompt, its branches and tips. Pure data.
 
 `sync.manifest` writes and reads the commits that manifests are in.
 """
@@ -18,6 +18,7 @@ MANIFEST_FILE: Final = "manifest.json"
 VERSION: Final = 1
 MAX_BRANCHES: Final = 9_999  # with the manifest before them, ten thousand parents
 MAX_TITLE: Final = 10_000  # characters
+MAX_PROMPT: Final = 200  # characters; scopes writes fewer
 _RANDOM_ID = compile_lazily(r"[0-9a-f]{12}")
 _NAME: Final = "name:"
 _MAX_COUNT: Final = 10**9
@@ -34,13 +35,19 @@ class ManifestBranch(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What a manifest says; branches by id."""
+    """What a manifest says; branches by id. Earlier versions wrote neither a prompt nor the number of all messages.
+
+    prompt: the beginning of the first prompt, if there is no title
+    messages: those of all branches, each once
+    """
 
     title: str | None
     project: str
     created: str
     newest: str
     branches: Mapping[str, ManifestBranch]
+    prompt: str | None = None
+    messages: int | None = None
 
 
 def tips_of(branches: Mapping[str, ManifestBranch]) -> tuple[Oid, ...]:
@@ -60,7 +67,8 @@ def encode_manifest(manifest: Manifest) -> bytes:
             for key, branch in manifest.branches.items()
         },
     }
-    return encoding.dump(document if manifest.title is None else {**document, "title": manifest.title})
+    optional = {"title": manifest.title, "prompt": manifest.prompt, "count": manifest.messages}
+    return encoding.dump({**document, **{name: value for name, value in optional.items() if value is not None}})
 
 
 def decode_manifest(data: bytes) -> Manifest:
@@ -86,10 +94,22 @@ def decode_manifest(data: bytes) -> Manifest:
             and max(len(created), len(newest)) <= _MAX_TIME
             and 0 < len(branches) <= MAX_BRANCHES
         ):
-            title = rest.get("title")
-            if title is None or (isinstance(title, str) and len(title) <= MAX_TITLE):
-                found = {_check_id(key): _decode_branch(value) for key, value in branches.items()}
-                return Manifest(title, project, created, newest, found)
+            title, prompt = _check_text(rest.get("title"), MAX_TITLE), _check_text(rest.get("prompt"), MAX_PROMPT)
+            count = None if rest.get("count") is None else _check_count(rest["count"])
+            found = {_check_id(key): _decode_branch(value) for key, value in branches.items()}
+            return Manifest(title, project, created, newest, found, prompt, count)
+    raise _damaged()
+
+
+def _check_text(value: object, limit: int) -> str | None:
+    if value is None or (isinstance(value, str) and len(value) <= limit):
+        return value
+    raise _damaged()
+
+
+def _check_count(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_COUNT:
+        return value
     raise _damaged()
 
 
@@ -110,10 +130,8 @@ def _check_name(name: str) -> BranchName:
 
 def _decode_branch(value: object) -> ManifestBranch:
     match value:
-        case {"name": str(name), "tip": str(tip), "count": int(count)} if (
-            is_oid(tip) and 0 <= count <= _MAX_COUNT and not isinstance(count, bool)
-        ):
-            return ManifestBranch(_check_name(name), Oid(tip), count)
+        case {"name": str(name), "tip": str(tip), "count": count} if is_oid(tip):
+            return ManifestBranch(_check_name(name), Oid(tip), _check_count(count))
     raise _damaged()
 
 

@@ -235,11 +235,20 @@ class RecordRewriter:
         return path.startswith(TAGS) and names_gone(data, self.commits)
 
     def _without_title(self, data: bytes) -> bytes:
-        match encoding.load(data):
-            case {"title": str(title), **rest} if quotes_in_title(self._quotes, title, is_own=self._is_own):
-                document: dict[str, Any] = {str(name): value for name, value in rest.items()}
-                return encoding.dump(document)
-        return data
+        """Return a manifest without a title or a prompt that quotes purged content.
+
+        The prompt of a conversation with a purged message goes in any case: the next push writes the one that it has.
+        """
+        document: Any = encoding.load(data)
+        if not isinstance(document, dict):
+            return data
+        gone = {
+            name
+            for name in ("title", "prompt")
+            if isinstance(text := document.get(name), str)
+            and ((self._is_own and name == "prompt") or quotes_in_title(self._quotes, text, is_own=self._is_own))
+        }
+        return encoding.dump({name: value for name, value in document.items() if name not in gone}) if gone else data
 
     def _without_quotes(self, data: bytes) -> bytes:
         """Return a merge request in which each text that quotes purged content is replaced by [purged].

@@ -33,6 +33,7 @@ from scopes.store.repository import Objects, Repository, read_commit_stub
 from scopes.store.trees import diff_blobs, read_blob, walk_blobs
 from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.commit_texts import walk_texts
+from scopes.sync.manifest_summary import PROMPT_PLACE
 from scopes.sync.outgoing import Outgoing
 
 MESSAGE_PLACE: Final = "message "
@@ -277,7 +278,7 @@ def _inspect_metadata(values: Sequence[tuple[str, bytes]], gate: Gate) -> None:
 
 def _texts_of(manifest: Manifest) -> Iterator[str]:
     """Yield the texts of a manifest."""
-    yield from (manifest.title or "", manifest.created, manifest.newest)
+    yield from (manifest.title or "", manifest.prompt or "", manifest.created, manifest.newest)
     for key, branch in manifest.branches.items():
         yield from (key, branch.name)
 
@@ -285,6 +286,7 @@ def _texts_of(manifest: Manifest) -> Iterator[str]:
 def _inspect_manifest(manifest: Manifest, gate: Gate) -> None:
     """Search all texts of a manifest; the others are hashes and numbers."""
     gate.inspect_name(manifest.title or "", TITLE_PLACE)
+    gate.inspect_name(manifest.prompt or "", PROMPT_PLACE)
     gate.inspect_text(f"{manifest.created} {manifest.newest}", "the root")
     for key, branch in manifest.branches.items():
         gate.inspect_text(key, _FIRST_NAME)

@@ -34,6 +34,7 @@ from scopes.sync.git_transport import RefUpdate
 from scopes.sync.incoming import fetch_acceptable
 from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest
+from scopes.sync.manifest_summary import summarize
 from scopes.sync.names import RemoteName, find_own_name, tracking_ref
 from scopes.sync.outgoing import Outgoing
 from scopes.sync.remote_selection import find_root_there, refspec_of
@@ -313,7 +314,7 @@ def _without_branches(repository: Repository, name: RemoteName, stored: StoredMa
             raise Refused(f"{text} is main or the only branch", hint=hint)
     branches = {key: branch for key, branch in branches.items() if key not in keys}
     time = newest_time(repository, (branch.tip for branch in branches.values()))
-    manifest = stored.manifest._replace(branches=branches, newest=format_seconds(time))
+    manifest = summarize(repository, stored.manifest._replace(branches=branches, newest=format_seconds(time)))
     shown = target.conversation or ConversationId(target.root[:_DIGITS])
     outgoing = Outgoing(shown, name, stored, manifest, stored.meta, time, 0, (), 0)
     with shared_write(repository):  # all of it is on the remote already

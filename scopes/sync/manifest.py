@@ -7,7 +7,7 @@ these, so two machines that push the same content make the same commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt
@@ -36,9 +36,9 @@ class StoredManifest(NamedTuple):
     time: int
 
 
-def count_messages(objects: Objects, manifest: Manifest) -> int:
+def count_messages(objects: Objects, manifest: Manifest, known: Mapping[Oid, Commit] | None = None) -> int:
     """Return how many messages the branches have together, each id counted once, as `list` counts them."""
-    commits = walk_newest_first(objects, tips_of(manifest.branches))
+    commits = walk_newest_first(objects, tips_of(manifest.branches), known=known or {})
     return len({message_id_of(commit) for commit in commits if not is_root(commit)})
 
 

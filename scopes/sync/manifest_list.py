@@ -35,7 +35,8 @@ class ListedConversation(NamedTuple):
 
     name: its place there; manifest: the commit; title: the whole, without secrets
     time: of the newest message, in seconds since 1970
-    messages: those of its longest branch
+    messages: those of all branches, each once; of a manifest without that number, those of the longest branch
+    prompt: the beginning of the first prompt, without secrets; None if there is a title, or if the manifest has none
     """
 
     name: RemoteName
@@ -44,6 +45,7 @@ class ListedConversation(NamedTuple):
     time: int
     branches: int
     messages: int
+    prompt: str | None = None
 
 
 class ManifestList(NamedTuple):
@@ -58,24 +60,25 @@ class ManifestList(NamedTuple):
 
 
 def describe_all(manifests: Sequence[tuple[RemoteName, StoredManifest]]) -> list[ListedConversation]:
-    """Return the entries of a list for these manifests; secrets in titles are replaced.
+    """Return the entries of a list for these manifests; secrets in titles and prompts are replaced.
 
-    Many titles are searched at once: one after the other takes ten times as long.
+    Many are searched at once: one after the other takes ten times as long.
     """
     found: list[ListedConversation] = []
     for start in range(0, len(manifests), _TITLES_AT_ONCE):
         part = manifests[start : start + _TITLES_AT_ONCE]
-        titles = [stored.manifest.title for _, stored in part]
-        if _may_hold_secret("\n".join([title for title in titles if title is not None])):
-            titles = [None if title is None else _without_secrets(title) for title in titles]
-        found += [_describe(name, stored, title) for (name, stored), title in zip(part, titles, strict=True)]
+        texts = [(stored.manifest.title, stored.manifest.prompt) for _, stored in part]
+        if _may_hold_secret("\n".join([text for pair in texts for text in pair if text is not None])):
+            texts = [(_without_secrets(title), _without_secrets(prompt)) for title, prompt in texts]
+        found += [_describe(name, stored, *pair) for (name, stored), pair in zip(part, texts, strict=True)]
     return found
 
 
-def _describe(name: RemoteName, stored: StoredManifest, title: str | None) -> ListedConversation:
-    branches = stored.manifest.branches.values()
-    longest = max(branch.messages for branch in branches)
-    return ListedConversation(name, stored.oid, title, stored.time, len(branches), longest)
+def _describe(name: RemoteName, stored: StoredManifest, title: str | None, prompt: str | None) -> ListedConversation:
+    branches, messages = stored.manifest.branches.values(), stored.manifest.messages
+    if messages is None:
+        messages = max(branch.messages for branch in branches)
+    return ListedConversation(name, stored.oid, title, stored.time, len(branches), messages, prompt)
 
 
 def _may_hold_secret(titles: str) -> bool:
@@ -84,8 +87,10 @@ def _may_hold_secret(titles: str) -> bool:
     return prefilter.may_hold_secret(data) or prefilter.may_hold_beginning(data)
 
 
-def _without_secrets(title: str) -> str:
+def _without_secrets(title: str | None) -> str | None:
     """Return a title with its secrets replaced; do this before it is cut, since a part would not look like a secret."""
+    if title is None:
+        return None
     data = title.encode("utf-8", "surrogatepass")
     return without_store().clear(data, "a title").data.decode("utf-8", "surrogatepass")
 

@@ -31,6 +31,7 @@ from scopes.sync.grown_tips import find_grown
 from scopes.sync.join import shared_tree
 from scopes.sync.local_conversations import name_of_conversation, newest_time
 from scopes.sync.manifest import StoredManifest, read_manifest, write_manifest
+from scopes.sync.manifest_summary import has_lost_prompt, summarize
 from scopes.sync.names import RemoteName, name_on_remote, read_root_document, tracking_ref
 from scopes.sync.registers import State, branch_names, read_state
 from scopes.sync.removed_names import choose_removed
@@ -87,7 +88,12 @@ class Outgoing(NamedTuple):
         """Return True if the remote lacks something of it."""
         if self.previous is None:
             return True
-        return (self.previous.manifest.branches, self.previous.meta) != (self.manifest.branches, self.meta)
+        before = self.previous.manifest
+        return (before.branches, before.prompt, self.previous.meta) != (
+            self.manifest.branches,
+            self.manifest.prompt,
+            self.meta,
+        )
 
     @property
     def previous_oid(self) -> Oid | None:
@@ -179,6 +185,10 @@ def plan_push(
         newest=format_seconds(time),
         branches=branches,
     )
+    if previous is not None and (there, previous.meta) == (branches, meta) and not has_lost_prompt(previous.manifest):
+        manifest = manifest._replace(prompt=previous.manifest.prompt, messages=previous.manifest.messages)
+    else:
+        manifest = summarize(repository, manifest, {commit.oid: commit for commit in new})
     messages = sum(not is_root(commit) for commit in new)
     return Outgoing(
         conversation, name, previous, manifest, meta, time, messages, chosen.diverged, chosen.held_back, chosen.behind,

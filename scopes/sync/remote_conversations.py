@@ -1,7 +1,8 @@
 """The conversations of remotes that are known from their manifests: list them, search their titles, fetch one.
 
 Only fetching contacts a remote; `fetch --manifests` updates the list. If there is no list of a remote, only those
-that were pushed or fetched are known. A conversation without a title there has the heading that it has here.
+that were pushed or fetched are known. A conversation without a title there has the heading that it has here, or else
+the beginning of its first prompt.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final, NamedTuple
 from scopes.clock import format_seconds
 from scopes.conversation.list import list_conversations
 from scopes.errors import Inaccessible, NotFound
-from scopes.history.titles import TITLE, Heading
+from scopes.history.titles import PROMPT, TITLE, Heading
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result, plural
 from scopes.store.repository import Repository
@@ -36,8 +37,11 @@ _FETCH_THEM: Final = "of what is here the first prompt is shown and searched: sc
 class RemoteConversation(NamedTuple):
     """A conversation of a remote; `conversation` is its id here, None if it is not here.
 
-    title: that of the remote, or else the heading that `list` shows, if it is here; title_source: `title` or `prompt`
-    messages: those of its longest branch; activity: when the newest of them was written
+    title: that of the remote, or else the heading that `list` shows, if it is here, or else the beginning of the first
+        prompt; title_source: `title` or `prompt`
+    messages: those of all branches, each once; of a conversation that an older version of scopes has pushed, those of
+        its longest branch
+    activity: when the newest of them was written
     """
 
     remote: str
@@ -104,7 +108,7 @@ def search_titles(
 ) -> RemoteConversationList:
     """List the conversations of all remotes whose titles have all words; case does not matter.
 
-    If a conversation has no title and is here, its first prompt is searched.
+    If a conversation has no title, its first prompt is searched: all of it if it is here, else its beginning.
 
     Raises:
         NotFound: nothing is known about any remote.
@@ -132,7 +136,7 @@ def _matches(heading: Heading | None, words: Iterable[str]) -> bool:
 
 def _count_nameless(count: int) -> str:
     has, are = ("has", "is") if count == 1 else ("have", "are")
-    return f"{count:,} {plural(count, 'conversation')} {has} no title, and {are} not here"
+    return f"{count:,} {plural(count, 'conversation')} {has} neither title nor first prompt, and {are} not here"
 
 
 class _Headings:
@@ -144,11 +148,12 @@ class _Headings:
         self.roots = list_roots(repository)
 
     def find(self, row: ListedConversation) -> Heading | None:
-        """Return the title, or the heading of a conversation that is here; None if there is neither."""
+        """Return the title, or the heading that a conversation has here, or the first prompt; None without any."""
         if row.title:
             return Heading(row.title, TITLE)
         conversation = self.roots.get(row.name.root)
-        return None if conversation is None else self._here.get(conversation)
+        here = None if conversation is None else self._here.get(conversation)
+        return here or (Heading(row.prompt, PROMPT) if row.prompt else None)
 
     @cached_property
     def _here(self) -> Mapping[ConversationId, Heading]:

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from scopes.conversation.delete import delete
+from scopes.conversation.list import list_conversations
 from scopes.conversation.verify import verify
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.purged import is_entry, purged_of, read_purged, write_purged
@@ -19,11 +20,14 @@ from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.purge.unfinished import begin
 from scopes.store.remote_file import write_entries
+from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.purged_lists import ON_REMOTE, check_list
+from scopes.sync.remote_conversations import list_remote
+from scopes.sync.remotes import resolve_remote
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 from tests.support.recalled import recalled
-from tests.support.remotes import add, clone_to, fetch_from, machine, push_to
+from tests.support.remotes import EVERYTHING, add, clone_to, connection, fetch_from, machine, push_to
 from tests.support.store import git, open_store
 
 MACHINE = "0123456789ab"
@@ -302,3 +306,29 @@ def test_a_host_that_is_known_has_its_own_step(repository, address, word):
     write_entries(repository.path, {"origin": (address, False)})
     (copy,) = list_copies(repository.path, also={"origin": 1})
     assert word in copy.server
+
+
+def test_a_purged_first_prompt_goes_from_manifests_and_lists_here_and_there(repository, bare, tmp_path):
+    """Whoever lists the remote afterwards sees what the list here shows; another prompt is there as before."""
+    add(repository, bare)
+    made = history(repository, f"main: {WORD} b")
+    later = history(repository, "main: first other")
+    push_to(repository)
+    listing = str(tmp_path / "index")
+    assert [row.title for row in list_anew(repository, listing)] == ["first", WORD]
+    purge(repository, PurgeRequest(conversation=later.conversation, messages=(later.ids["other"],)), Places(listing))
+    purge(repository, PurgeRequest(conversation=made.conversation, messages=(made.ids[WORD],)), Places(listing))
+    assert find_word(WORD, repository.path, listing) == []
+    push_to(repository, purged=True)
+    other = machine(tmp_path / "other.git", bare, author="dave")
+    assert [row.title for row in list_anew(other, str(tmp_path / "other-index"))] == ["first", "[purged]"]
+    assert [row.heading for row in list_conversations(repository).conversations] == ["first", "[purged]"]
+    git(bare, "gc", "-q", "--prune=now")
+    assert find_word(WORD, bare) == []
+
+
+def list_anew(store, index):
+    """Ask the remote for its manifests, and list them."""
+    remote = resolve_remote(store, None)
+    fetch_manifests(store, remote, EVERYTHING, connection(), index)
+    return list_remote(store, [remote], index).conversations

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.merge import merge
-from scopes.errors import Corrupt, TooNew
+from scopes.conversation.rename import rename_title
+from scopes.errors import Corrupt, SecretsFound, TooNew
 from scopes.history.open_tips import closed_tip
-from scopes.ids import parse_branch_name
+from scopes.ids import ConversationId, parse_branch_name
 from scopes.model.conversation import branch_id
 from scopes.model.manifest import Manifest, ManifestBranch, decode_manifest, encode_manifest, tips_of
 from scopes.secrets.gates import gate_of
@@ -17,6 +18,7 @@ from scopes.sync.manifest import is_manifest, read_manifest, write_manifest
 from scopes.sync.names import month_of, parse_remote_ref, project_digest
 from scopes.sync.outgoing import plan_push
 from tests.support.history import history, say
+from tests.support.planted import KINDS, leaked_parts
 from tests.support.store import NOON, write_message
 
 TIPS = ("1" * 40, "2" * 40)
@@ -29,6 +31,8 @@ MANIFEST = Manifest(
 def test_a_manifest_is_read_as_it_was_written():
     assert decode_manifest(encode_manifest(MANIFEST)) == MANIFEST
     assert decode_manifest(encode_manifest(MANIFEST._replace(title=None))).title is None
+    described = MANIFEST._replace(title=None, prompt="fix the login", messages=4)
+    assert decode_manifest(encode_manifest(described)) == described
 
 
 def test_a_manifest_is_one_line_of_canonical_json():
@@ -44,6 +48,13 @@ def test_a_newer_manifest_says_so_and_another_one_is_damaged():
         decode_manifest(b'{"v":2}\n')
     with pytest.raises(Corrupt):
         decode_manifest(b'{"v":1}\n')
+
+
+@pytest.mark.parametrize("field", [{"prompt": "x" * 201}, {"messages": -1}, {"messages": True}, {"messages": "3"}])
+@pytest.mark.cases(4)
+def test_a_prompt_that_is_too_long_and_a_count_that_is_none_are_damage(field):
+    with pytest.raises(Corrupt):
+        decode_manifest(encode_manifest(MANIFEST._replace(**field)))
 
 
 def test_the_parents_are_the_manifest_before_and_the_tips_by_branch_id(repository):
@@ -74,6 +85,45 @@ def test_two_plans_of_the_same_are_the_same_commit(ours):
     plans = [plan_push(ours, "origin", "conv-001", ours) for _ in range(2)]
     first, second = (plan.write(ours, clear_for_push(ours, ours, plan, gate_of(ours, "refuse"))) for plan in plans)
     assert first == second
+
+
+def test_a_manifest_has_a_title_or_the_beginning_of_the_first_prompt_and_the_number_of_messages(repository):
+    words = "please fix " + "the login page " * 10
+    conversation = create_with(repository, words)
+    planned = plan_push(repository, "origin", conversation, repository).manifest
+    assert planned.prompt == words[:71].rstrip() + "…"
+    assert (planned.title, planned.messages) == (None, 1)
+    rename_title(repository, conversation, "Login")
+    planned = plan_push(repository, "origin", conversation, repository).manifest
+    assert (planned.title, planned.prompt) == ("Login", None)
+
+
+def test_messages_that_branches_share_are_counted_once(ours):
+    say(ours, "conv-001/fix", "d")
+    assert plan_push(ours, "origin", "conv-001", ours).manifest.messages == 4
+
+
+@pytest.mark.parametrize("before", ["", "word " * 10, "word " * 12])
+@pytest.mark.cases(3)
+def test_a_secret_in_the_first_prompt_is_masked_in_the_manifest_before_it_is_cut(repository, before):
+    """Also if it may leave: a part of it would have no id that could be allowed."""
+    secret = dict(KINDS)["github-token"]
+    conversation = create_with(repository, f"{before}use {secret} to log in")
+    planned = plan_push(repository, "origin", conversation, repository)
+    assert planned.manifest.prompt is not None
+    assert leaked_parts("github-token", secret, planned.manifest.prompt) == []
+    with pytest.raises(SecretsFound) as caught:
+        clear_for_push(repository, repository, planned, gate_of(repository, "refuse"))
+    assert "the first prompt" not in caught.value.message
+    assert clear_for_push(repository, repository, planned, gate_of(repository, "allow")).data == planned.encoded
+
+
+def create_with(repository, text):
+    """Create a conversation that begins with a message, and return its id."""
+    conversation = ConversationId("conv-009")
+    history(repository, "main:", conversation=conversation)
+    say(repository, conversation, text)
+    return conversation
 
 
 def test_a_conversation_with_a_merge_is_counted_once(repository):

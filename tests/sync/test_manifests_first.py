@@ -12,6 +12,7 @@ import pytest
 from scopes.conversation.delete import delete
 from scopes.conversation.rename import rename_title
 from scopes.errors import Ambiguous, Corrupt, Inaccessible, Invalid, NotFound
+from scopes.model.manifest import Manifest, ManifestBranch
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.sync import fetch_manifests as fetch_manifests_module
@@ -81,7 +82,7 @@ def test_titles_counts_and_times_are_known_and_the_store_stays_as_it_is(other, p
     assert (done.total, done.new, done.refused, done.exit_code) == (2, 2, {}, 0)
     rows = {row.title: row for row in listed(other, index)}
     assert (rows["Pay by card"].messages, rows["Pay by card"].branches) == (3, 1)
-    assert (rows[None].messages, rows[None].branches) == (2, 2)
+    assert (rows["a"].messages, rows["a"].branches, rows["a"].title_source) == (3, 2, "prompt")
     assert {row.root for row in rows.values()} == set(list_roots(pushed))
     assert [row.conversation for row in rows.values()] == [None, None]
     assert (state_of(other), files_of(other.path)) == (before, files)
@@ -100,7 +101,7 @@ def test_only_changed_manifests_are_fetched_again(other, pushed, index, monkeypa
         lambda self, oids: [wanted.extend(oids), original(self, oids)][-1],
     )
     assert (ask(other, index).new, len(wanted)) == (1, 1)
-    assert {row.messages for row in listed(other, index)} == {3}
+    assert {row.messages for row in listed(other, index)} == {3, 4}
 
 
 def test_halves_of_many_manifests_are_fetched_at_the_same_time(other, pushed, bare, index, monkeypatch):
@@ -172,24 +173,35 @@ def test_titles_are_searched_by_all_words_whatever_their_case(other, index):
     assert (missed.conversations, missed.exit_code) == ((), 1)
 
 
-def test_a_conversation_without_a_title_is_called_by_its_first_prompt_once_it_is_here(other, index):
+def test_a_conversation_without_a_title_is_called_by_its_first_prompt(other, index):
     ask(other, index)
-    before = list_remote(other, [resolve_remote(other, None)], index)
-    missed = search_titles(other, ["a"], index)
-    assert [(row.title, row.title_source) for row in before.conversations] == [("Pay by card", "title"), (None, None)]
-    assert [note.text for note in before.notes] == ["1 conversation has no title, and is not here"]
+    result = list_remote(other, [resolve_remote(other, None)], index)
+    rows = [(row.title, row.title_source, row.conversation) for row in result.conversations]
+    assert rows == [("Pay by card", "title", None), ("a", "prompt", None)]
+    found = search_titles(other, ["a"], index)
+    assert {row.title for row in found.conversations} == {"Pay by card", "a"}
+    assert (result.notes, found.notes) == ((), ())
+
+
+def test_a_manifest_of_an_earlier_version_has_no_prompt_and_a_note_says_so(pushed, bare, tmp_path, index, monkeypatch):
+    """It is listed with the messages of its longest branch; once its conversation is here, the prompt is known."""
+    monkeypatch.setattr("scopes.sync.outgoing.summarize", lambda repository, manifest, known: manifest)
+    history(pushed, "main: first next", "fix@first: last")
+    push_to(pushed)
+    other = machine(tmp_path / "late", bare, "erin")
+    ask(other, index)
+    before, missed = list_remote(other, [resolve_remote(other, None)], index), search_titles(other, ["first"], index)
+    assert [row.messages for row in before.conversations if row.title is None] == [2]
+    assert [note.text for note in before.notes] == [
+        "1 conversation has neither title nor first prompt, and is not here"
+    ]
     assert [note.text for note in missed.notes] == [
-        "1 conversation has no title, and is not here: no word is found in it"
+        "1 conversation has neither title nor first prompt, and is not here: no word is found in it"
     ]
     fetch_from(other)
     after = list_remote(other, [resolve_remote(other, None)], index)
-    assert [(row.title, row.title_source) for row in after.conversations] == [
-        ("Pay by card", "title"),
-        ("a", "prompt"),
-    ]
-    found = search_titles(other, ["a"], index)
-    assert {row.title for row in found.conversations} == {"Pay by card", "a"}
-    assert (after.notes, found.notes) == ((), ())
+    assert ("first", "prompt") in {(row.title, row.title_source) for row in after.conversations}
+    assert after.notes == ()
 
 
 def test_a_remote_that_was_never_asked_is_an_error_with_a_hint(other, index):
@@ -403,10 +415,12 @@ def test_a_remote_title_is_searched_for_secrets_before_it_is_cut(offset):
 
 
 def shown_titles(titles):
-    """Return what a list shows for titles."""
-    manifests = [SimpleNamespace(branches={"main": SimpleNamespace(messages=1)}, title=title) for title in titles]
+    """Return what a list shows for titles, and likewise for first prompts."""
+    branches = {"main": ManifestBranch("main", "c" * 40, 1)}
+    manifests = [Manifest(title, "p", "", "", branches, prompt=title) for title in titles]
     name = RemoteName("p", "2026-01", "a" * 40)
     listed = describe_all([(name, SimpleNamespace(manifest=each, oid="b" * 40, time=0)) for each in manifests])
+    assert [each.prompt for each in listed] == [each.title for each in listed]
     return [each.title for each in listed]
 
 

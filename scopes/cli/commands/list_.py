@@ -59,9 +59,9 @@ def list_(
 
     --remote lists the conversations of a remote, also those that are not here, from the list that scopes fetch
     --manifests has made, and from what was pushed and fetched since. Each is named by its root commit, and log, show
-    and the like fetch it when they first read it. One without a title shows its first prompt if it is here; a note says
-    how many others there are. Messages are there those of its longest branch: the list has a number for each branch,
-    and does not know which messages several of them share.
+    and the like fetch it when they first read it. One without a title shows the beginning of its first prompt, all of
+    it if it is here. What an earlier version of scopes has pushed has no prompt there until the next push of it, and
+    its messages are those of its longest branch; a note says how many have no title.
 
     On a terminal prints a table of one screen. In a pipe prints all rows, with tabs between the columns: id,
     participants, branches, last activity, title; --format has the others as well (project, messages, agent, model,
