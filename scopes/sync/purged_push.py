@@ -29,7 +29,7 @@ from scopes.sync.remotes import Remote
 _FEW: Final = 5
 _SHORT_ROOT: Final = 12
 _NOT_ASKED: Final = Note(
-    "a dry run does not ask the remote: a conversation that was purged as a whole, and that it has again, is deleted there",
+    "a dry run does not ask the remote whether it has again what was purged as a whole: that would be deleted, too",
     "see what the remote has: scopes fetch",
 )
 PURGED_MEANWHILE: Final = "it was purged here while it was sent"
@@ -128,7 +128,7 @@ class PurgedOnRemote:
         """Return a note about the conversations that `finish` would delete there, as far as they are known here."""
         self.deleted = _sorted_roots(self._list_gone())
         here = list_roots(self._repository)
-        away = any(Oid(ref.rpartition("/")[2]) not in here for ref in self._replaced)
+        away = any(root not in here and root not in self.deleted for root in map(Oid, roots_in(self._replaced)))
         return (*_note_deleted(self.deleted, "would be", "would be"), *((_NOT_ASKED,) if away else ()))
 
     def finish(self, transport: GitTransport, *, deletes: bool, force: bool = False) -> tuple[Note, ...]:
