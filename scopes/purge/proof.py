@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -65,12 +65,19 @@ class _Sharing(NamedTuple):
     lines: frozenset[int]
 
 
-def prove(repository: Repository, removed: Collection[str], quotes: Quotes, directories: Sequence[str]) -> Proof:
+def prove(
+    repository: Repository,
+    removed: Collection[str],
+    quotes: Quotes,
+    directories: Sequence[str],
+    gone: Container[str] = (),
+) -> Proof:
     """Search every object and every file for purged content; call it under the exclusive lock.
 
     removed: the ids of objects that must no longer exist
     quotes: the purged texts to search for
     directories: directories of data that is derived from the store
+    gone: the messages that were purged now
 
     Raises:
         Inaccessible, Corrupt: the store cannot be read.
@@ -95,7 +102,7 @@ def prove(repository: Repository, removed: Collection[str], quotes: Quotes, dire
     unshared = (oid for oid in hits if lines.find(without_names(without_directory(repository.read(oid)[1]))) - shared)
     copies = [oid for oid in unshared if _is_copy(*repository.read(oid), quotes)]
     names = _find_directories(repository, present) if copies else frozenset()
-    kept, records = find_kept_records(repository, {*copies} - names, lambda data: lines.find(data) - shared)
+    kept, records = find_kept_records(repository, {*copies} - names, lambda data: lines.find(data) - shared, gone)
     left += [f"object {oid}" for oid in copies if oid not in names | kept]
     copied, alike = _divide(sharing, len(lines))
     copied = tuple(dict.fromkeys((*copied, *_find_owners(repository, records))))

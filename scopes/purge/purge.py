@@ -285,7 +285,7 @@ def remove(
         errors = delete_caches((*places.derived, *list_abandoned(os.path.dirname(places.index_directory))))
         logs = _clear_logs(places, done, every_log=is_continued and not done.histories.commits)
         removed = {*done.histories.commits, *done.histories.blobs}
-        proof = prove(repository, removed, done.histories.quotes, places.derived)
+        proof = prove(repository, removed, done.histories.quotes, places.derived, done.histories.messages)
         copies = _without_paths(repository, done, proof.copies)
         left = dict.fromkeys((*proof.left, *(path for path in errors if not os.path.isdir(path))))
         proof = proof._replace(copies=copies, left=with_earlier(repository, purged, [*left]))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from shlex import quote
 from typing import Final, NamedTuple
 
-from scopes.history.purged import RECORD, Purged, name_of_record, read_purged
+from scopes.history.purged import RECORD, name_of_record
 from scopes.history.source_paths import with_last_path
 from scopes.history.sources import CHUNKS, SOURCES, read_source_record, read_spans
 from scopes.ids import MessageId, Oid
@@ -32,7 +32,7 @@ class KeptRecord(NamedTuple):
 
 
 def find_kept_records(
-    repository: Repository, objects: Collection[Oid], find: Callable[[bytes], frozenset[int]]
+    repository: Repository, objects: Collection[Oid], find: Callable[[bytes], frozenset[int]], gone: Container[str]
 ) -> tuple[frozenset[Oid], list[KeptRecord]]:
     """Return those of some objects whose purged texts are all in records that stay, and these records.
 
@@ -40,8 +40,9 @@ def find_kept_records(
 
     objects: with a purged text, of any kind
     find: returns the numbers of the purged lines in some bytes
+    gone: the messages that were purged now
     """
-    purged, wanted = read_purged(repository), frozenset(objects)
+    wanted = frozenset(objects)
     explained: set[Oid] = set()
     found: list[KeptRecord] = []
     for ref, value in repository.list_refs(SOURCES).items() if wanted else ():
@@ -51,7 +52,7 @@ def find_kept_records(
             continue
         path = with_last_path(repository, read_source_record(repository, Oid(value))).path or ref.removeprefix(SOURCES)
         numbers: set[int] = set()
-        for kept, data in _walk_kept(repository, tree, chunks, purged, path):
+        for kept, data in _walk_kept(repository, tree, chunks, gone, path):
             if lines := find(data):
                 numbers |= lines
                 found.append(kept)
@@ -60,10 +61,10 @@ def find_kept_records(
 
 
 def _walk_kept(
-    repository: Repository, tree: Oid, chunks: list[Oid], purged: Purged, path: str
+    repository: Repository, tree: Oid, chunks: list[Oid], gone: Container[str], path: str
 ) -> Iterator[tuple[KeptRecord, bytes]]:
     records = [each for each in walk_records(repository, tree) if each.span.length]
-    if any(each.message is not None and purged.has_message(each.message) for each in records):
+    if any(each.message is not None and each.message in gone for each in records):
         return
     owners = {each.span: each.message for each in sorted(records, key=lambda each: each.message is not None)}
     spans = sorted(owners)
@@ -96,6 +97,6 @@ def walk_record_keys(repository: Repository) -> Iterator[str]:
     for value in repository.list_refs(SOURCES).values():
         tree = read_commit_stub(repository, Oid(value)).tree
         chunks = [oid for path, oid in walk_blobs(repository, tree) if path.startswith(CHUNKS)]
-        for kept, _ in _walk_kept(repository, tree, chunks, Purged(), ""):
+        for kept, _ in _walk_kept(repository, tree, chunks, (), ""):
             if kept.message is None:
                 yield kept.key

@@ -121,6 +121,7 @@ class RecordRewriter:
                 commit.tree,
                 self._purged,
                 self._histories.quotes,
+                gone=self._histories.messages,
                 own_roots=self.own_roots,
                 substitute=self.substitute,
                 read_message=self._histories.read_kept,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 
 from scopes.errors import Corrupt
 from scopes.history.blank_records import Span, blank_records
@@ -41,6 +41,7 @@ def purge_source(
     purged: Purged,
     quotes: Quotes,
     *,
+    gone: Container[str],
     own_roots: Collection[Oid],
     substitute: Callable[[bytes], bytes],
     read_message: Callable[[str], Iterable[bytes]],
@@ -48,7 +49,8 @@ def purge_source(
 ) -> Oid:
     """Return the tree of a stored source without the records of purged messages, and with the new ids of commits.
 
-    own_roots: the roots of conversations with a purged message: an agent writes it into other transcripts of them, too
+    gone: the messages that are purged now; `quotes` has their texts, and others were purged before
+    own_roots: the roots of conversations with such a message: an agent writes it into other transcripts of them, too
     note_others: called with the number of removed records that are not messages
     """
     chunks = [(path, oid) for path, oid in walk_blobs(objects, tree) if path.startswith(CHUNKS)]
@@ -58,7 +60,7 @@ def purge_source(
 
     records = list(walk_records(objects, tree))
     data = find_blob(objects, tree, DESCRIPTION_FILE) or b"null"
-    has_one = any(each.message is not None and purged.has_message(each.message) for each in records)
+    has_one = any(each.message is not None and each.message in gone for each in records)
     sought = quotes if has_one or any(root in own_roots for root in _walk_roots(data)) else Quotes()
     spans = list_purged_spans(records, purged, sought, read, read_message)
     changes: dict[str, BlobChange] = {}

@@ -131,3 +131,20 @@ def test_another_transcript_of_the_same_conversation_loses_the_record(repository
     done = purge(repository, PurgeRequest(conversation="conv-001", messages=(wanted,)), places)
     assert (done.left, [each.text for each in done.notes if "the same text" in each.text]) == ((), [])
     assert find_word(WORD, repository.path) == []
+
+
+def test_a_transcript_of_which_something_was_purged_before_keeps_its_other_records(repository, places, tmp_path):
+    first, second = SESSIONS
+    take(
+        repository,
+        tmp_path / "b.jsonl",
+        prompt(second, 1, "hello"),
+        prompt(second, 2, "away with it"),
+        progress(second, 3, LINE),
+    )
+    earlier = next(iter(log(repository, "conv-001").items)).head.id
+    purge(repository, PurgeRequest(conversation="conv-001", messages=(earlier,)), places)
+    take(repository, tmp_path / "a.jsonl", prompt(first, 1, f"see\n{LINE}"))
+    done = purge(repository, PurgeRequest(("conv-002",)), places)
+    assert (done.records, done.left) == (0, ())
+    assert LINE in stored(repository)
