@@ -270,8 +270,8 @@ def verify_bundle(repository: Repository, path: str, connection: Connection) -> 
         fetch_acceptable(repository, remote, connection, quarantine, [EVERYTHING_SPEC]) as (checked, incoming),
     ):
         received = ReceivedObjects(repository, checked)
-        for name, manifests in incoming.checked:
-            known, manifest = roots.get(name.root), manifests[0].manifest
+        for name, newest in incoming.checked:
+            known, manifest = roots.get(name.root), newest.manifest
             status: BundledStatus = "new" if known is None else "known"
             title = manifest.title or (None if known is None else read_first_prompt(repository, known))
             messages = count_messages(received, manifest)

@@ -93,15 +93,10 @@ def _purged_here(where: str, reason: str, cure: str, value: Oid, hint: str) -> P
 
 
 class ReceivedConversation(NamedTuple):
-    """A conversation that was checked, with its manifests that were not known before, the newest first."""
+    """A conversation that was checked, with the manifest that the remote has now."""
 
     name: RemoteName
-    manifests: tuple[StoredManifest, ...]
-
-    @property
-    def newest(self) -> StoredManifest:
-        """The manifest that the remote has now."""
-        return self.manifests[0]
+    newest: StoredManifest
 
 
 class CheckedConversations(NamedTuple):
@@ -191,13 +186,13 @@ class FormatCheck:
         """Return the conversations with messages that were made from purged ones, as errors by their refs."""
         search = LinkSearch(self._repository, self._received, self._purged, linked)
         refused: dict[str, PurgedHere] = {}
-        for name, manifests in checked:
+        for name, newest in checked:
             found = search.find(name) if name in linked else None
             in_part = search.find_from_part(name) if name in linked else None
             if in_part is not None:
                 self.made_from_parts[name.root] = in_part.message
             if found is not None:
-                value, where = manifests[0].oid, f"{self._describe(name)} is not acceptable: "
+                value, where = newest.oid, f"{self._describe(name)} is not acceptable: "
                 cure = self.cures.find(name, value, self._received)
                 reason = f"message {found.message[:8]} in it was made from one that was purged here"
                 refused[name.ref] = _purged_here(where, reason, cure, value, self._hint)
@@ -226,26 +221,30 @@ class FormatCheck:
                 raise Corrupt(f"the remote sent object {oid}, which belongs to no conversation", hint=_HINT)
 
     def _check(self, name: RemoteName, tip: Oid, known: Oid | None) -> ReceivedConversation:
-        manifests: list[StoredManifest] = []
+        newest: StoredManifest | None = None
+        tips: dict[Oid, None] = {}  # of all new manifests: a chain of them may be very long, and each very large
+        projects: set[str] = set()
+        metadata: dict[Oid, None] = {}
         following: Oid | None = tip
         while following is not None and following != known:
             stored = self._check_manifest(following)
-            manifests.append(stored)
+            newest = newest or stored
+            tips |= dict.fromkeys(branch.tip for branch in stored.manifest.branches.values())
+            projects.add(stored.manifest.project)
+            metadata |= {} if stored.meta is None else {stored.meta: None}
             following = stored.previous
-        if not manifests:
+        if newest is None:
             raise Corrupt("it has no manifest")
-        tips = [branch.tip for stored in manifests for branch in stored.manifest.branches.values()]
         root = self._check_history(name.root, tips, self._read_known_tips(known))
         if self._find_name(root) != name:
             raise Corrupt(f"its root commit does not belong to the ref {name.ref}")
-        if any(stored.manifest.project != name.project for stored in manifests):
+        if projects != {name.project}:
             raise Corrupt("its manifest names another project")
-        for stored in manifests:
-            if stored.meta is not None:
-                self._check_metadata(stored.meta, name.root)
+        for meta in metadata:
+            self._check_metadata(meta, name.root)
         if self._links:
             self._linked[name] = group_links(self._messages, self._links)
-        return ReceivedConversation(name, tuple(manifests))
+        return ReceivedConversation(name, newest)
 
     def _find_name(self, root: Commit) -> RemoteName:
         """Return the name of a conversation on a remote, by its root; fetched roots were already read."""

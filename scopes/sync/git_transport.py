@@ -79,6 +79,8 @@ _MOVED: Final = (
     "stale info",
     "fetch first",
     "non-fast-forward",
+    "needs force",
+    "already exists",
     "failed to lock",
     _LOCKED,
     "incorrect old value",

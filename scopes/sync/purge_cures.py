@@ -30,7 +30,6 @@ else:
 _MAX_NAME: Final = 80
 _SHORT_ROOT: Final = 12
 _REPLACE: Final = "replace it there: scopes push --purged"
-_SENT_AGAIN: Final = "{2}get the rest without it: scopes pull {0} --purged{1}; then: scopes push --purged{1}"
 _WHOLE_SENT_AGAIN: Final = (
     "{}whoever keeps it can remove it, too: scopes purge --accept; or delete it there with what they have added: "
     "scopes push --purged --force --yes"
@@ -72,7 +71,8 @@ class PurgeCures:
         if is_whole:
             return _WHOLE_SENT_AGAIN.format(who) + self._option
         here = list_roots(self._repository, name.root).get(name.root)
-        cure = _SENT_AGAIN.format(quote(here or name.root[:_SHORT_ROOT]), self._option, who)
+        pull = f"scopes pull {quote(here or name.root[:_SHORT_ROOT])} --purged{self._option}"
+        cure = f"{who}get the rest without it: {pull}; then: scopes push --purged{self._option}"
         instead = (
             f"; or remove there what is not here: scopes push {quote(here)} --force --yes{self._option}" if here else ""
         )

@@ -116,7 +116,7 @@ def test_a_description_that_came_from_elsewhere_says_a_tip_and_a_branch_or_is_re
     }  # fmt: skip
     check_description(encoding.dump({**known, "handover": {"tip": "a" * 26, "branch": "codex/1"}}))
     for bad in ({}, {"tip": "a" * 26}, {"tip": "a" * 26, "branch": "-x"}, {"tip": "a" * 26, "branch": "b", "more": 1}):
-        with pytest.raises(Corrupt, match="does not say what it was written from"):
+        with pytest.raises(Corrupt, match="does not name the session that it was written from"):
             check_description(encoding.dump({**known, "handover": bad}))
 
 
