@@ -120,28 +120,29 @@ def purge(
     invocation: Invocation = context.obj
     request = _read_request(conversation, messages or [], file, query, transcript)
     if records:
-        _check_records_alone(request)
-        request = PurgeRequest(records=tuple(records))
+        request = _read_records(request, records)
     if offers or accept or decline or source is not None:
         about_more = go_on or whole or request._replace(conversations=()) != PurgeRequest()
-        if about_more or [offers, accept, decline].count(True) != 1:
-            hint = "for example: scopes purge --accept CONV, or scopes purge --decline --from NAME"
-            raise Invalid("--offers, --accept and --decline are used one at a time, without other choices", hint=hint)
+        _check_one_decision([offers, accept, decline].count(True), about_more=about_more)
         what = "offers" if offers else "accept" if accept else "decline"
         return _decide(invocation, what, OfferChoice(source, conversation), dry_run=dry_run)
     _check_one_thing(request, go_on=go_on, whole=whole, dry_run=dry_run)
-    if not go_on:
-        request = pin(invocation.repository(), request)
-        plan = plan_purge(invocation.repository(), request, places_of(invocation))
-        if dry_run:
-            return _show_plan(invocation, plan)
-        if request.conversations and not whole:
-            _check_wanted_whole(invocation, plan.conversations)
-        _say_what_else(invocation, plan)
-        invocation.confirm(question_of(plan))
-        if not request.conversations:
-            request = request._replace(only=frozenset(each.message for each in plan.messages))
-    return _purge(invocation, None if go_on else request)
+    if go_on:
+        return _purge(invocation, None)
+    request = pin(invocation.repository(), request)
+    plan = plan_purge(invocation.repository(), request, places_of(invocation))
+    return _show_plan(invocation, plan) if dry_run else _confirm_and_purge(invocation, request, plan, whole=whole)
+
+
+def _confirm_and_purge(invocation: Invocation, request: PurgeRequest, plan: PurgePlanned, *, whole: bool) -> int:
+    """Ask about what the plan names, and purge only that: the store may change until the answer comes."""
+    if request.conversations and not whole:
+        _check_wanted_whole(invocation, plan.conversations)
+    _say_what_else(invocation, plan)
+    invocation.confirm(question_of(plan))
+    if not request.conversations:
+        request = request._replace(only=frozenset(each.message for each in plan.messages))
+    return _purge(invocation, request)
 
 
 def _purge(invocation: Invocation, request: PurgeRequest | None) -> int:
@@ -162,9 +163,16 @@ def _check_wanted_whole(invocation: Invocation, conversations: Sequence[str]) ->
         raise Invalid(f"no message of {name} is named", hint=hint)
 
 
-def _check_records_alone(request: PurgeRequest) -> None:
+def _read_records(request: PurgeRequest, records: Sequence[str]) -> PurgeRequest:
     if request != PurgeRequest():
         raise Invalid("--record is not combined with messages, a conversation or other choices", hint="leave them out")
+    return PurgeRequest(records=tuple(records))
+
+
+def _check_one_decision(count: int, *, about_more: bool) -> None:
+    if about_more or count != 1:
+        hint = "for example: scopes purge --accept CONV, or scopes purge --decline --from NAME"
+        raise Invalid("--offers, --accept and --decline are used one at a time, without other choices", hint=hint)
 
 
 def _check_one_thing(request: PurgeRequest, *, go_on: bool, whole: bool, dry_run: bool) -> None:

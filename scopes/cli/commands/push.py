@@ -114,10 +114,9 @@ def push(
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
     if purged and not selection.is_empty:
         raise Invalid("--purged cannot be combined with conversations or conditions", hint="leave out one of them")
-    chosen = resolve_remote(invocation.repository(), remote)
     do_push = partial(
-        run_push, invocation.repository(), chosen, selection, force=force, allow_secrets=allow_secrets,
-        include_open=include_open, purged=purged, with_sources=with_sources,
+        run_push, invocation.repository(), resolve_remote(invocation.repository(), remote), selection, force=force,
+        allow_secrets=allow_secrets, include_open=include_open, purged=purged, with_sources=with_sources,
     )  # fmt: skip
     return _push(invocation, do_push, asks=force, dry_run=dry_run)
 
