@@ -108,9 +108,7 @@ def covers(word: str, path: Path, directory: str = "") -> bool:
     return _match(word, path, directory, is_tree=True)
 
 
-def _match(  # noqa: PLR0911 - one return for each kind of path
-    word: str, path: Path, directory: str, *, is_tree: bool
-) -> bool:
+def _match(word: str, path: Path, directory: str, *, is_tree: bool) -> bool:
     if not word:
         return False
     if "/" in word and directory and not directory.startswith("/") and _match(word, path, "", is_tree=is_tree):

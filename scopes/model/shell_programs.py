@@ -249,7 +249,7 @@ def _has_letter(rest: Sequence[str], letter: str) -> bool:
     return any(word.startswith("-") and not word.startswith("--") and letter in word for word in rest)
 
 
-def read_program(  # noqa: C901, PLR0912 - one branch for each kind of program
+def read_program(  # noqa: C901 - one branch for each kind of program
     program: str, rest: Sequence[str], texts: str, directory: str
 ) -> Iterator[Action]:
     """Yield what one program may change, given its arguments."""

@@ -68,9 +68,7 @@ class _Reader:
         self._scopes = 0
         self._documents: list[tuple[str, SimpleCommand]] = []
 
-    def read_list(  # noqa: C901, PLR0912 - one branch for each character with a meaning
-        self, scope: tuple[int, ...], end: str = ""
-    ) -> None:
+    def read_list(self, scope: tuple[int, ...], end: str = "") -> None:
         """Read commands up to the closing character `end`, or to the end of the text."""
         if len(scope) > MAX_DEPTH:
             raise Unreadable
@@ -200,9 +198,7 @@ class _Reader:
                 pieces.append(self._read_special(letter, scope, quoted=False))
         return "".join(pieces)
 
-    def _read_special(  # noqa: PLR0911 - one return for each character
-        self, letter: str, scope: tuple[int, ...], *, quoted: bool
-    ) -> str:
+    def _read_special(self, letter: str, scope: tuple[int, ...], *, quoted: bool) -> str:
         text = self._text
         if letter == "'" and not quoted:
             return self._read_until("'")
@@ -260,9 +256,7 @@ class _Reader:
             self._at = match.end() if match is not None else self._at + 1
         raise Unreadable
 
-    def _read_expansion(  # noqa: PLR0911 - one return for each form
-        self, scope: tuple[int, ...], *, quoted: bool
-    ) -> str:
+    def _read_expansion(self, scope: tuple[int, ...], *, quoted: bool) -> str:
         text = self._text
         if text.startswith("$((", self._at):
             self._skip_balanced("(", ")", self._at + 1)

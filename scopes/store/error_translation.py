@@ -56,9 +56,7 @@ def translated(what: str, directory: str) -> Iterator[None]:
         raise refusal(what, directory, error) from error
 
 
-def refusal(  # noqa: PLR0911 - one return for each cause
-    what: str, directory: str, error: BaseException, *, writing: bool = False
-) -> ScopesError:
+def refusal(what: str, directory: str, error: BaseException, *, writing: bool = False) -> ScopesError:
     """Return the exception for a foreign error; `what` completes "cannot ...", `directory` is the store.
 
     If the cause is unknown, stored data is damaged; while `writing`, the disk is at fault.

@@ -250,7 +250,7 @@ class Program:
             self._known[node] = self._is_safe(node, block)
         return self._known[node]
 
-    def _is_safe(self, node: ast.expr, block: Block) -> bool:  # noqa: C901 - the same
+    def _is_safe(self, node: ast.expr, block: Block) -> bool:
         kind = self.type_of(node, block)
         if kind is not None and self.is_safe_type(kind):
             return True
