@@ -73,7 +73,6 @@ def test_the_line_of_an_append_has_its_command_and_place_in_the_operation_log(re
     assert (second.message, second.first, second.after) == ("two", "two", operations[:16])
     assert created is None
     assert second.time < third.time
-    assert parse_append(RefMove(tip, tip, 7, "append: old")) == ("old", "old", None, None)
 
 
 def test_a_ref_without_a_reflog_has_no_moves(repository):
