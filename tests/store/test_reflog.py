@@ -58,7 +58,7 @@ def test_every_actor_is_read_from_the_reflog_again(repository, actor):
 
 
 def test_the_line_of_an_append_has_its_command_and_place_in_the_operation_log(repository):
-    (tip,) = make_branch(repository, "one")
+    (_,) = make_branch(repository, "one")
     operations = repository.raw_ref("refs/scopes/operations")
     for text, first in (("two", None), ("three", "two")):
         append(
