@@ -93,9 +93,11 @@ def _sort_by_time(repository: Repository, tips: Iterable[Oid]) -> list[Oid]:
 
 def next_conversation_id(repository: Repository) -> ConversationId:
     """Return `conv-` and the highest number ever used plus one; includes deleted conversations, ignores case."""
-    found = repository.list_ref_names(refs.HEADS, refs.META, refs.TRASH)
-    highest = max(map(int, _NUMBERED.findall("\n".join(found).lower())), default=0)
-    return ConversationId(f"conv-{highest + 1:03d}")
+    found = repository.list_ref_names(refs.META, refs.TRASH)
+    number = 1 + max(map(int, _NUMBERED.findall("\n".join(found).lower())), default=0)
+    while repository.list_ref_names(f"{refs.HEADS}conv-{number:03d}/"):  # its metadata is lost
+        number += 1
+    return ConversationId(f"conv-{number:03d}")
 
 
 def refuse_taken(repository: Repository, conversation: ConversationId) -> None:

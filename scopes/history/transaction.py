@@ -31,6 +31,7 @@ from scopes.model.conversation import BranchEntry, branch_id, random_branch_id
 from scopes.model.message import Author, Message
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.store import refs
+from scopes.store.maintenance import pack_refs_when_needed
 from scopes.store.repository import Objects, Repository, read_commit_stub
 from scopes.store.transactions import append, commit_operation
 from scopes.store.trees import BlobChange
@@ -111,6 +112,7 @@ class RefTransaction:
             details={**(details or {}), **linked},
         )
         commit_operation(self.repository, operation)
+        pack_refs_when_needed(self.repository)
         if earlier:
             earlier.append(operation.id)
         return operation

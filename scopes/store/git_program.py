@@ -52,11 +52,18 @@ def find_git() -> str | None:
     return shutil.which("git", path=os.pathsep.join(directories))
 
 
-def run_git(store: str, *arguments: str, settings: Sequence[str] = (), lock: int | None = None) -> str:
+def run_git(
+    store: str,
+    *arguments: str,
+    settings: Sequence[str] = (),
+    lock: int | None = None,
+    stdin: str = "",
+    actor: tuple[str | None, str | None] = (None, None),
+) -> str:
     """Run git on a store and return its output; `settings` are `key=value` pairs for this run.
 
-    `lock` is the descriptor of the held lock. Git inherits it: if this process is killed, the store stays locked until
-    git has ended.
+    `actor` are name and address for the reflogs. `lock` is the descriptor of the held lock. Git inherits it: if this
+    process is killed, the store stays locked until git has ended.
 
     Raises:
         Inaccessible: the git program is not installed, or it failed.
@@ -70,8 +77,8 @@ def run_git(store: str, *arguments: str, settings: Sequence[str] = (), lock: int
         done = subprocess.run(
             [program, "--no-pager", *options, *arguments],
             cwd=directory,
-            env=git_environment(directory),
-            stdin=subprocess.DEVNULL,
+            env=git_environment(directory) | _identity(actor),
+            input=stdin,
             capture_output=True,
             text=True,
             errors="replace",
@@ -82,6 +89,11 @@ def run_git(store: str, *arguments: str, settings: Sequence[str] = (), lock: int
         last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise Inaccessible(f"git {arguments[0]} failed: {last_line}", hint="check the disk's space; nothing was lost")
     return done.stdout
+
+
+def _identity(actor: tuple[str | None, str | None]) -> dict[str, str]:
+    name, address = actor
+    return {"GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": address} if name and address else {}
 
 
 def git_environment(directory: str) -> dict[str, str]:

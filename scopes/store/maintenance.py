@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from scopes.errors import ScopesError
+from scopes.store import refs
 from scopes.store.error_translation import translated
 from scopes.store.file_checks import check_all
 from scopes.store.git_program import find_git, run_git
 from scopes.store.init import remove_unfinished_stores, sync
+from scopes.store.libgit2 import pygit2
 from scopes.store.prunes import note_prune
 from scopes.store.recovery import list_leftovers, remove_orphans
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 DEFAULT_PACK_THRESHOLD = 6000  # three objects a message: about 2,000 messages
+_LOOSE_CONVERSATIONS = 1000
 _SAMPLE_DIRECTORY = "17"
 _UNSEARCHED_DIVISOR = 10  # search for deltas if a tenth of the packed bytes was never searched
 # Window and depth of an ordinary repack. Blobs above the threshold are chunks of imported files: they compress poorly
@@ -49,6 +53,18 @@ def pack_when_needed(repository: Repository) -> bool:
     except ScopesError:
         return False
     return True
+
+
+def pack_refs_when_needed(repository: Repository) -> None:
+    """Pack the refs if a thousand conversations have loose ones; errors are ignored. Hold the exclusive lock.
+
+    Whoever looks for a ref reads a directory for each conversation otherwise.
+    """
+    with suppress(OSError, ScopesError):
+        if len(os.listdir(os.path.join(repository.path, refs.HEADS))) >= _LOOSE_CONVERSATIONS:
+            run_git(repository.path, "pack-refs", "--all", lock=repository.lock.descriptor)
+            sync(repository.path)
+            repository.git.set_refdb(pygit2.Refdb.open(repository.git))
 
 
 def pack(repository: Repository) -> None:

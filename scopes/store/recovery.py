@@ -65,12 +65,10 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
     """
     reason = one_line(f"{operation.kind}: {operation.summary}", _MAX_REASON)  # a name in it may have any character
     _copy_reflogs(repository, operation)
-    created: set[str] = set()
     if len(operation.changes) >= _MANY_REFS:
-        created = load("scopes.store.many_refs:move_many")(repository, operation.changes, reason)
+        load("scopes.store.many_refs:move_many")(repository, operation.changes, reason)
     for change in sorted(operation.changes, key=lambda change: change.new is not None):
-        if change.ref not in created:
-            set_ref(repository, change, reason, checked=True)
+        set_ref(repository, change, reason, checked=True)
     previous = repository.raw_ref(refs.OPERATIONS)
     if previous != commit and all(change.ref != refs.OPERATIONS for change in operation.changes):
         set_ref(repository, RefChange(refs.OPERATIONS, previous, commit), f"{reason} [{operation.id}]", checked=True)

@@ -168,4 +168,4 @@ class RefNameConflicts:
 
 
 def _shown(ref: str) -> str:
-    return ref.removeprefix(HEADS)
+    return ref.removeprefix(HEADS).removeprefix(META)

@@ -29,6 +29,7 @@ from scopes.store.repository import OPERATION_FILE, Repository
 from scopes.store.signals import defer_signals
 
 _ALL_REFS = "refs/"
+_FEW_REFS = 50  # new ones in an operation, for which not all refs are listed
 _TRIES_SHARED = 6
 _TRIES_EXCLUSIVE = 20
 
@@ -172,8 +173,7 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
         Inaccessible: the disk failed; nothing has changed.
     """
     repository.ref_reader.check_updates(*(change.ref for change in operation.changes), refs.PENDING, refs.OPERATIONS)
-    creates = any(change.old is None for change in operation.changes)
-    existing = repository.list_ref_names(_ALL_REFS) if creates else set()
+    existing = _list_near(repository, [change.ref for change in operation.changes if change.old is None])
     _check_old_values(repository, operation, existing)
     _check_names(operation, existing)
     _check_new_values(repository, operation)
@@ -193,6 +193,19 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
         except ScopesError:
             return commit  # it is committed: readers see it, and the next writer moves the refs
     return commit
+
+
+def _list_near(repository: Repository, added: list[str]) -> set[str]:
+    """Return the existing refs with which new ones may conflict; all, if many are new."""
+    if len(added) > _FEW_REFS:
+        return repository.list_ref_names(_ALL_REFS)
+    if not added:
+        return set()
+    # An active branch has the name of its conversation, as the metadata have, and cannot be packed.
+    folders = {f"{ref.rpartition('/')[0]}/" for ref in added if not ref.startswith(refs.ACTIVE)}
+    folders |= {f"{ref}/" for ref in added}
+    above = {ref[:end] for ref in added for end in range(len(_ALL_REFS), len(ref)) if ref[end] == "/"} | {*added}
+    return repository.list_ref_names(*sorted(folders)) | {ref for ref in above if repository.raw_ref(ref) is not None}
 
 
 def _check_old_values(repository: Repository, operation: Operation, existing: Container[str]) -> None:

@@ -88,7 +88,7 @@ def test_the_id_of_a_deleted_conversation_may_be_used_again(repository):
 def test_ids_that_differ_in_case_only_are_refused(repository):
     """On many file systems they are the same name."""
     new(repository, conversation_id="Login")
-    with pytest.raises(Invalid, match="cannot exist together with 'Login/main'") as refusal:
+    with pytest.raises(Invalid, match="cannot exist together with 'Login'") as refusal:
         new(repository, conversation_id="login")
     assert "upper and lower case" in refusal.value.hint
 

@@ -6,6 +6,8 @@ import os
 
 import pytest
 
+from scopes.conversation.new import new
+from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible
 from scopes.store import maintenance, recovery, refs
 from scopes.store.config import Setting
@@ -244,3 +246,12 @@ def test_there_is_nothing_to_remove_in_a_clean_store(repository):
     make_branch(repository, "one")
     with exclusive_write(repository):
         assert remove_leftovers(repository) == []
+
+
+def test_the_refs_of_many_conversations_are_packed_by_the_command_that_makes_the_last_one(repository, monkeypatch):
+    monkeypatch.setattr(maintenance, "_LOOSE_CONVERSATIONS", 3)
+    names = [new(repository).id for _ in range(4)]
+    heads = os.path.join(repository.path, "refs", "heads")
+    assert os.listdir(heads) == [names[-1]]
+    assert [*open_store(repository).list_refs("refs/heads/")] == [f"refs/heads/{name}/main" for name in names]
+    assert verify(open_store(repository)).findings == ()

@@ -307,18 +307,6 @@ def test_an_operation_with_an_outdated_old_value_is_refused_and_changes_nothing(
         assert repository.raw_ref(refs.PENDING) is None
 
 
-def test_new_refs_of_a_large_operation_are_not_looked_up_one_by_one(repository, monkeypatch):
-    """They are among the names of all refs or not, before; and after they have been packed together, they are there."""
-    (one,) = write_chain(repository, "one")
-    names = [f"{HEADS}n{number}" for number in range(150)]
-    looked_up = []
-    raw_ref = repository.raw_ref
-    monkeypatch.setattr(repository, "raw_ref", lambda name: looked_up.append(name) or raw_ref(name))
-    move(repository, *((name, None, one) for name in names))
-    assert not {*looked_up} & {*names}
-    assert repository.list_refs(HEADS) == dict.fromkeys(sorted(names), one)
-
-
 @pytest.mark.parametrize("kind", ["loose", "packed", "damaged"])
 def test_a_large_operation_that_creates_a_ref_that_exists_is_refused(repository, kind):
     """E-52."""
