@@ -46,8 +46,8 @@ class ListFilter(NamedTuple):
         return self._replace(limit=None, clear=str) != ALL
 
     @property
-    def needs_complete_rows(self) -> bool:
-        """Return True if a condition is about a field that only complete rows have."""
+    def needs_details(self) -> bool:
+        """Return True if a condition is about a detail of a row, which needs a walk over the history."""
         return bool(self.projects) or any(each is not None for each in (self.agent, self.model, self.tag))
 
     def select(self, rows: Iterable[ConversationRow]) -> list[ConversationRow]:

@@ -21,12 +21,10 @@ from scopes.model.conversation import branch_id
 from scopes.store.config_write import read_setting
 from scopes.store.gone_file import read_gone
 from scopes.store.graph import list_merge_bases, list_new_commits
-from scopes.store.objects import parse_commit
-from scopes.store.read_once import ReadOnce
 from scopes.store.refs import REMOTES
 from scopes.store.remote_family import list_family
 from scopes.store.remote_file import DEFAULT, find_default, read_addresses
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, read_commit
 
 
 class RemoteCounts(NamedTuple):
@@ -40,7 +38,7 @@ _EVEN: Final = RemoteCounts(0, 0)
 
 
 def count_by_conversation(
-    repository: Repository, once: ReadOnce, conversations: Iterable[ConversationRefs], values: Mapping[str, str]
+    repository: Repository, conversations: Iterable[ConversationRefs], values: Mapping[str, str]
 ) -> dict[ConversationId, RemoteCounts]:
     """Compare conversations with the default remote; those that it did not have, or had no more, are left out.
 
@@ -55,7 +53,7 @@ def count_by_conversation(
         manifests |= {Oid(root): oid for root, oid in found_there.items() if root not in gone.get(name, ())}
     if not manifests:
         return {}
-    comparison = _Comparison(repository, once, manifests)
+    comparison = _Comparison(repository, manifests)
     found: dict[ConversationId, RemoteCounts] = {}
     for refs_of in conversations:
         with suppress(Corrupt, NotFound):
@@ -88,10 +86,10 @@ def _default_remote(repository: Repository) -> str | None:
 class _Comparison:
     """Compares conversations with the manifests of one remote, which are given by root commit."""
 
-    def __init__(self, repository: Repository, once: ReadOnce, manifests: Mapping[Oid, Oid]) -> None:
+    def __init__(self, repository: Repository, manifests: Mapping[Oid, Oid]) -> None:
         self._repository = repository
         self._manifests = manifests
-        self._parents = _read_parents(once, list(dict.fromkeys(manifests.values())))
+        self._parents = _read_parents(repository, set(manifests.values()))
         self._by_tip = {tip: oid for oid, parents in self._parents.items() for tip in parents}
 
     def compare(self, refs_of: ConversationRefs) -> RemoteCounts | None:
@@ -130,10 +128,10 @@ class _Comparison:
         return {each.oid for each in list_new_commits(self._repository, tip, other, bases) if not is_root(each)}
 
 
-def _read_parents(once: ReadOnce, manifests: list[Oid]) -> dict[Oid, tuple[Oid, ...]]:
+def _read_parents(repository: Repository, manifests: Iterable[Oid]) -> dict[Oid, tuple[Oid, ...]]:
     """Return the parents of manifests; those that are damaged are left out."""
-    try:
-        commits = once.read_commits(manifests)
-    except (Corrupt, NotFound):
-        return {}
-    return {oid: parse_commit(oid, data).parents for oid, data in zip(manifests, commits, strict=True)}
+    found: dict[Oid, tuple[Oid, ...]] = {}
+    for oid in manifests:
+        with suppress(Corrupt, NotFound):
+            found[oid] = read_commit(repository, oid).parents
+    return found
