@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.history.handles import BranchHandle, StoreHandle, find_active_branch
 from scopes.history.limits import check_limits, idle_before, read_limits
 from scopes.history.messages import NO_CHANGES, Below, read_below, write_message_blob, write_message_over
-from scopes.history.revisions import find_directory, list_branch_tips
+from scopes.history.revisions import find_directory
 from scopes.history.transaction import Transaction, append_commit, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import deferred, load
@@ -96,7 +95,6 @@ def append_to(
         branch=branch.name,
         remaining_turns=remaining,
         notes=(
-            *note_similar_topic(repository, conversation_id, oid, message),
             *limits,
             *_note_secrets(repository, lines),
             *(_note_followed(branch, oid, last) if first is None else ()),
@@ -169,25 +167,6 @@ def _write_all(
         tip = write(tip)
         appended.append(MessageAppended(id=message.id, oid=tip, conversation=conversation_id, branch=branch.name))
     return appended
-
-
-def note_similar_topic(
-    repository: Repository, conversation: ConversationId, oid: Oid, message: Message
-) -> tuple[Note, ...]:
-    """Return a note if a decision in the commit `oid` begins a topic that differs from another one in punctuation only.
-
-    The topics of all branches are compared, without the new decision.
-    """
-    if message.payload is None or message.kind != "decision":
-        return ()
-    tips = {tip for tip in list_branch_tips(repository, conversation).values() if tip != oid}
-    tips.update(read_commit(repository, oid).parents)
-    states = [load("scopes.merge.divergence:state_of")(repository, tip) for tip in sorted(tips)]
-    similar = load("scopes.merge.spellings:find_similar_topics")(repository, states, message)
-    if not similar:
-        return ()
-    text, words = f"there is a topic {similar[0]!a} already", f"--topic {quote(similar[0])}"
-    return (Note(text, f"to decide about that one: {words}"),)
 
 
 def message_writers(

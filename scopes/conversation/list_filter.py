@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from scopes.clock import format_seconds, local_day, seconds_of
+from scopes.clock import format_seconds
 from scopes.errors import check_not_negative
 from scopes.index.conversation_table import ConversationRow
 from scopes.result import Note, few
@@ -112,22 +112,7 @@ def none_found_note(rows: Iterable[ConversationRow], wanted: ListFilter) -> Note
         hints.append(few("tags", (name for row in known for name in row.tags or ())))
     if any(isinstance(project, ChosenProject) for project in wanted.projects):
         hints.append(few("projects", project_names(known).values()))
-    hints.append(_describe_period(known) if wanted.since is not None or wanted.until is not None else "")
     return Note("no conversation matches", "\n".join(hint for hint in hints if hint) or None)
-
-
-def _describe_period(rows: Iterable[ConversationRow]) -> str:
-    """Return the conversations that were active first and last, with their days; empty if none has a time."""
-    active = sorted((row.activity, row.id) for row in rows if row.activity is not None)
-    if not active:
-        return ""
-    (first, oldest), (last, newest) = active[0], active[-1]
-    return f"last activity: from {_day(first)} ({oldest}) to {_day(last)} ({newest})"
-
-
-def _day(time: str) -> str:
-    """Return the day in the time zone of this machine, as --since names one."""
-    return local_day(seconds_of(time))
 
 
 def _matching(wanted: str, names: Iterable[str]) -> set[str]:

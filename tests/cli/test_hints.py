@@ -137,12 +137,6 @@ def test_a_misspelled_kind_has_the_nearest_one_as_hint(conversation, words):
     assert (error["message"], error["hint"]) == ("there is no kind 'decison'", "did you mean decision?")
 
 
-def test_a_branch_from_a_message_of_another_conversation_names_that_conversation(conversation):
-    other = conversation.run("new", "--json")["id"]
-    error = conversation.run_refused("branch", other, "x", "--from", conversation.first, code=4)
-    assert error["hint"].startswith(f"it is in {conversation.id}: ")
-
-
 def test_head_in_a_log_has_the_branch_main_as_hint(conversation):
     error = conversation.run_refused("log", conversation.id, "HEAD~2", code=2)
     assert error["hint"] == f"did you mean scopes log {conversation.id}/main~2?"

@@ -183,19 +183,6 @@ def test_what_a_log_of_n_messages_shows_is_what_is_taken_back(merged, count):
     assert shown(merged) == before[count:]
 
 
-@pytest.mark.parametrize("count", [2, 3])
-def test_a_part_of_what_a_merge_brought_is_refused(merged, count):
-    before = refs(merged)
-    with pytest.raises(
-        Refused, match=f"the last {count} messages of conv-001/main are only a part of what a merge"
-    ) as r:
-        rewind(merged, "conv-001/main", count=count)
-    assert r.value.hint == (
-        "take back the whole merge: scopes rewind conv-001/main -n 4; or only the messages after it: -n 1"
-    )
-    assert refs(merged) == before
-
-
 def test_without_a_count_a_merge_is_taken_back_with_all_that_it_brought(merged):
     rewind(merged, "conv-001/main")
     assert rewind(merged, "conv-001/main").messages == 3
