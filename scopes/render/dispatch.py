@@ -47,7 +47,6 @@ NOUN_OF: dict[str, str] = {
     "scopes.conversation.append": "message",
     "scopes.conversation.blame": "claims",
     "scopes.conversation.cat": "message",
-    "scopes.conversation.changes": "changes",
     "scopes.conversation.config": "store",
     "scopes.conversation.decisions": "claims",
     "scopes.conversation.delete": "conversation",
