@@ -150,6 +150,6 @@ def _similar_keys(claims: Mapping[str, Oid], name: str) -> str:
     similar = get_close_matches(last, keys.values(), n=3)
     found = sorted(key for key, each in keys.items() if each in similar)[:3]
     if found:
-        return f"did you mean {' or '.join(found)}?"
+        return f"did you mean {' or '.join(key.removeprefix(f'{FILES}/') for key in found)}?"
     groups = sorted({path.partition("/")[0] for path in claims} - {PARTICIPANTS, CONFLICTS, MESSAGES})
     return f"there are: {', '.join(groups)}" if groups else "nothing was decided, proposed or written there"

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import repeat
 from typing import Final, NamedTuple
 
-from scopes.clock import creation_time, known_seconds, parse_time
+from scopes.clock import creation_time, known_seconds, later_of, parse_time
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import ParticipantCache, participants_of
 from scopes.history.messages import (
@@ -20,7 +20,6 @@ from scopes.history.messages import (
     read_body,
     read_message_bytes_at,
     read_root,
-    read_root_of,
 )
 from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.recorded_times import RecordedTimes
@@ -99,19 +98,29 @@ class ConversationReader:
     def _commits(self) -> dict[Oid, Commit]:
         return {oid: read_commit(self._repository, oid) for oid in set(self._refs.tips.values())}
 
+    @cached_property
+    def _root(self) -> Root:
+        main = self._metadata.branches.get(MAIN)
+        tip = self._commits[self._refs.tips[self.active_branch]]
+        return read_root(self._repository, tip, None if main is None else main.fork)
+
     def read(self) -> ConversationRow:
-        """Return a row without details, from the tips and the metadata."""
+        """Return a row without details, from the tips, the metadata and the root.
+
+        A conversation that was created after its messages was active when it was created.
+        """
         commits = list(self._commits.values())
         is_only = len(self._refs.tips) == 1  # it is counted
         hidden = [name for name, entry in self._metadata.branches.items() if entry.is_hidden and not is_only]
         newest = max(commit.time for commit in commits)
         recorded = self._times.find_newest((commit.oid, commit.time, commit.author.email) for commit in commits) or 0
+        moments = [self._read_moment(commit) for commit in commits if commit.time == newest]
         return ConversationRow(
             id=self._refs.conversation,
             participants=participants_of(self._repository, commits, self._participants),
             branches=sum(name not in hidden for name in self._refs.tips),
-            last_activity=known_seconds(newest),
-            moment=max(self._read_moment(commit) for commit in commits if commit.time == newest),
+            last_activity=later_of(known_seconds(newest), self._root.created),
+            moment=max(*moments, parse_time(self._root.created) or 0),
             recorded_at=known_seconds(recorded) if recorded > newest else None,
             title=self._metadata.title,
         )
@@ -119,24 +128,19 @@ class ConversationReader:
     def _read_moment(self, commit: Commit) -> int:
         """Return the time of a message in nanoseconds; commits have whole seconds. 0 if it cannot be read."""
         with suppress(Corrupt, NotFound):
-            if is_root(commit):
-                return parse_time(read_root(self._repository, commit, None).created) or 0
-            return parse_time(read_body(self._repository, commit).time or "") or 0
+            return 0 if is_root(commit) else parse_time(read_body(self._repository, commit).time or "") or 0
         return 0
 
     def read_details(self, row: ConversationRow) -> ConversationRow:
         """Add the fields that need a walk over the history, which is read once."""
-        repository, refs_of, metadata = self._repository, self._refs, self._metadata
+        repository, refs_of, metadata, root = self._repository, self._refs, self._metadata, self._root
         tips = list(dict.fromkeys(refs_of.tips.values()))
         known = {commit.oid: commit for commit in walk_newest_first(repository, tips, known=self._commits)}
         history = _History(known.values())
-        main = metadata.branches.get(MAIN)
-        root = self._read_root(None if main is None else main.fork, history.roots, linear=len(tips) == 1)
+        main_line = walk_main(repository, refs_of.tips, known) if metadata.title is None else ()
         return row._replace(
             uuid=root.uuid,
-            opening=None
-            if metadata.title is not None
-            else first_prompt(repository, walk_main(repository, refs_of.tips, known)),
+            opening=first_prompt(repository, main_line),
             created_at=creation_time(root.created),
             source=root.format,
             messages=len(history.messages),
@@ -146,28 +150,16 @@ class ConversationReader:
             tags=tuple(sorted(metadata.tags)) or None,
         )
 
-    def _read_root(self, expected: Oid | None, roots: Mapping[Oid, Commit], *, linear: bool) -> Root:
-        """Read the root as `read_root` does, from the commits that were walked if it is among them."""
-        tip = self._refs.tips[self.active_branch]
-        commit = None if expected is None else roots.get(expected)
-        if commit is None and linear and expected is None:
-            commit = next(iter(roots.values()), None)
-        if commit is not None:
-            return read_root_of(self._repository, commit, tip)
-        return read_root(self._repository, read_commit(self._repository, tip), expected)
-
 
 class _History:
-    """What a walk over a history counts: message ids, messages by agent, the newest messages of agents, and roots."""
+    """What a walk over a history counts: message ids, messages by agent, and the newest messages of agents."""
 
     def __init__(self, newest_first_commits: Iterable[Commit]) -> None:
         self.messages: set[MessageId] = set()
         self.newest_of_agents: list[Commit] = []
-        self.roots: dict[Oid, Commit] = {}
         self._authors: Counter[Identity] = Counter()
         for commit in newest_first_commits:
             if is_root(commit):
-                self.roots[commit.oid] = commit
                 continue
             self.messages.add(message_id_of(commit))
             self._authors[commit.author] += 1

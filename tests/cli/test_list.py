@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from datetime import datetime
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -103,30 +100,6 @@ def test_a_filter_matches_the_beginning_of_a_word_and_names_the_values_if_none_d
         assert (done.returncode, done.stdout) == (0, "")
         assert "note: no conversation matches\nhint: agents: carol, claude-code\n" in done.stderr
         shop.run_main(*LIST, "--json")
-
-
-@pytest.mark.parametrize("window", [("--since", "2099-01-01"), ("--until", "1999-01-01")])
-def test_an_empty_window_names_the_first_and_the_last_conversation(conversation, cache, window):
-    conversation.append("main", "hello")
-    activity = conversation.run(*LIST, "--json")["conversations"][0]["last_activity"][:10]
-    expected = f"last activity: from {activity} ({conversation.id}) to {activity} ({conversation.id})"
-    assert expected in conversation.run_main(*LIST, *window).stderr
-
-
-@pytest.mark.parametrize("zone", ["Etc/GMT-14", "Etc/GMT+12"])  # at any time, one of them has another day than UTC
-def test_an_empty_window_names_days_of_the_time_zone(conversation, cache, monkeypatch, zone):
-    """Asked for the 27th, it found nothing and named the 27th, which was that of UTC."""
-    conversation.append("main", "hello")
-    activity = datetime.fromisoformat(conversation.run(*LIST, "--json")["conversations"][0]["last_activity"])
-    day = activity.astimezone(ZoneInfo(zone)).date().isoformat()
-    monkeypatch.setenv("TZ", zone)
-    time.tzset()
-    try:
-        for words, hint in ((LIST, f"last activity: from {day} ("), (("search", "hello"), f"the newest of {day}")):
-            assert hint in conversation.run_main(*words, "--since", "2099-01-01").stderr
-    finally:
-        monkeypatch.undo()
-        time.tzset()
 
 
 def test_an_exact_name_comes_before_its_beginnings(shop, cache):
