@@ -298,16 +298,20 @@ class _Branches:
         reachable = self.reachable(tip.oid)
         below = self.reachable(entry.fork) if entry.fork in self.by_oid else frozenset[Oid]()
         own = reachable - below if below else reachable
-        messages, total = (len({self.ids[oid] for oid in oids if oid in self.ids}) for oids in (own, reachable))
+        messages, total = ({self.ids[oid] for oid in oids if oid in self.ids} for oids in (own, reachable))
+        above = self.reachable(self.tips.get(entry.parent)) if entry.parent is not None else frozenset[Oid]()
+        copied = {
+            self.ids[oid] for oid in above - reachable if oid in self.ids
+        }  # as an import that joins sessions does
         kinds = Counter(self.by_oid[oid].kind for oid in own)
         status = entry.status
-        if status == "active" and messages and entry.parent in self.tips:
-            status = "merged" if tip.oid in self.reachable(self.tips[entry.parent]) else status  # S4-8
+        if status == "active" and messages and tip.oid in above:
+            status = "merged"  # S4-8
         own_commits = [commit for oid, commit in self.by_oid.items() if oid in own and oid in self.ids]
         return BranchRow(
             name=name,
-            messages=messages,
-            total=total,
+            messages=len(messages - copied),
+            total=len(total),
             tip=tip.oid,
             fork=entry.fork,
             purpose=entry.purpose,
