@@ -135,11 +135,6 @@ class LogFilter:
         return self.path is not None or self.conditional_without_path
 
     @property
-    def reads_bodies(self) -> bool:
-        """Return True if a condition is about more than the header of a message."""
-        return self.path is not None or self.body is not None
-
-    @property
     def conditional_without_path(self) -> bool:
         """Return True if there is a condition besides the path."""
         return self.messages is not None or any((self.author, self.kind, self.since, self.until, self.body))
@@ -190,7 +185,7 @@ def log(
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
     heads = _messages_of_graph(commits, parents_of) if graph else FirstCopies(repository, tips).headers_of(commits)
     criteria = only or LogFilter()
-    read = BodyReader(repository, keeps=results or fold_results or criteria.reads_bodies)
+    read = BodyReader(repository)
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)
     folds = fold_results and TOOL_RESULTS not in _as_names(criteria.kind)
