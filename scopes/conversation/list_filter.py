@@ -6,6 +6,7 @@ No store is opened here, because `list` also filters rows that it has read from 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import ge, le
 from typing import NamedTuple
 
 from scopes.clock import format_seconds
@@ -16,6 +17,7 @@ from scopes.store.chosen_projects import ChosenProject
 from scopes.store.projects import Project, find_project
 
 _SECOND = 1_000_000_000
+_TO_SECOND = len("2026-01-01T00:00:00")  # of a time that may have a fraction
 
 
 class ListFilter(NamedTuple):
@@ -53,12 +55,10 @@ class ListFilter(NamedTuple):
     def select(self, rows: Iterable[ConversationRow]) -> list[ConversationRow]:
         """Return the rows that meet the conditions; the limit is not applied."""
         selected = list(rows)
-        if self.since is not None:
-            start = format_seconds(self.since // _SECOND)
-            selected = [row for row in selected if (row.activity or "") >= start]
-        if self.until is not None:
-            end = format_seconds(self.until // _SECOND)
-            selected = [row for row in selected if (row.activity or "") <= end]
+        for end, is_meant in ((self.since, ge), (self.until, le)):
+            if end is not None:
+                second = format_seconds(end // _SECOND)[:_TO_SECOND]
+                selected = [row for row in selected if is_meant((row.activity or "")[:_TO_SECOND], second)]
         if self.agent is not None:
             names = {name: self.clear(name) for name in {name for row in selected for name in row.participants}}
             shown = _matching(self.agent, names.values())

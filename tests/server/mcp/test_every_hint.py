@@ -99,8 +99,6 @@ def prepare(store, scene):
         set_availability(store, "codex", available=False)
     if scene == "long":
         history(store, f"main: {'word' * 200}", conversation="long")
-    if scene == "other":
-        return dict(history(store, "main: far").ids)
     for size in {"two": (1, 2_000), "large": (2_000,), "huge": (100_000,)}.get(scene, ()):
         send(StoreHandle(store).branch("conv-001"), plain_message("gemini", "word " * size), ["codex"])
     if scene.startswith("merging"):
