@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-
 import pytest
 
 from tests.cli.running import imported
@@ -49,20 +46,6 @@ def add_branches(conversation, amount):
     refs = (f"create refs/heads/more-{number}/main {tip}\n" for number in range(amount))
     git(conversation.store, "update-ref", "--stdin", stdin="".join(refs).encode())
     git(conversation.store, "pack-refs", "--all")
-
-
-@pytest.mark.skipif(sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1, reason="nothing is forked here")
-@pytest.mark.parametrize("options", [(), ("--json",)])
-@pytest.mark.slow
-def test_very_many_conversations_are_read_by_several_processes_once(conversation, cache, monkeypatch, options):
-    """Later the index has them."""
-    add_branches(conversation, 1200)
-    forked, fork = [], os.fork
-    monkeypatch.setattr(os, "fork", lambda: forked.append(None) or fork())
-    first, second = conversation.run_main(*LIST, *options), conversation.run_main(*LIST, *options)
-    assert (first.stdout, first.returncode) == (second.stdout, 0)
-    assert first.stdout.count("more-1199") == 1
-    assert len(forked) == min(len(os.sched_getaffinity(0)), 4) - 1
 
 
 @pytest.fixture
