@@ -498,9 +498,9 @@ class _MessageChanges:
             if head.author_kind in PARTICIPANT_KINDS and head.author not in participants:
                 participants.add(head.author)
                 yield position, self._to_row(FieldChange("participants", None, head.author, "APPEND"), time, head)
-            said = {"id": head.id, "kind": head.kind, "from": head.author, "to": list(head.to)}
-            said["subject"] = subject_of(head, message)
-            row = self._to_row(FieldChange("messages", None, said, "APPEND"), time, head)
+            shown = {"id": head.id, "kind": head.kind, "from": head.author, "to": list(head.to)}
+            shown["subject"] = subject_of(head, message)
+            row = self._to_row(FieldChange("messages", None, shown, "APPEND"), time, head)
             yield position, replace(row, tools=_tools_of(message))
             for change in self._walk_message(head, message):
                 yield position, self._to_row(change, time, head)
