@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from scopes.conversation.bisect import Bisection, BisectPoint
     from scopes.conversation.branch import BranchCreated
     from scopes.conversation.cat import MessageView
-    from scopes.conversation.change import Change
+    from scopes.conversation.changes import Change
     from scopes.conversation.conflicts import ConflictList, ConflictView
     from scopes.conversation.decisions import DecisionList, DecisionRow
     from scopes.conversation.diff import Difference
@@ -151,7 +151,7 @@ _MODULES = {
     "scopes.conversation.bisect": "Bisection BisectPoint",
     "scopes.conversation.branch": "BranchCreated",
     "scopes.conversation.cat": "MessageView",
-    "scopes.conversation.change": "Change",
+    "scopes.conversation.changes": "Change",
     "scopes.conversation.conflicts": "ConflictList ConflictView",
     "scopes.conversation.decisions": "DecisionList DecisionRow",
     "scopes.conversation.diff": "Difference",

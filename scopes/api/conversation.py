@@ -19,7 +19,7 @@ from scopes.conversation.append import MessageAppended
 from scopes.conversation.append import append as append_message
 from scopes.conversation.branch import BranchCreated
 from scopes.conversation.branch import branch as run_branch
-from scopes.conversation.change import Change
+from scopes.conversation.changes import Change
 from scopes.conversation.changes import changes as walk_changes
 from scopes.conversation.decisions import DecisionList
 from scopes.conversation.decisions import decisions as list_decisions

@@ -138,7 +138,7 @@ def _open_stored(invocation: Invocation, names: Sequence[str], wanted: ListFilte
         )
     rows = []
     if not names:
-        listed = list_conversations(repository, invocation.index_directory, complete=True, wanted=wanted)
+        listed = list_conversations(repository, invocation.index_directory, wanted=wanted, details=False)
         rows = sorted(row.id for row in listed.conversations)
     count = 0 if names else len(conversation_ids(repository)) - len(rows)
     options = [("--since", wanted.since is not None), ("--project", bool(wanted.projects))]

@@ -269,7 +269,7 @@ def with_first_prompts(invocation: Invocation, result: Imported) -> Imported:
     if (
         sum(row.title is None and row.first_prompt is None for row in result.conversations) >= _MANY_CONVERSATIONS
     ):  # a large import has just updated the index of the list
-        listed = find_cached_list(repository.path, invocation.index_directory, complete=False)
+        listed = find_cached_list(repository.path, invocation.index_directory)
         known = {} if listed is None else {row.id: row.opening for row in listed.conversations}
     rows = [
         row

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import NO_CHANGES, is_root, plain_message, read_message, retraction_of
 from scopes.history.transaction import append_message, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.loading import deferred
 from scopes.merge.conflict_keys import decoded_key, key_of_path
 from scopes.merge.spellings import replaced_claims
 from scopes.merge.statements import claims_without, stated_claims
@@ -25,11 +24,6 @@ from scopes.store.graph import is_ancestor
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import require_unpurged
 from scopes.store.trees import BlobChange, find_blob
-
-if TYPE_CHECKING:
-    from scopes.model.validation import check_payload
-else:
-    check_payload = deferred("scopes.model.validation:check_payload")  # imports pydantic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +67,8 @@ def amend(
     if data is not None:
         if old.payload is None:
             raise Invalid(f"message {old.id[:8]} has no data: it is of kind {old.kind}", hint="leave out --data")
+        from scopes.model.validation import check_payload  # imports pydantic
+
         message = replace(message, payload=check_payload(old.kind, data))
     elif old.payload is not None:
         message = replace(message, kind="plain")

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from shlex import quote
-from typing import TYPE_CHECKING
 
 from scopes.history.handles import BranchHandle, StoreHandle, find_active_branch
 from scopes.history.limits import check_limits, idle_before, read_limits
 from scopes.history.messages import NO_CHANGES, Below, read_below, write_message_blob, write_message_over
-from scopes.history.revisions import find_directory, list_branch_tips
+from scopes.history.revisions import find_directory
 from scopes.history.transaction import Transaction, append_commit, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.loading import deferred, load
+from scopes.loading import load
 from scopes.model.codec import encode
 from scopes.model.message import Message
 from scopes.result import Note, Result
@@ -22,11 +20,6 @@ from scopes.store.objects import BLOB
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write, require_unpurged
 from scopes.store.trees import BlobChange
-
-if TYPE_CHECKING:
-    from scopes.store.packs.bulk import bulk_objects
-else:
-    bulk_objects = deferred("scopes.store.packs.bulk:bulk_objects")
 
 _KEEPING = "00", "01"  # the ids of one commit of 128 begin like this: then digests for later merges are kept
 _IN_ONE_PACK = 50  # messages; from here on one pack is written and synced faster than three files for each
@@ -96,7 +89,6 @@ def append_to(
         branch=branch.name,
         remaining_turns=remaining,
         notes=(
-            *note_similar_topic(repository, conversation_id, oid, message),
             *limits,
             *_note_secrets(repository, lines),
             *(_note_followed(branch, oid, last) if first is None else ()),
@@ -115,13 +107,17 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
     """
     repository = branch.repository
     if len(messages) >= _IN_ONE_PACK:
-        load("scopes.fast_json:enable")()
+        from scopes import fast_json
+
+        fast_json.enable()
     lines = [encode(message) for message in messages]
     with exclusive_write(repository):
         old = branch.tip
         if len(messages) < _IN_ONE_PACK:
             appended = _write_all(repository, branch, old, messages, lines)
         else:
+            from scopes.store.packs.bulk import bulk_objects
+
             with bulk_objects(repository) as objects:
                 appended = _write_all(objects, branch, old, messages, lines)
         if appended:
@@ -134,8 +130,9 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
 
 
 def _note_secrets(repository: Repository, lines: Sequence[bytes]) -> tuple[Note, ...]:
-    notes: tuple[Note, ...] = load("scopes.secrets.count:append_note")(repository, lines)
-    return notes
+    from scopes.secrets.count import append_note
+
+    return append_note(repository, lines)
 
 
 def _note_followed(branch: BranchHandle, appended: Oid, last: Oid | None = None) -> tuple[Note, ...]:
@@ -145,8 +142,9 @@ def _note_followed(branch: BranchHandle, appended: Oid, last: Oid | None = None)
     """
     if last is not None and read_commit(branch.repository, appended).parents[0] == last:
         return ()
-    notes: tuple[Note, ...] = load("scopes.history.session_branches:note_followed")(branch, appended)
-    return notes
+    from scopes.history.session_branches import note_followed
+
+    return note_followed(branch, appended)
 
 
 def keep_digests(repository: Repository, conversation: ConversationId, appended: Sequence[Oid]) -> None:
@@ -169,25 +167,6 @@ def _write_all(
         tip = write(tip)
         appended.append(MessageAppended(id=message.id, oid=tip, conversation=conversation_id, branch=branch.name))
     return appended
-
-
-def note_similar_topic(
-    repository: Repository, conversation: ConversationId, oid: Oid, message: Message
-) -> tuple[Note, ...]:
-    """Return a note if a decision in the commit `oid` begins a topic that differs from another one in punctuation only.
-
-    The topics of all branches are compared, without the new decision.
-    """
-    if message.payload is None or message.kind != "decision":
-        return ()
-    tips = {tip for tip in list_branch_tips(repository, conversation).values() if tip != oid}
-    tips.update(read_commit(repository, oid).parents)
-    states = [load("scopes.merge.divergence:state_of")(repository, tip) for tip in sorted(tips)]
-    similar = load("scopes.merge.spellings:find_similar_topics")(repository, states, message)
-    if not similar:
-        return ()
-    text, words = f"there is a topic {similar[0]!a} already", f"--topic {quote(similar[0])}"
-    return (Note(text, f"to decide about that one: {words}"),)
 
 
 def message_writers(
@@ -237,8 +216,9 @@ def _with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message
     """Return a message of tool results with the files that the calls touched, any other message as it is."""
     if message.files or all(part.type != "tool_result" for part in message.parts):
         return message
-    changed: Message = load("scopes.history.tool_calls:with_touched_files")(objects, tip, message)
-    return changed
+    from scopes.history.tool_calls import with_touched_files
+
+    return with_touched_files(objects, tip, message)
 
 
 def _names_files(message: Message) -> bool:
@@ -249,5 +229,6 @@ def _replaced(objects: Objects, tip: Oid, message: Message) -> Mapping[str, Blob
     """Return the changes to the state that remove what a typed message states in another spelling of its topic."""
     if message.payload is None:
         return NO_CHANGES
-    changes: Mapping[str, BlobChange] = load("scopes.merge.spellings:replaced_claims")(objects, tip, message)
-    return changes
+    from scopes.merge.spellings import replaced_claims
+
+    return replaced_claims(objects, tip, message)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from shlex import quote
 from typing import Any
 
 from scopes.errors import Invalid, NotFound
 from scopes.history.messages import MessageHeader, header_of, read_body, read_root, with_subject
-from scopes.history.revisions import Revision, list_branch_tips, read_active_branch, resolve_revision
+from scopes.history.revisions import Revision, read_active_branch, resolve_revision
 from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
-from scopes.ids import BranchName, Oid
+from scopes.ids import Oid
 from scopes.merge.apply_resolution import BOTH
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
-from scopes.merge.conflict_keys import agent_of, comparable_key, decoded_key, folded, key_of_path
+from scopes.merge.conflict_keys import agent_of, comparable_key, decoded_key, key_of_path
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
@@ -66,34 +65,10 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
     matching = _match_key(claims, key) if key is not None else _match_file(repository, revision, claims, file or "")
     if not matching:
         name = key if key is not None else file
-        hint = _keys_of_name(claims, name or "") or _similar_files(claims, file) or _available_groups(claims)
-        shown = _shown_revision(where, revision)
-        if where.startswith("@") and file is not None:
-            hint += f"\nname a conversation: scopes blame CONV {name}"
-        elsewhere = [] if key is None else _branches_with(repository, revision, key)
-        if elsewhere:
-            place = f"{quote(revision.conversation)}/{quote(elsewhere[0])}"
-            hint = f"{elsewhere[0]} has it: scopes blame {place} --key {quote(key or '')}"
-        raise NotFound(f"the state of {shown} has no {name!a}", hint=hint)
+        raise NotFound(f"the state of {where} has no {name!a}", hint=_similar_keys(claims, name or ""))
     rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
     active = read_active_branch(repository, revision.conversation)
     return BlameList(revision=revision, rows=tuple(rows), on_active_branch=revision.branch == active)
-
-
-def _shown_revision(where: str, revision: Revision) -> str:
-    """Return the words for a revision, with the conversation that `@` means, and the branch that is active."""
-    if where.startswith("@"):
-        return f"{where} ({revision.conversation})"
-    return where if revision.branch is None or where != revision.conversation else f"{where}/{revision.branch}"
-
-
-def _branches_with(repository: Repository, revision: Revision, key: str) -> list[BranchName]:
-    """Return the other branches whose state has a key."""
-    tips = list_branch_tips(repository, revision.conversation)
-    states = ((name, state_of(repository, tip)) for name, tip in tips.items() if name != revision.branch)
-    return [
-        name for name, state in states if state is not None and _match_key(dict(walk_blobs(repository, state)), key)
-    ]
 
 
 def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> Iterator[BlameRow]:
@@ -168,22 +143,13 @@ def _match_end(claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
     return {} if several or not file else found
 
 
-def _keys_of_name(claims: Mapping[str, Oid], name: str) -> str | None:
-    """Return a hint with the keys whose name without the group is `name`: `decisions/batch size`; None if none is."""
-    keys = {decoded_key(key_of_path(path)) for path in claims}
-    found = sorted(key for key in keys if folded(key.partition("/")[2]) == folded(name))
-    return f"did you mean {' or '.join(f'--key {quote(key)}' for key in found[:3])}?" if found else None
-
-
-def _similar_files(claims: Mapping[str, Oid], file: str | None) -> str | None:
-    """Return a hint with the files of the same name, or else of a similar one; None if there are none."""
-    paths = [decoded_key(key_of_path(path)).partition("/")[2] for path in claims if path.startswith(f"{FILES}/")]
-    name = (file or "").rpartition("/")[2]
-    found = [path for path in paths if file and path.rpartition("/")[2] == name]
-    found = found or get_close_matches(file or "", paths, n=3)
-    return f"did you mean {' or '.join(found[:3])}?" if found else None
-
-
-def _available_groups(claims: Mapping[str, Oid]) -> str:
+def _similar_keys(claims: Mapping[str, Oid], name: str) -> str:
+    """Return a hint with the keys of a similar name, or else with the groups that there are."""
+    keys = {key: key.rpartition("/")[2].casefold() for key in map(decoded_key, map(key_of_path, claims))}
+    last = name.rpartition("/")[2].casefold()
+    similar = get_close_matches(last, keys.values(), n=3)
+    found = sorted(key for key, each in keys.items() if each in similar)[:3]
+    if found:
+        return f"did you mean {' or '.join(key.removeprefix(f'{FILES}/') for key in found)}?"
     groups = sorted({path.partition("/")[0] for path in claims} - {PARTICIPANTS, CONFLICTS, MESSAGES})
     return f"there are: {', '.join(groups)}" if groups else "nothing was decided, proposed or written there"

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, replace
-from shlex import quote
 from unicodedata import combining, normalize
 
 from scopes.clock import now
-from scopes.conversation.append import MessageAppended, message_writers, note_similar_topic
+from scopes.conversation.append import MessageAppended, message_writers
 from scopes.conversation.show import BranchRow, show
-from scopes.errors import Ambiguous, Invalid, NotFound, Refused
+from scopes.errors import Refused
 from scopes.history.ambiguous_names import HEADS_FORM
-from scopes.history.handles import ConversationHandle, StoreHandle
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import message_id_of
 from scopes.history.new_names import parse_new_branch_name
-from scopes.history.revisions import Revision, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.ids import (
     AgentName,
@@ -30,11 +28,9 @@ from scopes.ids import (
     parse_branch_name,
     slug,
 )
-from scopes.merge.in_progress import list_in_progress, moving_branch
-from scopes.merge.records import open_conflicts_at
 from scopes.model.conversation import BranchEntry, parse_purpose
 from scopes.model.message import Message
-from scopes.result import Note, Result
+from scopes.result import Result
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
@@ -86,8 +82,6 @@ def branch(
 ) -> BranchCreated:
     """Create a branch at `start` (default: the tip of the active branch) and, with `switch`, make it active.
 
-    While the active branch has open conflicts, the default is the branch that its merge or replay will move.
-
     The default name is `<purpose>/<slug of the agent>`, followed by `-2` and so on if that is taken (S4-4). With
     `message` the branch has this message, and both are one operation.
 
@@ -105,11 +99,7 @@ def branch(
     writers = message_writers(repository, handle.id, () if message is None else (message,))
     with exclusive_write(repository):
         active = handle.active_branch.name
-        notes: tuple[Note, ...] = ()
-        if start is None:
-            from_branch, notes = _default_start(repository, handle.id, active, handle.tips)
-            start = HEADS_FORM + from_branch
-        revision = _resolve_start(repository, handle, start)
+        revision = handle.revision(HEADS_FORM + active if start is None else start)
         new_name = _choose_name(repository, handle.id, handle.tips, name, given)
         entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
         at_tip = handle.tips.get(entry.parent or active) == revision.oid
@@ -132,7 +122,6 @@ def branch(
         active=switch,
         operation=operation.id,
         start=None if at_tip else message_id_of(read_commit(repository, revision.oid)),
-        notes=notes,
     )
 
 
@@ -157,7 +146,6 @@ def append_to_new_branch(
         start=created.start,
         active=created.active,
         operation=created.operation,
-        notes=created.notes + note_similar_topic(repository, created.conversation, created.tip, message),
     )
 
 
@@ -172,32 +160,6 @@ def default_branch_name(taken: Container[str], purpose: str | None, agent: Agent
     if not is_name(stem):
         stem = f"{purpose or 'branch'}/agent"
     return parse_branch_name(free_name(stem, taken))
-
-
-def _default_start(
-    repository: Repository, conversation: ConversationId, active: BranchName, tips: Container[str]
-) -> tuple[str, tuple[Note, ...]]:
-    """Return the active branch; while conflicts are open on it, the branch that is waiting for them, and a note."""
-    for in_progress in list_in_progress(repository, conversation):
-        target = moving_branch(in_progress)
-        if in_progress.branch == active and target in tips and open_conflicts_at(repository, in_progress.tip):
-            text = f"the branch begins at {target}, not at {active}, which has open conflicts"
-            return target, (Note(text, f"to begin there: --from {active}"),)
-    return active, ()
-
-
-def _resolve_start(repository: Repository, handle: ConversationHandle, start: str) -> Revision:
-    """Resolve where a branch begins; raise NotFound that names the other conversation if the message is in one."""
-    try:
-        return handle.revision(start)
-    except NotFound as error:
-        try:
-            other = resolve_revision(repository, start).conversation
-        except (NotFound, Ambiguous, Invalid):
-            raise error from None
-        if other != handle.id:
-            error.hint = f"it is in {other}: scopes branch {quote(other)} NAME --from {quote(start)}"
-        raise
 
 
 def _choose_name(

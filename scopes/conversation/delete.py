@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from shlex import quote
 from typing import NamedTuple
@@ -99,15 +99,13 @@ def _deleted_row(
 
 def delete(repository: Repository, conversation: str, *, dry_run: bool = False) -> ConversationDeleted:
     """Move a conversation with all its branches and metadata to the trash; with `dry_run` change nothing."""
-    if dry_run:
-        found = StoreHandle(repository).conversation(conversation)
-        names = tuple(found.tips)
-        return ConversationDeleted(
-            conversation=found.id, branches=len(names), operation=None, dry_run=True, branch_names=names
-        )
-    with exclusive_write(repository):
+    with nullcontext() if dry_run else exclusive_write(repository):
         handle = StoreHandle(repository).conversation(conversation)  # under the lock
         tips = handle.tips
+        if dry_run:
+            return ConversationDeleted(
+                conversation=handle.id, branches=len(tips), operation=None, dry_run=True, branch_names=tuple(tips)
+            )
         there = _list_remotes(read_remote_branches(repository, find_root_commit(repository, handle.id)))
         tx = Transaction(repository, handle.id)
         for branch in tips:
@@ -135,13 +133,11 @@ def delete_branch(
         Refused: it is main or the active branch, or has messages of its own and `force` is not given (S4-7).
     """
     handle = StoreHandle(repository).conversation(conversation)
-    if dry_run:
+    with nullcontext() if dry_run else exclusive_write(repository):
         target = handle.branch(branch)
         tip = _check_deletable(target, force=force)
-        return BranchDeleted(conversation=handle.id, branch=target.name, tip=tip, operation=None, dry_run=True)
-    with exclusive_write(repository):
-        target = handle.branch(branch)
-        tip = _check_deletable(target, force=force)
+        if dry_run:
+            return BranchDeleted(conversation=handle.id, branch=target.name, tip=tip, operation=None, dry_run=True)
         key = branch_id(target.name, read_metadata(repository, handle.id).branches.get(target.name))
         known = read_remote_branches(repository, find_root_commit(repository, handle.id))
         there = _list_remotes({remote: branches for remote, branches in known.items() if key in branches})

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 
 from scopes.code_links.commit_facts import CommitFacts, resolve_commit
 from scopes.code_links.commit_record import CommitRecord
-from scopes.code_links.foreign_notes import describe_claim
-from scopes.code_links.known_links import FETCH_HINT
 from scopes.code_links.link import CodeLink
 from scopes.code_links.linked_commits import CommitLinker, LinkedCommit, best_links, conversations_of, open_linker
-from scopes.code_links.shallow_clone import WHOLE
 from scopes.errors import Inaccessible, NotFound
 from scopes.history.revisions import resolve_conversation
 from scopes.hosts.agents import import_hint
@@ -95,26 +92,8 @@ def _require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple
     other = conversations_of(link for link in linked.links if wanted is None or link.conversation != wanted)
     if wanted is not None and other:
         raise NotFound(f"{wanted} is not linked to {name}", hint=f"perhaps: {', '.join(other[:5])}")
-    if linked.claims:
-        claim = linked.claims[0]
-        raise NotFound(
-            f"{name}: {claim.program} names {describe_claim(claim)}, which is not in the store", hint=FETCH_HINT
-        )
-    if linked.is_boundary:
-        raise NotFound(f"{name} is where this shallow clone ends: what it changed is not known", hint=WHOLE)
-    if len(linked.facts.parents) > 1 and not other:
-        raise _is_merge(linked.facts)
     hint = f"perhaps: {', '.join(other[:5])}" if other else "if an agent wrote it, import its session: scopes import"
     raise NotFound(f"no session is known to have written {name}", hint=hint)
-
-
-def _is_merge(facts: CommitFacts) -> NotFound:
-    """Return the error about a merge that no session is known to have made: its lines are those of other commits."""
-    name = facts.commit[:8]
-    return NotFound(
-        f"{name_commit(facts)} is a merge, and no session is known to have made it",
-        hint=f"ask for a commit that it merged, such as {name}^2\nlist them: git log --oneline {name}^2 --not {name}^1",
-    )
 
 
 def _describe(record: CommitRecord) -> str:

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final
 
-from scopes.clock import later_of, wall_nanoseconds
 from scopes.conversation.list_filter import ALL, ListFilter, none_found_note, project_names
 from scopes.errors import Corrupt
 from scopes.ids import ConversationId
-from scopes.index.conversation_table import ConversationRow, brief_row, find_rows, save_files
+from scopes.index.conversation_table import ConversationRow, read_rows
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result
 from scopes.store import refs
-from scopes.store.packed_refs import read_packed_refs
-from scopes.store.raw_refs import RefFiles, read_ref_files, stamp_loose_refs
+from scopes.store.raw_refs import RefFiles, read_loose_ref, read_ref_files
 
 BRIEF: Final = (refs.HEADS, refs.META, refs.PENDING)
-# symbolic refs, which git never packs: one file to open for each; and what remotes have
-COMPLETE: Final = (*BRIEF, refs.ACTIVE, refs.REMOTES)
-_MANY_FILES: Final = 100  # that many files are opened faster than an index is written
-_CLOCK_RESOLUTION: Final = 5_000_000_000  # nanoseconds: file systems have steps of up to two seconds
+LISTED: Final = (*BRIEF, refs.REMOTES)
 _MAX_FILE_BYTES: Final = 64 << 20  # of what the store knows about remotes
-_TO_SECONDS: Final = len("2026-01-01T00:00:00")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationList(Result):
     """Conversations by last activity, newest first (S4-53).
 
-    projects: the names of projects by recorded directory, for complete rows
+    projects: the names of projects by recorded directory
     copies: those that are redacted copies, with the id of the original; empty if that is gone
     damaged: conversations that could not be read
     filtered: True if conversations may have been left out by a condition
@@ -55,20 +50,24 @@ class ConversationList(Result):
 
 
 def find_cached_list(
-    store: str, directory: str, *, complete: bool, wanted: ListFilter = ALL
+    store: str, directory: str, *, wanted: ListFilter = ALL, details: bool = True
 ) -> ConversationList | None:
     """Return the list from the index if that is up to date with the refs; None if the store has to be opened.
 
     It has to be opened also while an operation is pending, and if the store belongs to another user.
     """
-    needed = complete or wanted.needs_complete_rows
     try:
         if os.stat(store).st_uid != os.geteuid():
             return None
-        summaries = _find_rows(store, directory, complete=needed)
-    except OSError:
+        state = list_digest(read_ref_files(store, LISTED), store)
+    except (OSError, ValueError, Corrupt):
         return None
-    return None if summaries is None else sorted_list(summaries, complete=complete, wanted=wanted)
+    cached = read_rows(directory, store)
+    rows = [row.summary for row in cached.rows.values()]
+    if cached.state != state or (wanted.needs_details and any(row.messages is None for row in rows)):
+        return None
+    found = sorted_list(rows, wanted=wanted)
+    return None if details and any(row.messages is None for row in found.conversations) else found
 
 
 def has_copies(store: str) -> bool:
@@ -79,90 +78,50 @@ def has_copies(store: str) -> bool:
         return False
 
 
-def _find_rows(store: str, directory: str, *, complete: bool) -> list[ConversationRow] | None:
-    """Return the rows of the index if the refs are those from which they were made.
+def list_digest(files: RefFiles, store: str) -> str:
+    """Return a digest of everything that a list depends on.
 
-    That is shown by the content of the ref files. If there are many loose refs, it is enough that none of their files
-    was written since the content was compared; then they need not be opened, which takes most of the time.
+    The active branch is a file for each conversation; it is read of those that have several branches only.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError, Corrupt: one is damaged.
     """
-    prefixes = COMPLETE if complete else BRIEF
-    files = _stamp_files(store, prefixes)
-    if files is not None:
-        found = find_rows(directory, store, files.digest, complete=complete, by_files=True)
-        if found is not None:
-            return found
-    state = refs_digest(read_ref_files(store, prefixes), store, prefixes)
-    found = find_rows(directory, store, state, complete=complete)
-    if found is not None and files is not None and files.is_proof:
-        save_files(directory, store, state, files.digest, complete=complete)
-    return found
-
-
-class _Files(NamedTuple):
-    """A digest of the configuration, `packed-refs`, and the stamps of all loose refs.
-
-    is_proof: a file that is written from now on gets another stamp
-    """
-
-    digest: str
-    is_proof: bool
-
-
-def _stamp_files(store: str, prefixes: tuple[str, ...]) -> _Files | None:
-    """Return the digest of the ref files; None if they have to be read, because they are few or not regular files."""
-    now = wall_nanoseconds()
-    stamps = stamp_loose_refs(store, prefixes)
-    if stamps is None or stamps.files < _MANY_FILES:
-        return None
-    config = _read_settings(store, prefixes)
-    lengths = b"%d %d " % (len(config), len(stamps.content))
-    digest = sha256(lengths + config + stamps.content + read_packed_refs(store))
-    return _Files(digest.hexdigest(), is_proof=stamps.newest < now - _CLOCK_RESOLUTION)
+    found = files.list_refs((refs.HEADS,))  # and others that were read
+    names = Counter(name.split("/")[2] for name in found if name.startswith(refs.HEADS))
+    active = [read_loose_ref(store, refs.ACTIVE + name) for name, count in names.items() if count > 1]
+    data = refs_digest(files, store, LISTED) + repr(active)
+    for name in (refs.REMOTES_FILE, refs.GONE_FILE):
+        with suppress(FileNotFoundError):
+            data += sha256(read_regular(os.path.join(store, name), _MAX_FILE_BYTES)).hexdigest()
+    return sha256(data.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
-    """Return a digest of everything that a list depends on: the refs with these prefixes and the store's configuration.
+    """Return a digest of the refs with these prefixes and of the store's configuration.
 
     Raises:
         OSError: the store has no configuration.
     """
-    return sha256(_read_settings(store, prefixes) + files.state_of(prefixes).encode()).hexdigest()
-
-
-def _read_settings(store: str, prefixes: tuple[str, ...]) -> bytes:
-    """Return the configuration of a store; for a list that compares with remotes, also what is known of these."""
     config = read_regular(os.path.join(store, "config"), MAX_CONFIG_BYTES)
-    for name in (refs.REMOTES_FILE, refs.GONE_FILE) if refs.REMOTES in prefixes else ():
-        with suppress(FileNotFoundError):
-            config += read_regular(os.path.join(store, name), _MAX_FILE_BYTES)
-    return config
+    return sha256(config + files.state_of(prefixes).encode()).hexdigest()
 
 
 def sorted_list(
-    summaries: Iterable[ConversationRow],
-    *,
-    complete: bool,
-    wanted: ListFilter = ALL,
-    notes: tuple[Note, ...] = (),
-    known: Iterable[ConversationRow] | None = None,
+    summaries: Iterable[ConversationRow], *, wanted: ListFilter = ALL, notes: tuple[Note, ...] = ()
 ) -> ConversationList:
     """Return the wanted conversations by last activity, newest first, equal ones by id.
 
-    If there is none, a note names the values of those in `known` (default: `summaries`).
+    If there is none, a note names the values that there are.
     """
-    every = newest_first(_with_valid_activities(summaries) if complete else summaries)
+    every = newest_first(summaries)
     rows = wanted.select(every) if wanted.conditional else every
     if wanted.conditional and not rows:
-        notes = (*notes, none_found_note(every if known is None else known, wanted))
+        notes = (*notes, none_found_note(every, wanted))
     shown = rows[: wanted.limit]
-    for position, row in enumerate(shown):
-        if row.moment is not None:  # it was needed for the order only
-            shown[position] = row._replace(moment=None)
-    if not complete and wanted.needs_complete_rows:
-        shown = list(map(brief_row, shown))
     return ConversationList(
         conversations=tuple(shown),
-        projects=project_names(shown) if complete else {},
+        projects=project_names(shown),
         filtered=wanted.conditional,
         more=len(rows) - len(shown),
         notes=notes,
@@ -172,25 +131,4 @@ def sorted_list(
 def newest_first(summaries: Iterable[ConversationRow]) -> list[ConversationRow]:
     """Return rows by last activity, the newest first; those of one second by their moment, then by id."""
     rows = sorted(summaries, key=attrgetter("id"))
-    if any(row.moment is not None for row in rows):
-        rows.sort(key=lambda row: row.moment or 0, reverse=True)
-    times = [((row.recorded_at or row.last_activity) or "").removesuffix("Z") for row in rows]
-    return [rows[position] for position in sorted(range(len(rows)), key=times.__getitem__, reverse=True)]
-
-
-def _with_valid_activities(rows: Iterable[ConversationRow]) -> list[ConversationRow]:
-    """Move the last activity of complete rows to the creation time if it is earlier.
-
-    In the usual case that is decided without parsing the times, and without a call for each row.
-    """
-    return [
-        row
-        if (created := row.created_at) is None
-        or (
-            (active := row.last_activity) is not None
-            and created[-1:] == "Z"
-            and created[:_TO_SECONDS] < active[:_TO_SECONDS]
-        )
-        else row._replace(last_activity=later_of(active, created))
-        for row in rows
-    ]
+    return sorted(rows, key=lambda row: ((row.activity or "").removesuffix("Z"), row.moment), reverse=True)

@@ -6,9 +6,10 @@ No store is opened here, because `list` also filters rows that it has read from 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import ge, le
 from typing import NamedTuple
 
-from scopes.clock import format_seconds, local_day, seconds_of
+from scopes.clock import format_seconds
 from scopes.errors import check_not_negative
 from scopes.index.conversation_table import ConversationRow
 from scopes.result import Note, few
@@ -16,6 +17,7 @@ from scopes.store.chosen_projects import ChosenProject
 from scopes.store.projects import Project, find_project
 
 _SECOND = 1_000_000_000
+_TO_SECOND = len("2026-01-01T00:00:00")  # of a time that may have a fraction
 
 
 class ListFilter(NamedTuple):
@@ -46,19 +48,17 @@ class ListFilter(NamedTuple):
         return self._replace(limit=None, clear=str) != ALL
 
     @property
-    def needs_complete_rows(self) -> bool:
-        """Return True if a condition is about a field that only complete rows have."""
+    def needs_details(self) -> bool:
+        """Return True if a condition is about a detail of a row, which needs a walk over the history."""
         return bool(self.projects) or any(each is not None for each in (self.agent, self.model, self.tag))
 
     def select(self, rows: Iterable[ConversationRow]) -> list[ConversationRow]:
         """Return the rows that meet the conditions; the limit is not applied."""
         selected = list(rows)
-        if self.since is not None:
-            start = format_seconds(self.since // _SECOND)
-            selected = [row for row in selected if (row.activity or "") >= start]
-        if self.until is not None:
-            end = format_seconds(self.until // _SECOND)
-            selected = [row for row in selected if (row.activity or "") <= end]
+        for end, is_meant in ((self.since, ge), (self.until, le)):
+            if end is not None:
+                second = format_seconds(end // _SECOND)[:_TO_SECOND]
+                selected = [row for row in selected if is_meant((row.activity or "")[:_TO_SECOND], second)]
         if self.agent is not None:
             names = {name: self.clear(name) for name in {name for row in selected for name in row.participants}}
             shown = _matching(self.agent, names.values())
@@ -112,22 +112,7 @@ def none_found_note(rows: Iterable[ConversationRow], wanted: ListFilter) -> Note
         hints.append(few("tags", (name for row in known for name in row.tags or ())))
     if any(isinstance(project, ChosenProject) for project in wanted.projects):
         hints.append(few("projects", project_names(known).values()))
-    hints.append(_describe_period(known) if wanted.since is not None or wanted.until is not None else "")
     return Note("no conversation matches", "\n".join(hint for hint in hints if hint) or None)
-
-
-def _describe_period(rows: Iterable[ConversationRow]) -> str:
-    """Return the conversations that were active first and last, with their days; empty if none has a time."""
-    active = sorted((row.activity, row.id) for row in rows if row.activity is not None)
-    if not active:
-        return ""
-    (first, oldest), (last, newest) = active[0], active[-1]
-    return f"last activity: from {_day(first)} ({oldest}) to {_day(last)} ({newest})"
-
-
-def _day(time: str) -> str:
-    """Return the day in the time zone of this machine, as --since names one."""
-    return local_day(seconds_of(time))
 
 
 def _matching(wanted: str, names: Iterable[str]) -> set[str]:

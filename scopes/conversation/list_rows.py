@@ -1,19 +1,18 @@
-"""Make the rows of `list`: a brief one from the tips of the branches, a complete one from the whole history."""
+"""Make the rows of `list`: from the tips of the branches, and their details from the whole history."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from itertools import repeat
 from typing import Final, NamedTuple
 
-from scopes.clock import creation_time, known_seconds, parse_time
+from scopes.clock import creation_time, known_seconds, later_of, parse_time
 from scopes.errors import Corrupt, NotFound
 from scopes.history.conversations import ParticipantCache, participants_of
-from scopes.history.first_prompts import WrittenPrompts
 from scopes.history.messages import (
     author_kind_of,
     is_root,
@@ -21,12 +20,11 @@ from scopes.history.messages import (
     read_body,
     read_message_bytes_at,
     read_root,
-    read_root_of,
 )
 from scopes.history.metadata import Metadata, read_metadata_at
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import MAIN, choose_active_branch
-from scopes.history.titles import first_prompt, main_tip, walk_main
+from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.index.conversation_table import ConversationRow
 from scopes.model.codec import decode
@@ -79,119 +77,94 @@ class ConversationReader:
     """Reads one conversation for its row; metadata and the tips of its branches are read once."""
 
     def __init__(
-        self,
-        repository: Repository,
-        refs_of: ConversationRefs,
-        participants: ParticipantCache,
-        times: RecordedTimes,
-        once: Objects,
-        *,
-        written: WrittenPrompts | None = None,
+        self, repository: Repository, refs_of: ConversationRefs, participants: ParticipantCache, times: RecordedTimes
     ) -> None:
         self._repository = repository
-        self._written = written
-        self._once = once
         self._refs = refs_of
-        self._times = times
         self._participants = participants
-        self._commits: dict[Oid, Commit] = {}
+        self._times = times
 
     @cached_property
     def active_branch(self) -> BranchName:
         """The branch that messages go to if none is named."""
         return choose_active_branch(self._refs.conversation, self._refs.tips, self._refs.active)
 
-    def read_first_prompt(self) -> str | None:
-        """Read the beginning of the first prompt."""
-        tip = main_tip(self._refs.tips)
-        known = None if self._written is None or tip is None else self._written.find(self._repository, tip)
-        return first_prompt(self._repository, known or walk_main(self._repository, self._refs.tips))
-
     @cached_property
     def _metadata(self) -> Metadata:
         meta = self._refs.meta
-        return Metadata() if meta is None else read_metadata_at(self._once, Oid(meta))
+        return Metadata() if meta is None else read_metadata_at(self._repository, Oid(meta))
 
-    def read_brief(self) -> ConversationRow:
-        """Return a brief row as `BriefRows` does, from objects that `read_complete` needs, too."""
-        tips = list(set(self._refs.tips.values()))
-        self._commits = {oid: read_commit(self._once, oid) for oid in tips}
+    @cached_property
+    def _commits(self) -> dict[Oid, Commit]:
+        return {oid: read_commit(self._repository, oid) for oid in set(self._refs.tips.values())}
+
+    @cached_property
+    def _root(self) -> Root:
+        main = self._metadata.branches.get(MAIN)
+        tip = self._commits[self._refs.tips[self.active_branch]]
+        return read_root(self._repository, tip, None if main is None else main.fork)
+
+    def read(self) -> ConversationRow:
+        """Return a row without details, from the tips, the metadata and the root.
+
+        A conversation that was created after its messages was active when it was created.
+        """
         commits = list(self._commits.values())
         is_only = len(self._refs.tips) == 1  # it is counted
         hidden = [name for name, entry in self._metadata.branches.items() if entry.is_hidden and not is_only]
         newest = max(commit.time for commit in commits)
         recorded = self._times.find_newest((commit.oid, commit.time, commit.author.email) for commit in commits) or 0
+        moments = [self._read_moment(commit) for commit in commits if commit.time == newest]
         return ConversationRow(
             id=self._refs.conversation,
-            participants=participants_of(self._once, commits, self._participants),
+            participants=participants_of(self._repository, commits, self._participants),
             branches=sum(name not in hidden for name in self._refs.tips),
-            last_activity=known_seconds(newest),
+            last_activity=later_of(known_seconds(newest), self._root.created),
+            moment=max(*moments, parse_time(self._root.created) or 0),
             recorded_at=known_seconds(recorded) if recorded > newest else None,
             title=self._metadata.title,
         )
 
-    def read_complete(self, brief: ConversationRow) -> ConversationRow:
+    def _read_moment(self, commit: Commit) -> int:
+        """Return the time of a message in nanoseconds; commits have whole seconds. 0 if it cannot be read."""
+        with suppress(Corrupt, NotFound):
+            return 0 if is_root(commit) else parse_time(read_body(self._repository, commit).time or "") or 0
+        return 0
+
+    def read_details(self, row: ConversationRow) -> ConversationRow:
         """Add the fields that need a walk over the history, which is read once."""
-        repository, refs_of, metadata = self._repository, self._refs, self._metadata
-        tip = refs_of.tips[self.active_branch]
+        repository, refs_of, metadata, root = self._repository, self._refs, self._metadata, self._root
         tips = list(dict.fromkeys(refs_of.tips.values()))
-        history = _History()
-        opening = None
-        if len(tips) == 1:
-            commits = history.counting(walk_newest_first(repository, tips, known=self._commits))
-            if metadata.title is None:
-                opening = first_prompt(repository, commits)
-            deque(commits, maxlen=0)
-        else:
-            known = {commit.oid: commit for commit in walk_newest_first(repository, tips, known=self._commits)}
-            deque(history.counting(known.values()), maxlen=0)
-            if metadata.title is None:
-                opening = first_prompt(repository, walk_main(repository, refs_of.tips, known))
-        main = metadata.branches.get(MAIN)
-        root = self._read_root(tip, None if main is None else main.fork, history.roots, linear=len(tips) == 1)
-        return brief._replace(
+        known = {commit.oid: commit for commit in walk_newest_first(repository, tips, known=self._commits)}
+        history = _History(known.values())
+        main_line = walk_main(repository, refs_of.tips, known) if metadata.title is None else ()
+        return row._replace(
             uuid=root.uuid,
-            title=metadata.title,
-            opening=opening,
+            opening=first_prompt(repository, main_line),
             created_at=creation_time(root.created),
             source=root.format,
             messages=len(history.messages),
             directory=metadata.directory or root.cwd,
             agent=history.main_agent,
-            model=_newest_model(self._once, history.newest_of_agents),
+            model=_newest_model(repository, history.newest_of_agents),
             tags=tuple(sorted(metadata.tags)) or None,
         )
 
-    def _read_root(self, tip: Oid, expected: Oid | None, roots: Mapping[Oid, Commit], *, linear: bool) -> Root:
-        """Read the root as `read_root` does, from the commits that were walked if it is among them."""
-        commit = None if expected is None else roots.get(expected)
-        if commit is None and linear and expected is None:
-            commit = next(iter(roots.values()), None)
-        if commit is not None:
-            return read_root_of(self._once, commit, tip)
-        return read_root(self._repository, read_commit(self._repository, tip), expected)
-
-
-def read_moment(repository: Repository, tips: Iterable[Oid]) -> int | None:
-    """Return the time of the newest message in nanoseconds; commits have whole seconds."""
-    commits = [read_commit(repository, oid) for oid in set(tips)]
-    newest = max(commit.time for commit in commits)
-    times = [
-        read_root(repository, commit, None).created if is_root(commit) else read_body(repository, commit).time
-        for commit in commits
-        if commit.time == newest
-    ]
-    return max((parse_time(time) or 0 for time in times if time is not None), default=None)
-
 
 class _History:
-    """What a walk over a history counts: message ids, messages by agent, the newest messages of agents, and roots."""
+    """What a walk over a history counts: message ids, messages by agent, and the newest messages of agents."""
 
-    def __init__(self) -> None:
+    def __init__(self, newest_first_commits: Iterable[Commit]) -> None:
         self.messages: set[MessageId] = set()
         self.newest_of_agents: list[Commit] = []
-        self.roots: dict[Oid, Commit] = {}
         self._authors: Counter[Identity] = Counter()
+        for commit in newest_first_commits:
+            if is_root(commit):
+                continue
+            self.messages.add(message_id_of(commit))
+            self._authors[commit.author] += 1
+            if len(self.newest_of_agents) < _MODEL_TRIED and author_kind_of(commit.author.email) == _AGENT:
+                self.newest_of_agents.append(commit)
 
     @property
     def main_agent(self) -> AgentName | None:
@@ -201,19 +174,6 @@ class _History:
             if author_kind_of(author.email) == _AGENT:
                 agents[AgentName(author.name)] += count
         return min(agents, key=lambda name: (-agents[name], name), default=None)
-
-    def counting(self, newest_first_commits: Iterable[Commit]) -> Iterator[Commit]:
-        """Yield commits after they were counted."""
-        authors, messages, newest = self._authors, self.messages, self.newest_of_agents
-        for commit in newest_first_commits:
-            if is_root(commit):
-                self.roots[commit.oid] = commit
-            else:
-                messages.add(message_id_of(commit))
-                authors[commit.author] += 1
-                if len(newest) < _MODEL_TRIED and author_kind_of(commit.author.email) == _AGENT:
-                    newest.append(commit)
-            yield commit
 
 
 def _newest_model(objects: Objects, newest_first_messages: Iterable[Commit]) -> str | None:

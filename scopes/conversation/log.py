@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,12 +21,9 @@ from scopes.history.messages import (
     MessageHeader,
     header_of,
     is_root,
-    message_id_of,
     shown_author,
-    walk_headers_newest_first,
 )
 from scopes.history.metadata import read_tags
-from scopes.history.name_syntax import MIN_PREFIX_LENGTH
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import Revision, list_branch_tips, resolve_revision, resolve_with_latest
 from scopes.history.session_branches import reader_notes
@@ -38,15 +35,12 @@ from scopes.result import Note, Result, Stream, few
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, header_safe
 from scopes.store.repository import Repository, read_commit
-from scopes.unfrozen import unfrozen
 
 if TYPE_CHECKING:
     from scopes.merge.lane_marks import LaneMark
     from scopes.model.signature import Signature
 
 _NO_CHANGES: frozenset[str] = frozenset()
-_new = object.__new__
-_MAX_PREFIXED = 5_000  # messages; more would delay the first row
 
 
 class TurnLink(NamedTuple):
@@ -78,13 +72,12 @@ class LogEntry(Result):
     Attributes:
         head: the message without its body.
         message: the body, if bodies were requested.
-        branches: the branches whose tip it is, or, in a list of all branches, whose tip is another commit of it.
+        branches: the branches whose tip it is.
         tags: the tags of its commit.
         parents: the nearest ancestors that the log shows, for a graph; also parents that only the limit cut off.
         answered_by: the commits with the results of its tool calls.
         results: these results, if they were requested.
         newer: for a summary in the log of one branch, the number of messages after it (S4-47).
-        prefix: the length of the shortest prefix of its id that is unique in the conversation, if it was requested.
         lanes: the merged branches that it is from, the outermost first.
         retracted: a later message below one of the tips of the log retracted it.
         amended: a later one replaced its text.
@@ -102,7 +95,6 @@ class LogEntry(Result):
     answered_by: tuple[Oid, ...] = ()
     results: tuple[Part, ...] = ()
     newer: int | None = None
-    prefix: int | None = None
     lanes: tuple[LaneMark, ...] = ()
     retracted: bool = False
     amended: bool = False
@@ -110,9 +102,6 @@ class LogEntry(Result):
     next_prompts: tuple[Oid, ...] | None = None
     signature: Signature | None = None
     commit_turn: CommitTurn | None = None
-
-
-_Unfrozen = unfrozen(LogEntry)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,11 +135,6 @@ class LogFilter:
         return self.path is not None or self.conditional_without_path
 
     @property
-    def reads_bodies(self) -> bool:
-        """Return True if a condition is about more than the header of a message."""
-        return self.path is not None or self.body is not None
-
-    @property
     def conditional_without_path(self) -> bool:
         """Return True if there is a condition besides the path."""
         return self.messages is not None or any((self.author, self.kind, self.since, self.until, self.body))
@@ -168,7 +152,6 @@ def log(
     bodies: bool | None = True,
     results: bool = False,
     fold_results: bool = False,
-    unique_prefixes: bool = False,
     digests: bool = False,
 ) -> Log:
     """Walk the messages of `where`: `CONV`, `CONV/BRANCH`, any revision, or a range `A..B` or `A...B`.
@@ -188,7 +171,6 @@ def log(
         results: read also the results of tool calls.
         fold_results: leave out messages that hold nothing but the results of calls that the log shows, except tips and
             kinds asked for by name.
-        unique_prefixes: find the shortest unique prefix of each id, in a conversation of at most 5,000 messages.
         digests: read what each side of a merge did, for the marks of merged branches.
 
     Raises:
@@ -196,14 +178,14 @@ def log(
     """
     _check_options(limit, graph=graph, oldest_first=oldest_first)
     conversation_id, tips, hidden, branch = _resolve_range(repository, where, all_branches=all_branches)
-    labels = _read_labels(repository, conversation_id, copies=all_branches and not graph)
+    labels = _read_labels(repository, conversation_id)
     branches = labels.branches
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
     lanes = LaneFinder(repository, conversation_id, branch, tips, digests=digests)
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
     heads = _messages_of_graph(commits, parents_of) if graph else FirstCopies(repository, tips).headers_of(commits)
     criteria = only or LogFilter()
-    read = BodyReader(repository, keeps=results or fold_results or criteria.reads_bodies)
+    read = BodyReader(repository)
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)
     folds = fold_results and TOOL_RESULTS not in _as_names(criteria.kind)
@@ -225,8 +207,6 @@ def log(
         entries = iter(_connect(repository, list(entries), parents_of, limit))
     elif oldest_first:
         entries = reversed(list(entries))
-    if unique_prefixes:
-        entries = _with_prefixes(entries, _find_prefixes(repository, conversation_id))
     if bodies_of is not None and (graph or oldest_first):  # all entries are in memory: not with their bodies
         entries = _with_bodies(entries, bodies_of)
     is_branch = branch is not None and len(tips) == 1
@@ -292,33 +272,20 @@ def _resolve_range(
 
 
 class _Labels(NamedTuple):
-    """The names of branches and tags by commit; `copies` has branches by the message of their tip, then its commit."""
+    """The names of branches and tags by commit."""
 
     branches: Mapping[Oid, Sequence[BranchName]]
     tags: Mapping[Oid, Sequence[str]]
-    copies: Mapping[MessageId, Mapping[Oid, Sequence[BranchName]]]
-
-    def branches_of(self, head: MessageHeader) -> tuple[BranchName, ...]:
-        """Return the branches whose tip is the message."""
-        if not self.copies:
-            return tuple(self.branches.get(head.oid, ()))
-        found = self.copies.get(head.id) or {head.oid: self.branches.get(head.oid, ())}
-        return tuple(name for names in found.values() for name in names)
 
 
-def _read_labels(repository: Repository, conversation: ConversationId, *, copies: bool) -> _Labels:
-    """Read the labels of a conversation; with `copies` also those of other commits of a message."""
+def _read_labels(repository: Repository, conversation: ConversationId) -> _Labels:
     branches: dict[Oid, list[BranchName]] = {}
     for branch, tip in list_branch_tips(repository, conversation).items():
         branches.setdefault(tip, []).append(branch)
-    by_message: dict[MessageId, dict[Oid, Sequence[BranchName]]] = {}
-    for commit in (read_commit(repository, tip) for tip in (branches if copies else ())):
-        if not is_root(commit):
-            by_message.setdefault(message_id_of(commit), {})[commit.oid] = branches[commit.oid]
     tags: dict[Oid, list[str]] = {}
     for tag, oid in read_tags(repository, conversation).items():
         tags.setdefault(oid, []).append(tag)
-    return _Labels(branches, tags, by_message)
+    return _Labels(branches, tags)
 
 
 def _filter(only: LogFilter, read: BodyReader, seen: set[tuple[str, str]]) -> Callable[[MessageHeader], bool]:
@@ -391,18 +358,21 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
             changes = frozenset(name for of_tip in claims for name in _as_mapping(of_tip.get(head.id)))
         if bodies is not None:
             body = bodies.read(head, answered_by, next_prompts)
-        made = _new(_Unfrozen)
-        made.notes, made.head, made.message, made.results, made.ending = (), head, *body
-        made.branches = labels.branches_of(head)
-        made.tags = tuple(labels.tags.get(head.oid, ()))
-        made.parents, made.answered_by, made.next_prompts = head.parents, answered_by, next_prompts
-        made.newer = newer if of_branch and head.kind == SUMMARY else None
-        made.lanes = lanes.lanes_of(head)
-        made.retracted = "retracted" in changes
-        made.amended = "amended" in changes and not made.retracted
-        made.prefix = made.signature = made.commit_turn = None
-        made.__class__ = LogEntry
-        yield made
+        yield LogEntry(
+            head=head,
+            message=body.message,
+            branches=tuple(labels.branches.get(head.oid, ())),
+            tags=tuple(labels.tags.get(head.oid, ())),
+            parents=head.parents,
+            answered_by=answered_by,
+            results=body.results,
+            newer=newer if of_branch and head.kind == SUMMARY else None,
+            lanes=lanes.lanes_of(head),
+            retracted="retracted" in changes,
+            amended="amended" in changes and "retracted" not in changes,
+            ending=body.ending,
+            next_prompts=next_prompts,
+        )
 
 
 def _with_bodies(entries: Iterable[LogEntry], bodies: Bodies) -> Iterator[LogEntry]:
@@ -444,30 +414,6 @@ class _ResultFolder:
         called = {part.fields.get("call_id") for part in self._read(call).parts if part.type == "tool_call"}
         parts = self._read(head).parts
         return bool(parts) and all(p.type == "tool_result" and p.fields.get("call_id", "") in called for p in parts)
-
-
-def _find_prefixes(repository: Repository, conversation: ConversationId) -> dict[str, int]:
-    """Return the lengths of the shortest unique prefixes, by message id; empty for a very long conversation."""
-    ids: list[str] = []
-    for head in walk_headers_newest_first(repository, list_branch_tips(repository, conversation).values()):
-        ids += {head.id, head.oid}
-        if len(ids) > 2 * _MAX_PREFIXED:
-            return {}
-    ids.sort()
-    shared = [_shared_length(*pair) for pair in pairwise(ids)]
-    return {
-        name: max(MIN_PREFIX_LENGTH, 1 + max(before, after))
-        for name, before, after in zip(ids, [0, *shared], [*shared, 0], strict=True)
-    }
-
-
-def _shared_length(left: str, right: str) -> int:
-    return next((place for place, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), len(left))
-
-
-def _with_prefixes(entries: Iterable[LogEntry], lengths: Mapping[str, int]) -> Iterator[LogEntry]:
-    for entry in entries:
-        yield replace(entry, prefix=lengths.get(entry.head.id))
 
 
 def _messages_of_graph(commits: Iterable[Commit], parents_of: dict[Oid, tuple[Oid, ...]]) -> Iterator[MessageHeader]:

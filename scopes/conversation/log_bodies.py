@@ -18,20 +18,14 @@ _KEPT = 32  # messages
 
 
 class BodyReader:
-    """Reads messages and keeps the last ones: tool results, which a walk meets before their call, are read once.
+    """Reads messages and keeps the last ones: tool results, which a walk meets before their call, are read once."""
 
-    Without `keeps` nothing is kept, for a log that reads no message twice.
-    """
-
-    def __init__(self, repository: Repository, *, keeps: bool) -> None:
+    def __init__(self, repository: Repository) -> None:
         self._repository = repository
-        self._keeps = keeps
         self._kept: dict[Oid, Message] = {}
 
     def __call__(self, head: MessageHeader) -> Message:
         """Return the message of a header."""
-        if not self._keeps:
-            return read_body(self._repository, head)
         return self._kept.get(head.oid) or self._keep(head.oid, read_body(self._repository, head))
 
     def read_at(self, oid: Oid) -> Message:

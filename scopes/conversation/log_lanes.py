@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.messages import MessageHeader, read_body
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.loading import load
 from scopes.model.message import Message
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository
@@ -51,8 +50,9 @@ class LaneFinder:
                 continue
             rest = [commit, *commits]
             tips = self._tips if len(self._tips) > 1 else ()
-            new_lanes: type[MarkedLanes] = load("scopes.merge.lane_marks:MarkedLanes")
-            self._lanes = new_lanes(
+            from scopes.merge.lane_marks import MarkedLanes
+
+            self._lanes = MarkedLanes(
                 self._repository, self._conversation, [*reversed(rest), *reversed(newer)], self._branch, tips
             )
             yield from rest

@@ -12,7 +12,6 @@ from scopes.history.new_names import parse_new_conversation_id
 from scopes.history.revisions import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, OperationId, parse_agent_name
-from scopes.loading import load
 from scopes.model.conversation import BranchEntry, Root
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
@@ -67,7 +66,9 @@ def new(
         operation = tx.commit("new", f"create {new_id}")
     notes: tuple[Note, ...] = ()
     if stripped_title:
-        notes = load("scopes.secrets.count:title_note")(repository, stripped_title)
+        from scopes.secrets.count import title_note
+
+        notes = title_note(repository, stripped_title)
     return ConversationCreated(
         id=new_id,
         uuid=root.uuid,

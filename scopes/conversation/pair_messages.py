@@ -1,8 +1,7 @@
 """Pair the messages of two versions of a history: by message id, then by content in the same order.
 
-The content is compared in two steps, as in a patience diff: messages whose content occurs once on each side are paired
-first, and between them similar messages within a band around the diagonal. So the cost grows with the number of
-messages, not with its square.
+As in a patience diff, messages whose content occurs once on each side are paired first; between them each message is
+paired with the most similar one of the next few on the other side.
 """
 
 from __future__ import annotations
@@ -12,14 +11,12 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from heapq import nlargest
 from typing import NamedTuple, TypeAlias
 
 from scopes.model.message import Message, Part
 
 MIN_SIMILARITY = 0.5
-_BAND = 48  # messages before and after the diagonal that are compared
-_MAX_CANDIDATES = 8  # of one message
+_AHEAD = 48  # messages of the other side that are compared with one
 _MAX_WORDS = 400
 _WORDS = re.compile(r"\w+")
 _OMITTED = frozenset({"call_id", "opaque"})
@@ -33,12 +30,6 @@ class Content(NamedTuple):
     group: Hashable
     lines: tuple[str, ...]
     words: frozenset[str]
-
-
-class _Candidate(NamedTuple):
-    left: int
-    right: int
-    weight: float
 
 
 def read_content(message: Message) -> Content:
@@ -72,96 +63,43 @@ def similarity(left: Content, right: Content) -> float:
     if left.lines == right.lines:
         return 1.0
     total = len(left.words) + len(right.words)
-    if 2 * min(len(left.words), len(right.words)) < MIN_SIMILARITY * total:
-        return 0.0
     return 0.999 * 2 * len(left.words & right.words) / total if total else 0.0
 
 
 def _pair_by_content(left: Sequence[Content], right: Sequence[Content]) -> Iterator[Pair]:
-    gaps = [(0, len(left), 0, len(right))]
-    while gaps:
-        start_left, end_left, start_right, end_right = gaps.pop()
-        while start_left < end_left and start_right < end_right and _is_equal(left[start_left], right[start_right]):
-            yield start_left, start_right
-            start_left, start_right = start_left + 1, start_right + 1
-        while start_left < end_left and start_right < end_right and _is_equal(left[end_left - 1], right[end_right - 1]):
-            end_left, end_right = end_left - 1, end_right - 1
-            yield end_left, end_right
-        if start_left == end_left or start_right == end_right:
-            continue
-        range_left, range_right = range(start_left, end_left), range(start_right, end_right)
-        anchors = _heaviest_chain(_unique_matches(left, right, range_left, range_right))
-        if not anchors:
-            yield from _heaviest_chain(_similar_pairs(left, right, range_left, range_right))
-            continue
-        yield from anchors
-        before_left, before_right = start_left, start_right
-        for i, j in (*anchors, (end_left, end_right)):
-            gaps.append((before_left, i, before_right, j))
-            before_left, before_right = i + 1, j + 1
+    anchors = _unique_matches(left, right)
+    yield from anchors
+    before_left = before_right = 0
+    for i, j in (*anchors, (len(left), len(right))):
+        next_right = before_right
+        for position in range(before_left, i):
+            near = range(next_right, min(j, next_right + _AHEAD))
+            best = max(near, key=lambda other: (similarity(left[position], right[other]), -other), default=None)
+            if best is not None and similarity(left[position], right[best]) >= MIN_SIMILARITY:
+                yield position, best
+                next_right = best + 1
+        before_left, before_right = i + 1, j + 1
 
 
-def _is_equal(left: Content, right: Content) -> bool:
-    return left.group == right.group and left.lines == right.lines
-
-
-def _unique_matches(
-    left: Sequence[Content], right: Sequence[Content], range_left: range, range_right: range
-) -> list[_Candidate]:
-    """Return the messages whose content occurs exactly once on each side."""
-    count_left = Counter((left[i].group, left[i].lines) for i in range_left)
-    count_right = Counter((right[j].group, right[j].lines) for j in range_right)
-    places = {(right[j].group, right[j].lines): j for j in range_right}
-    keys = ((i, (left[i].group, left[i].lines)) for i in range_left)
-    return [_Candidate(i, places[key], 1.0) for i, key in keys if count_left[key] == count_right[key] == 1]
-
-
-def _similar_pairs(
-    left: Sequence[Content], right: Sequence[Content], range_left: range, range_right: range
-) -> list[_Candidate]:
-    """Return the most similar pairs near the diagonal of a gap, a few of each message, by left position."""
-    found: list[_Candidate] = []
-    slope = len(range_right) / len(range_left)
-    reach = int(_BAND * max(1.0, slope)) + 1
-    for number, i in enumerate(range_left):
-        middle = range_right.start + int(number * slope)
-        near = range(max(range_right.start, middle - reach), min(range_right.stop, middle + reach))
-        weights = ((similarity(left[i], right[j]), -abs(j - middle), j) for j in near)
-        best = nlargest(_MAX_CANDIDATES, (entry for entry in weights if entry[0] >= MIN_SIMILARITY))
-        found += (_Candidate(i, j, weight) for weight, _, j in best)
-    return found
-
-
-def _heaviest_chain(candidates: Sequence[_Candidate]) -> list[Pair]:
-    """Return the pairs of the greatest total weight of which no two cross or share a position, in order.
-
-    A Fenwick tree over the right positions holds the heaviest chain that ends at or before each of them.
-    """
-    rights = sorted({candidate.right for candidate in candidates})
-    best: list[tuple[float, int]] = [(0.0, -1)] * (len(rights) + 1)
-    previous: list[int] = []
-    ordered = sorted(candidates, key=lambda candidate: (candidate.left, -candidate.right))
-    for number, candidate in enumerate(ordered):
-        slot = bisect_left(rights, candidate.right)
-        weight, last = max(_prefix(best, slot), default=(0.0, -1), key=lambda entry: entry[0])
-        previous.append(last)
-        total, position = weight + candidate.weight, slot + 1
-        while position < len(best):
-            if best[position][0] < total:
-                best[position] = (total, number)
-            position += position & -position
-    end = max(_prefix(best, len(rights)), default=(0.0, -1), key=lambda entry: entry[0])[1]
-    chain: list[Pair] = []
-    while end >= 0:
-        chain.append((ordered[end].left, ordered[end].right))
-        end = previous[end]
-    return chain[::-1]
-
-
-def _prefix(tree: Sequence[tuple[float, int]], position: int) -> Iterator[tuple[float, int]]:
-    while position:
-        yield tree[position]
-        position -= position & -position
+def _unique_matches(left: Sequence[Content], right: Sequence[Content]) -> list[Pair]:
+    """Return the messages whose content occurs exactly once on each side, as many as do not cross each other."""
+    keys = [[(content.group, content.lines) for content in side] for side in (left, right)]
+    counts = [Counter(side) for side in keys]
+    places = {key: j for j, key in enumerate(keys[1])}
+    matches = [(i, places[key]) for i, key in enumerate(keys[0]) if counts[0][key] == counts[1][key] == 1]
+    ends: list[int] = []  # the right positions at which the longest chains of each length end
+    chains: list[tuple[Pair, int]] = []  # each match, with the length of its chain
+    for match in matches:
+        length = bisect_left(ends, match[1])
+        ends[length : length + 1] = [match[1]]
+        chains.append((match, length))
+    found: list[Pair] = []
+    wanted = len(ends) - 1
+    for match, length in reversed(chains):
+        if length == wanted and (not found or match[1] < found[-1][1]):
+            found.append(match)
+            wanted -= 1
+    return found[::-1]
 
 
 def _content_lines(message: Message) -> Iterator[str]:

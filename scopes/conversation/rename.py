@@ -10,11 +10,10 @@ from scopes.history.handles import StoreHandle
 from scopes.history.new_names import parse_new_branch_name, parse_new_conversation_id
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import ConversationId, OperationId
-from scopes.loading import load
 from scopes.merge.in_progress import follow_rename
 from scopes.merge.requests import rename_in_requests
 from scopes.model.conversation import BranchEntry, branch_id
-from scopes.result import Result
+from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -36,9 +35,12 @@ def rename_title(repository: Repository, conversation: str, title: str) -> Renam
     with exclusive_write(repository):
         handle = StoreHandle(repository).conversation(conversation)  # under the lock
         before, after = handle.metadata.title, title.strip() or None
-        operation, notes = None, ()
+        operation = None
+        notes: tuple[Note, ...] = ()
         if after != before:
-            notes = () if after is None else load("scopes.secrets.count:title_note")(repository, after)
+            from scopes.secrets.count import title_note
+
+            notes = () if after is None else title_note(repository, after)
             tx = Transaction(repository, handle.id)
             tx.set_title(after)
             operation = tx.commit("rename", f"set the title of {handle.id}", metadata_message="set the title").id

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from shlex import quote
 
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.errors import Invalid, Refused
 from scopes.history.ambiguous_names import HEADS_FORM
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, walk_headers_newest_first
@@ -47,13 +47,13 @@ def rewind(
     count: int | None = None,
     dry_run: bool = False,
 ) -> BranchRewound:
-    """Move a branch back to the message `to`, or by the last `count` messages of its log.
+    """Move a branch back to the message `to`, or by `count` messages along the first parents (default: 1).
 
-    By default the last message is taken back, and if that is a merge, all that it brought.
+    Of a merge all is taken back that it brought.
 
     Raises:
-        Refused: the message is not in the history of the branch, or a merge brought a part of the last messages, or the
-            merge would stay without the resolution of its conflicts.
+        Refused: the message is not in the history of the branch, or a merge would stay without the resolution of its
+            conflicts.
         Invalid: both are given, or the count is not positive.
         NotFound: the branch has fewer messages than `count`.
     """
@@ -64,10 +64,7 @@ def rewind(
     with nullcontext() if dry_run else exclusive_write(repository):
         handle = StoreHandle(repository).branch(conversation, branch)
         old = handle.tip
-        if count is None:
-            new = handle.conversation.revision(f"{HEADS_FORM}{handle.name}~1" if to is None else to).oid
-        else:
-            new = _find_before(repository, handle.conversation.id, str(handle), old, count)
+        new = handle.conversation.revision(f"{HEADS_FORM}{handle.name}~{count or 1}" if to is None else to).oid
         if not is_ancestor(repository, new, old):
             raise Refused(
                 f"that message is not in the history of {handle}",
@@ -114,38 +111,3 @@ def _before_merge(repository: Repository, oid: Oid) -> str:
     while commit.parents and open_conflicts_at(repository, commit.oid):
         commit = read_commit(repository, commit.parents[0])
     return commit.oid if is_root(commit) else message_id_of(commit)
-
-
-def _find_before(repository: Repository, conversation: ConversationId, where: str, tip: Oid, count: int) -> Oid:
-    """Return the commit below the last `count` messages that `log` shows.
-
-    It is on the line of first parents. A log shows what a merge brought between the merge and its first parent, so all
-    of that is taken back, or nothing.
-
-    Raises:
-        NotFound: there are fewer messages.
-        Refused: the count ends among the messages that a merge brought.
-    """
-    expected: Oid | None = tip
-    seen: set[MessageId] = set()
-    nearest = 0
-    for commit in walk_newest_first(repository, [tip]):
-        if commit.oid == expected:
-            if len(seen) == count:
-                return commit.oid
-            if len(seen) > count:
-                raise _part_of_merge(where, count, nearest, len(seen))
-            nearest = len(seen)
-            expected = commit.parents[0] if commit.parents else None
-        if not is_root(commit):
-            seen.add(message_id_of(commit))
-    raise NotFound(f"there are not that many messages in {where}", hint=f"see: scopes log {quote(conversation)}")
-
-
-def _part_of_merge(where: str, count: int, fewer: int, more: int) -> Refused:
-    hint = f"take back the whole merge: scopes rewind {quote(where)} -n {more}"
-    if fewer:
-        hint += f"; or only the messages after it: -n {fewer}"
-    verb = "is" if count == 1 else "are"
-    text = f"the last {count} {plural(count, 'message')} of {where} {verb} only a part of what a merge brought"
-    return Refused(text, hint=hint)

@@ -5,9 +5,8 @@ Each has a file of its own, so that git can merge the changes of two machines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING
 
 from scopes.clock import now_nanoseconds
@@ -16,21 +15,19 @@ from scopes.history.registers import CLOCKS, walk_values
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.loading import load
 from scopes.model import encoding
-from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_branch_entry, encode_branch_entry
+from scopes.model.conversation import BranchEntry, decode_branch_entry, encode_branch_entry
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
-from scopes.store.objects import COMMIT, Identity, format_commit, id_finder, list_tree
+from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree, walk_blobs
 
 if TYPE_CHECKING:
     from scopes.model.merge_request import MergeRequest
-    from scopes.store.read_once import ReadOnce
 
 TITLE = "title"
 ARCHIVED = "archived"
 DIRECTORY = "directory"  # where the conversation was started; it stays on this machine
-_HIDING = ABANDONED.encode(), MERGED.encode()  # statuses
 _TAGS = "tags/"
 _BRANCHES = "branches/"
 _MAIN = encode_component("main")
@@ -165,39 +162,6 @@ def read_tags(repository: Repository, conversation: ConversationId) -> dict[str,
 
 def _decode_tag(data: bytes) -> Oid:
     return Oid(data.decode("ascii", "replace").strip())
-
-
-def list_hidden(once: ReadOnce, trees: Iterable[bytes]) -> list[set[BranchName]]:
-    """Return the names of branches that lists leave out, for each of many trees of commits.
-
-    Raises as `read_metadata_at`. All objects of a kind are read one after the other, which takes less time.
-    """
-    directories = list(map(_find_branches(), trees))
-    found = iter(once.read_trees([oid for oid in directories if oid is not None]))
-    files = [[] if oid is None else _list_files(once, oid, next(found)) for oid in directories]
-    data = iter(once.read_blobs([oid for named in files for _, oid in named]))
-    return [
-        {
-            BranchName(decode_component(path))
-            for (path, _), line in zip(named, data, strict=False)  # `data` goes on with the next one
-            if any(status in line for status in _HIDING) and decode_branch_entry(line).is_hidden
-        }
-        for named in files
-    ]
-
-
-@cache
-def _find_branches() -> Callable[[bytes], Oid | None]:
-    """Return the function that finds the directory of branch entries in a tree; only lists pay for making it."""
-    return id_finder(_BRANCHES.removesuffix("/"), is_tree=True)
-
-
-def _list_files(once: ReadOnce, oid: Oid, tree: bytes) -> list[tuple[str, Oid]]:
-    """Return path and blob of every file in a tree; one of scopes has no directories."""
-    entries = list_tree(tree)
-    if any(is_tree for _, _, is_tree in entries):
-        return list(walk_blobs(once, oid))
-    return [(name, blob) for name, blob, _ in entries]
 
 
 def decode_line(data: bytes) -> str:

@@ -25,7 +25,6 @@ from typing import Any, Final, TypeAlias
 
 from scopes.conversation.list import list_conversations
 from scopes.errors import ScopesError
-from scopes.history.first_prompts import WrittenPrompts
 from scopes.ids import Oid
 from scopes.importers.formats.base import Source
 from scopes.importers.worker_pool import GARBAGE_THRESHOLDS, Caught, open_pipe
@@ -224,27 +223,26 @@ def _write_index(repository: Repository, directory: str, entries: int) -> str | 
 
 def _write_from_pipe(repository: Repository, directory: str, entries: int) -> str | None:
     messages = _read_messages(entries)
-    prompts = WrittenPrompts()
     first = next(messages, None)
     if not first or not isinstance(first, list):  # an import without news copies no index
         return None
     try:
         with staged_index(directory, repository, describe_from(repository)) as staged:
-            _add_all(staged, prompts, first)
+            _add_all(staged, first)
             for message in messages:
                 if message is None:
                     staged.publish(repository)
-                    list_conversations(repository, directory, written=prompts)  # a search reads the titles as well
+                    list_conversations(repository, directory)  # a search reads the titles as well
                     break
                 if isinstance(message, list):
-                    _add_all(staged, prompts, message)
+                    _add_all(staged, message)
                     if not message:
                         staged.flush()
                 else:
                     staged.complete(repository, message)
                     with suppress(sqlite3.Error, OSError, ScopesError):
                         _wait_for(repository, message, entries)
-                        list_conversations(repository, directory, written=prompts)  # while the refs move
+                        list_conversations(repository, directory)  # while the refs move
     except (NotStaged, StaleEntryUnreadable):
         return None
     except UnusableIndex as error:
@@ -261,15 +259,12 @@ def _wait_for(repository: Repository, branches: Mapping[str, str], entries: int)
             break
 
 
-def _add_all(staged: StagedIndex, prompts: WrittenPrompts, batch: list[Entry]) -> None:
+def _add_all(staged: StagedIndex, batch: list[Entry]) -> None:
     for oid, parents, fields in batch:
         if fields is None:
             staged.add(oid, parents, None)
-            prompts.add_root(oid)
         else:
-            document = IndexDocument(*fields)
-            staged.add(oid, parents, document)
-            prompts.add(oid, parents[0], document.author_kind, document.kind, document.texts[0])
+            staged.add(oid, parents, IndexDocument(*fields))
 
 
 def _read_messages(entries: int) -> Iterator[Message]:

@@ -13,14 +13,12 @@ from scopes.merge.conflict_keys import (
     agent_of,
     comparable_component,
     comparable_key,
-    decoded_key,
     display_key,
     group_of,
     key_of_path,
     value_field,
 )
 from scopes.merge.statements import stated_claims, superseded_claims
-from scopes.model.claims import DECISIONS
 from scopes.model.message import Message
 from scopes.store.repository import Objects, read_commit, read_tree
 from scopes.store.trees import BlobChange, find_entry
@@ -94,36 +92,6 @@ def find_other_spellings(objects: Objects, state: Oid | None, path: str) -> list
     same = comparable_path(path)
     found = list_spellings(objects, state, key_of_path(path))
     return [other for other in found if other != path and comparable_path(other) == same]
-
-
-def find_similar_topics(objects: Objects, states: Iterable[Oid | None], message: Message) -> list[str]:
-    """Return topics of decisions with the letters and digits of the topic of a message, sorted.
-
-    The list is empty if one of the states has the topic of the message already.
-    """
-    keys = [key for path in stated_claims(message) if group_of(key := key_of_path(path)) == DECISIONS]
-    if not keys:
-        return []
-    topics = {topic for state in states for topic in _walk_topics(objects, state)}
-    if comparable_key(keys[0]) in {comparable_key(f"{DECISIONS}/{topic}") for topic in topics}:
-        return []
-    wanted = _letters_and_digits(keys[0])
-    names = sorted(_topic_of(topic) for topic in topics if wanted and _letters_and_digits(topic) == wanted)
-    return list(dict.fromkeys(names))
-
-
-def _walk_topics(objects: Objects, state: Oid | None) -> Iterator[str]:
-    entry = None if state is None else find_entry(objects, state, DECISIONS)
-    if entry is not None and entry.is_tree:
-        yield from (name.removesuffix("=") for name in read_tree(objects, entry.oid))
-
-
-def _topic_of(key: str) -> str:
-    return decoded_key(f"{DECISIONS}/{key.rpartition('/')[2]}").partition("/")[2]
-
-
-def _letters_and_digits(key: str) -> str:
-    return "".join(filter(str.isalnum, _topic_of(key).casefold()))
 
 
 def keep_one_spelling(changes: Mapping[str, BlobChange], preferred: Iterable[str] = ()) -> dict[str, BlobChange]:

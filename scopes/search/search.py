@@ -209,8 +209,8 @@ def _find_titles(
     if not all(isinstance(phrase, Phrase) for phrase in phrases):
         return ()
     wanted = ListFilter(since=window[0], until=window[1])
-    cached = None if repository.is_past else find_cached_list(repository.path, directory, complete=False, wanted=wanted)
-    rows = (cached or list_conversations(repository, directory, wanted=wanted)).conversations
+    cached = None if repository.is_past else find_cached_list(repository.path, directory, wanted=wanted, details=False)
+    rows = (cached or list_conversations(repository, directory, wanted=wanted, details=False)).conversations
     choose = any if any_word else all
     return tuple(
         TitleHit(row.id, row.title)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, starmap
 from sys import intern
@@ -187,26 +187,6 @@ def find_in_tree(data: bytes, name: str) -> TreeEntry | None:
     return next((_entry(*line) for line in _read_lines(data) if line[1] == encoded), None)
 
 
-def id_finder(name: str, *, is_tree: bool) -> Callable[[bytes], Oid | None]:
-    """Return a function that finds the id in a tree that `find_in_tree` finds, in a quarter of the time.
-
-    It is None if there is no such entry, or one of the other kind. To make the function takes as long as to look into
-    a hundred trees.
-    """
-    encoded = re.escape(name.encode("utf-8", "surrogateescape"))
-    match = re.compile(rb"(?:[^ \0]* [^\0]*\0.{20})*?([^ \0]*) %s\0(.{20})" % encoded, re.DOTALL).match
-
-    def find(data: bytes) -> Oid | None:
-        found = match(data) if len(data) <= _SMALL_TREE_BYTES else None
-        if found is None:
-            entry = find_in_tree(data, name)
-            return None if entry is None or entry.is_tree != is_tree else entry.oid
-        mode, raw_oid = found.groups()
-        return raw_oid.hex() if (mode == DIRECTORY_MODE) == is_tree else None  # type: ignore[return-value] # an Oid
-
-    return find
-
-
 def list_modes(data: bytes) -> set[bytes]:
     """Return the modes of the entries of a tree: other programs write more than those of files and directories.
 
@@ -351,24 +331,6 @@ def parse_tip(oid: Oid, data: bytes) -> CommitStub:
         int(seconds) if _SECONDS.fullmatch(seconds) else 0,
         name.rpartition(b"<")[2].decode("utf-8", "replace"),
     )
-
-
-def parse_tips(oids: Iterable[Oid], commits: Iterable[bytes]) -> list[tuple[Oid, int, str]]:
-    """Return the fields of `parse_tip` for very many commits; plain tuples are made in two thirds of the time.
-
-    Raises:
-        Corrupt: the bytes are not those of a commit.
-    """
-    match = _USUAL_TIP.match
-    found = []
-    for oid, data in zip(oids, commits, strict=True):
-        usual = match(data)
-        if usual is None:
-            found.append(tuple(parse_tip(oid, data)))
-        else:
-            tree_id, address, digits = usual.groups()
-            found.append((tree_id.decode(), int(digits), address.decode("utf-8", "replace")))
-    return found  # type: ignore[return-value] # an Oid
 
 
 def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:

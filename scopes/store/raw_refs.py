@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from array import array
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -85,56 +83,6 @@ def read_ref_files(store: str, prefixes: tuple[str, ...]) -> RefFiles:
     """
     loose = {name: value for prefix in prefixes for name, value in _walk_loose(store, *_split(prefix), _read_loose)}
     return RefFiles(loose, read_packed_refs(store))
-
-
-class LooseStamps(NamedTuple):
-    """What the file system tells about loose refs: bytes that differ after any of the files was written.
-
-    files: how many there are
-    newest: when one of them was last written or replaced, in nanoseconds since 1970
-    """
-
-    content: bytes
-    files: int
-    newest: int
-
-
-def stamp_loose_refs(store: str, prefixes: tuple[str, ...]) -> LooseStamps | None:
-    """Look at the files of the loose refs whose names begin with one of the prefixes, without opening them.
-
-    Every write changes the time of a file that no program can set, and git's writes change its inode too. But a write
-    within the resolution of the file system's clock may not: a stamp proves nothing as long as `newest` is near. None
-    if a file is not a regular file, such as a symbolic link.
-
-    Raises:
-        OSError: a directory cannot be read, or a file was deleted meanwhile.
-    """
-    names: list[str] = []
-    numbers: list[int] = []  # three for each file
-    pending = [_split(prefix) for prefix in prefixes]
-    while pending:
-        directory, start = pending.pop()
-        names.append(f"{directory}//")
-        try:
-            opened = os.open(f"{store}/{directory}", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        with ExitStack() as cleanup:
-            cleanup.callback(os.close, opened)
-            for entry in cleanup.enter_context(os.scandir(opened)):  # of a descriptor: no path to look up for each
-                name = entry.name
-                if not name.startswith(start):
-                    continue
-                if entry.is_file(follow_symlinks=False):
-                    status = entry.stat(follow_symlinks=False)
-                    names.append(name)
-                    numbers += (status.st_ino, status.st_size, status.st_ctime_ns)
-                elif entry.is_dir(follow_symlinks=False):
-                    pending.append((f"{directory}/{name}", ""))
-                else:
-                    return None
-    content = "/".join(names).encode("utf-8", "surrogateescape") + b"\0" + array("Q", numbers).tobytes()
-    return LooseStamps(content, len(numbers) // 3, max(numbers[2::3], default=0))
 
 
 def list_ref_names(store: str, prefixes: tuple[str, ...]) -> set[str]:

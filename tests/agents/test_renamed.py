@@ -10,7 +10,6 @@ from scopes import clock
 from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.agents.register import register
 from scopes.agents.send import send
-from scopes.conversation.changes import changes
 from scopes.conversation.delete import delete
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_conversation
@@ -62,21 +61,10 @@ def conversations(repository):
     return [each.entry.conversation for each in read_inbox(repository, "ann").messages]
 
 
-def inbox_rows(repository, conversation):
-    return [each.field_path for each in changes(repository, conversation).items if each.field_path == "inbox.ann"]
-
-
 @pytest.mark.parametrize("reuse", [True, False])
 def test_an_inbox_shows_the_present_id_of_a_conversation(sent, reuse):
     rename(sent, reuse=reuse)
     assert conversations(sent) == ["foo"]
-
-
-def test_the_change_log_has_the_inboxes_of_a_conversation_whatever_its_id_was(sent):
-    rename(sent)
-    read_inbox(sent, "ann", acknowledge=True)
-    assert inbox_rows(sent, "foo") == ["inbox.ann"] * 2
-    assert inbox_rows(sent, "conv-001") == []
 
 
 def test_undo_of_a_conversation_takes_back_the_acknowledgement_of_a_message_from_before_the_rename(sent):

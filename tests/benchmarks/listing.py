@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import find_cached_list
-from scopes.conversation.shared_tasks import count_processes
 from scopes.index.location import index_directory
 from tests.benchmarks.libgit2_reads import read_tips
 from tests.benchmarks.startup import entries
@@ -25,13 +24,11 @@ def measure(work: Workspace) -> Iterator[Row]:
         store = work.store_of(conversations, 3, 300)
         amount = f"{work.amount(conversations):,}"
         tips = list(open_store(store, FULL).list_refs("refs/heads/").values())
-        for processes, budget in dict.fromkeys([(count_processes(), 2.0), (1, None)]):
-            name = f"list {amount}, processes: {processes}"
-            yield _row(work, name, store, lambda s=store, p=processes: _list(s, processes=p), budget)
+        yield _row(work, f"list {amount}", store, lambda s=store: _list(s, details=False), 2.0)
         yield _row(
             work, f"  libgit2 alone reading the {len(tips):,} tips", store, lambda s=store, t=tips: read_tips(s, t)
         )
-        yield _row(work, "  with counts", store, lambda s=store: _list(s, complete=True, processes=count_processes()))
+        yield _row(work, "  with counts", store, lambda s=store: _list(s, details=True))
         yield from _from_index(work, store)
         for name, begin in entries(work):
             ours, theirs = by_turns(
@@ -45,18 +42,13 @@ def measure(work: Workspace) -> Iterator[Row]:
 def _from_index(work: Workspace, store: str) -> Iterator[Row]:
     """Yield the lists that need the index alone."""
     directory = index_directory(os.path.join(work.directory, "cache", "scopes"), store)
-    list_conversations(open_store(store, FULL), directory, complete=True)
-    yield _row(
-        work, "  from the index", store, lambda: _known(find_cached_list(store, directory, complete=False)), budget=0.2
-    )
-    yield _row(
-        work, "  with counts", store, lambda: _known(find_cached_list(store, directory, complete=True)), budget=0.5
-    )
+    list_conversations(open_store(store, FULL), directory)
+    yield _row(work, "  from the index", store, lambda: _known(find_cached_list(store, directory)), budget=0.5)
 
 
-def _list(store: str, *, complete: bool = False, processes: int) -> None:
+def _list(store: str, *, details: bool) -> None:
     """List the conversations of a store without an index."""
-    list_conversations(open_store(store, FULL), complete=complete, processes=processes)
+    list_conversations(open_store(store, FULL), details=details)
 
 
 def _known(found: object) -> None:

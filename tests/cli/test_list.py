@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import time
-from datetime import datetime
-from zoneinfo import ZoneInfo
-
 import pytest
 
 from tests.cli.running import imported
@@ -55,33 +48,6 @@ def add_branches(conversation, amount):
     git(conversation.store, "pack-refs", "--all")
 
 
-@pytest.mark.skipif(sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1, reason="nothing is forked here")
-@pytest.mark.parametrize("options", [(), ("--json",)])
-@pytest.mark.slow
-def test_very_many_conversations_are_read_by_several_processes_once(conversation, cache, monkeypatch, options):
-    """Later the index has them."""
-    add_branches(conversation, 1200)
-    forked, fork = [], os.fork
-    monkeypatch.setattr(os, "fork", lambda: forked.append(None) or fork())
-    first, second = conversation.run_main(*LIST, *options), conversation.run_main(*LIST, *options)
-    assert (first.stdout, first.returncode) == (second.stdout, 0)
-    assert first.stdout.count("more-1199") == 1
-    assert len(forked) == min(len(os.sched_getaffinity(0)), 4) - 1
-
-
-def test_a_damaged_index_is_a_note_and_the_list_is_right(conversation, cache):
-    right = conversation.run_main(*LIST, "--json").stdout
-    for directory, _, files in os.walk(cache):
-        for name in files:
-            with open(os.path.join(directory, name), "wb") as file:
-                file.write(b"nonsense")
-    done = conversation.run_main(*LIST, "--json")
-    assert json.loads(done.stdout)["conversations"] == json.loads(right)["conversations"]
-    assert done.returncode == 0
-    assert "note: the index of conversations was damaged" in done.stderr
-    assert conversation.run_main(*LIST).stderr == ""
-
-
 @pytest.fixture
 def shop(conversation, tmp_path):
     """The conversation, and another one of the project shop with the title Tea."""
@@ -117,30 +83,6 @@ def test_a_filter_matches_the_beginning_of_a_word_and_names_the_values_if_none_d
         assert (done.returncode, done.stdout) == (0, "")
         assert "note: no conversation matches\nhint: agents: carol, claude-code\n" in done.stderr
         shop.run_main(*LIST, "--json")
-
-
-@pytest.mark.parametrize("window", [("--since", "2099-01-01"), ("--until", "1999-01-01")])
-def test_an_empty_window_names_the_first_and_the_last_conversation(conversation, cache, window):
-    conversation.append("main", "hello")
-    activity = conversation.run(*LIST, "--json")["conversations"][0]["last_activity"][:10]
-    expected = f"last activity: from {activity} ({conversation.id}) to {activity} ({conversation.id})"
-    assert expected in conversation.run_main(*LIST, *window).stderr
-
-
-@pytest.mark.parametrize("zone", ["Etc/GMT-14", "Etc/GMT+12"])  # at any time, one of them has another day than UTC
-def test_an_empty_window_names_days_of_the_time_zone(conversation, cache, monkeypatch, zone):
-    """Asked for the 27th, it found nothing and named the 27th, which was that of UTC."""
-    conversation.append("main", "hello")
-    activity = datetime.fromisoformat(conversation.run(*LIST, "--json")["conversations"][0]["last_activity"])
-    day = activity.astimezone(ZoneInfo(zone)).date().isoformat()
-    monkeypatch.setenv("TZ", zone)
-    time.tzset()
-    try:
-        for words, hint in ((LIST, f"last activity: from {day} ("), (("search", "hello"), f"the newest of {day}")):
-            assert hint in conversation.run_main(*words, "--since", "2099-01-01").stderr
-    finally:
-        monkeypatch.undo()
-        time.tzset()
 
 
 def test_an_exact_name_comes_before_its_beginnings(shop, cache):

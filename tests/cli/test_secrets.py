@@ -44,7 +44,7 @@ def test_a_scan_ends_with_1_as_long_as_something_is_not_allowed(store, secret):
 def test_no_output_and_no_object_of_the_store_tells_the_secret(store, secret, tmp_path):
     commands = (
         ["secrets", "scan"], ["secrets", "list"], ["secrets", "list", "--json"], ["secrets", "explain", secret],
-        ["secrets", "allow", secret, "--reason", "revoked"], ["secrets", "explain"], ["changes", "--registry"],
+        ["secrets", "allow", secret, "--reason", "revoked"], ["secrets", "explain"],
         ["operations", "list"],
     )  # fmt: skip
     for words in commands:

@@ -69,20 +69,6 @@ def test_undo_bisect_and_blame_show_the_document_of_a_typed_message(conversation
     assert f"redone: {by}" in conversation.run("redo")
 
 
-def test_a_new_topic_that_differs_in_punctuation_only_is_noted(conversation):
-    """A stranger decided about `user agent` and `User-Agent` without noticing."""
-    conversation.append_typed("main", "decision", {"topic": "user agent", "decision": "curl"}, "alice")
-    words = ("append", conversation.id, "--branch", "fix", "--kind", "decision", "--topic", "User-Agent", "wget")
-    done = conversation.run_main(*words)
-    assert done.returncode == 0
-    assert "there is a topic 'user agent' already" in done.stderr
-    assert "to decide about that one: --topic 'user agent'" in done.stderr
-    assert conversation.run_main(*words).stderr == ""
-    for topic in ("USER agent", "user agents"):
-        again = ("append", conversation.id, "--branch", "main", "--kind", "decision", "--topic", topic, "wget")
-        assert conversation.run_main(*again).stderr == ""
-
-
 def test_the_json_of_a_decision_has_the_recorded_text_and_the_line_that_people_see(conversation):
     """A text that nobody wrote would be stored as a recorded one when the message is appended elsewhere."""
     conversation.run("append", conversation.id, "--kind", "decision", "--topic", "db", "SQLite", "--json")

@@ -15,9 +15,6 @@ from scopes.code_links.linked_commits import open_linker
 from scopes.code_links.project_git import find_project_repository, open_project_git
 from scopes.code_links.recorded_links import RecordedCommits
 from scopes.code_links.why import WhyRequest, why
-from scopes.conversation.commit_turns import find_commit_turns
-from scopes.conversation.linked_revision import RevisionRequest
-from scopes.errors import NotFound
 from scopes.history.conversations import read_uuid
 from tests.code_links.agent_session import SESSION, ClaudeSession
 from tests.support.worktrees import Project
@@ -201,10 +198,6 @@ def test_a_session_that_a_note_names_and_the_store_lacks_is_named(project, repos
     add_note(project, note(agent={"tool": "claude", "id": "2628ba3f-0000"}), ref)
     program = "git-ai" if ref.endswith("ai") else "a note of scopes"
     text = f"{program} names the session '2628ba3f-0000' of claude-code, which is not in the store"
-    request = RevisionRequest(revision="HEAD", directory=project.directory, index_directory=str(tmp_path / "index"))
-    with pytest.raises(NotFound) as error:
-        find_commit_turns(repository, request)
-    assert (error.value.message.endswith(text), "scopes bundle import" in error.value.hint) == (True, True)
     found = why(repository, str(tmp_path / "index"), WhyRequest(target="app.js:1", cwd=project.directory))
     assert [note.text for note in found.notes] == [text]
 

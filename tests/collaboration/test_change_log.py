@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from scopes import clock
-from scopes.agents.inbox import read_inbox
-from scopes.agents.register import register, remove, set_availability
+from scopes.agents.register import register
 from scopes.agents.send import send
 from scopes.collaboration.contribute import argue, argue_about_conflict, close, join
 from scopes.collaboration.neutral import escalate
@@ -20,9 +19,7 @@ from scopes.conversation.changes import changes
 from scopes.conversation.merge import abort_merge, merge
 from scopes.conversation.new import new
 from scopes.conversation.resolve import resolve_conflict
-from scopes.conversation.rewind import rewind
-from scopes.conversation.undo import redo, undo
-from scopes.errors import NoAvailableAgents
+from scopes.conversation.undo import undo
 from scopes.facts.decide import accept
 from scopes.facts.propose import Proposal, propose
 from scopes.history.handles import StoreHandle
@@ -34,7 +31,6 @@ from scopes.proposals.apply import rollback_proposal
 from scopes.proposals.create import NewChange, create_proposal
 from scopes.proposals.review import accept_proposal, reject_proposal
 from tests.support.random_ids import hashed_counter
-from tests.support.store import open_store
 
 CONV = "conv-001"
 QUEUE = {"topic": "queue", "decision": "redis"}
@@ -76,30 +72,6 @@ def proposed(repository, value, where=CONV):
 def decided(repository, decision, author="ann"):
     message = plain_message(author, decision, kind="decision")
     return append(repository, CONV, replace(message, payload={"topic": "queue", "decision": decision})).id
-
-
-def test_an_inbox_gets_delivers_and_loses_a_message(team):
-    """The cause is who sent it, then who took it or made the agent available."""
-    message = sent(team, "look", "ann", "bob").message
-    sent(team, "elsewhere", "ann", conversation="conv-002")
-    set_availability(open_store(team.path, actor="dan"), "bob", available=True)
-    read_inbox(open_store(team.path, actor="erin"), "ann", acknowledge=True)
-    delivered = {"message": message, "status": "delivered"}
-    waiting = {"message": message, "status": "waiting"}
-    assert rows(team, "inbox") == [
-        ("APPEND", "inbox.ann", None, delivered, "user:carol"),
-        ("APPEND", "inbox.bob", None, waiting, "user:carol"),
-        ("UPDATE", "inbox.bob", waiting, delivered, "user:dan"),
-        ("DELETE", "inbox.ann", delivered, None, "user:erin"),
-    ]
-
-
-def test_a_removed_agent_is_named_in_the_log_of_its_inbox(team):
-    sent(team, "look", "ann", author=BOB)
-    remove(team, "ann")
-    assert [(row[0], row[1], row[4]) for row in rows(team, "inbox")] == [
-        ("APPEND", "inbox.ann", "agent:bob"), ("DELETE", "inbox.ann", "user:carol"),
-    ]  # fmt: skip
 
 
 def test_a_proposal_goes_from_state_to_state_and_changes_a_value(team):
@@ -147,9 +119,6 @@ def test_a_collaboration_is_opened_joined_argued_in_and_closed(team):
         ("CREATE", f"{path}.positions.ann.the task", None, {"about": "the task", "position": "JWT"}, "agent:ann"),
         ("UPDATE", path, {"status": "open"}, {"status": "closed", "outcome": "JWT"}, "user:carol"),
     ]
-    assert [row[:2] for row in rows(team, "inbox")] == [
-        ("APPEND", "inbox.ann"), ("APPEND", "inbox.bob"), ("DELETE", "inbox.ann"),
-    ]  # fmt: skip
 
 
 def test_a_merge_repeats_no_row(team):
@@ -164,38 +133,6 @@ def test_a_merge_repeats_no_row(team):
     assert after[2][: len(before[2])] == before[2]
 
 
-def test_a_batch_shares_time_and_cause_and_is_there_whole_or_not_at_all(team):
-    """S4-52: what is sent to nobody leaves no row."""
-    done = sent(team, "look", "ann", "bob")
-    batch = [each for each in changes(team, CONV).items if each.source == done.operation]
-    assert {each.field_path for each in batch} == {"inbox.ann", "inbox.bob"}
-    assert len({each.time for each in batch}) == 1
-    before = changes(team, CONV).items
-    with pytest.raises(NoAvailableAgents):
-        sent(team, "look", "bob")
-    assert changes(team, CONV).items == before
-
-
-def test_times_are_finer_than_a_second_and_facts_inboxes_and_messages_are_in_the_order_of_recording(team, monkeypatch):
-    """Four commands within one second, by a clock that stands still from the second one on, and then goes back."""
-    ticks = iter([100, 200, *[200] * 20])
-    start_at = clock.now_nanoseconds() // 10**9 * 10**9 + 10**12
-    monkeypatch.setattr(clock, "read_clock", lambda: start_at + next(ticks, 200) * 10**6)
-    sent(team, "one", "ann")
-    propose(team, CONV, Proposal(key="Seeds", content="slow", agent="ann", id="slow"))
-    accept(team, CONV, "slow", actor="carol")
-    monkeypatch.setattr(clock, "read_clock", lambda: start_at - 60 * 10**9)
-    read_inbox(team, "ann", acknowledge=True)
-    found = [(c.operation, c.field_path, c.time) for c in changes(team, CONV).items]
-    wanted = {"inbox.ann", "facts.Seeds.slow", "proposed_facts.Seeds.slow"}
-    kept = [(verb, path) for verb, path, _ in found if path in wanted]
-    assert kept[0] == ("APPEND", "inbox.ann")
-    assert kept[1] == ("CREATE", "proposed_facts.Seeds.slow")
-    assert set(kept[2:4]) == {("DELETE", "proposed_facts.Seeds.slow"), ("CREATE", "facts.Seeds.slow")}
-    assert kept[4] == ("DELETE", "inbox.ann")
-    assert any(time.endswith(".200Z") for _, _, time in found)
-
-
 def test_messages_of_a_clock_that_goes_back_are_in_the_order_of_their_branch(team, monkeypatch):
     now = clock.now_nanoseconds()
     for number, seconds in enumerate((0, -60, -120)):
@@ -205,57 +142,8 @@ def test_messages_of_a_clock_that_goes_back_are_in_the_order_of_their_branch(tea
     assert subjects == ["text 0", "text 1", "text 2"]
 
 
-def test_undo_of_what_agents_did_only_adds_rows(team):
-    """S4-51: append-only."""
-    sent(team, "look", "ann")
-    read_inbox(team, "ann", acknowledge=True)
-    before = changes(team, CONV).items
-    undo(team, CONV)
-    after = changes(team, CONV).items
-    assert after[: len(before)] == before
-    assert [(c.operation, c.field_path) for c in after[len(before) :]] == [("APPEND", "inbox.ann")]
-
-
 def consensus(repository):
     return start(repository, CONV, Request(type="consensus", task="Choose", agents=("ann",)), author=CAROL).message
-
-
-def test_what_an_undo_takes_back_is_a_row_and_so_is_its_redo(team):
-    """The end of the log says what is so now: a collaboration whose close was undone is open."""
-    path = f"collaborations.{consensus(team)}"
-    close(team, CONV, author=CAROL, outcome="JWT")
-    closed = {"status": "closed", "outcome": "JWT"}
-    undo(open_store(team.path, actor="dan"), CONV, any_actor=True)
-    assert rows(team, "collaborations")[-2:] == [
-        ("UPDATE", path, {"status": "open"}, closed, "user:carol"),
-        ("UPDATE", path, closed, {"status": "open"}, "user:dan"),
-    ]
-    redo(open_store(team.path, actor="dan"), conversation=CONV)
-    assert rows(team, "collaborations")[-1] == ("UPDATE", path, {"status": "open"}, closed, "user:dan")
-
-
-def test_a_rewind_takes_back_what_messages_changed_the_newest_first(team):
-    decided(team, "redis")
-    decided(team, "postgres", "bob")
-    tip = proposed(team, "done")
-    rewind(team, CONV, to="main~3")
-    assert [row[:4] for row in rows(team, "proposals")][1:] == [
-        ("DELETE", f"proposals.{tip}", {"entity": "task/42", "state": "pending"}, None)
-    ]
-    assert [row[:4] for row in rows(team, "decisions")][2:] == [
-        ("UPDATE", "decisions.queue", "postgres", "redis"), ("DELETE", "decisions.queue", "redis", None),
-    ]  # fmt: skip
-
-
-def test_what_another_branch_has_too_is_not_taken_back(team):
-    """The messages of the source stay on it when the merge is undone."""
-    branch(team, CONV, name="fix", switch=False)
-    append(team, CONV, replace(plain_message("ann", "x", kind="decision"), payload=QUEUE), branch="fix")
-    append(team, CONV, plain_message("bob", "meanwhile"))
-    before = rows(team, "decisions")
-    merge(team, CONV, source="fix", target="main")
-    undo(team)
-    assert rows(team, "decisions") == before
 
 
 def conflicting(repository):
@@ -294,18 +182,6 @@ def test_a_conflict_goes_from_status_to_status_with_positions(team):
         ("UPDATE", "", {"status": "escalated", "to": "bob"}, "escalated", "carol"),
         ("UPDATE", "", {"status": "escalated", "to": "carol"}, "resolved", None),
     ]
-
-
-def test_a_resolution_that_was_undone_is_no_state_before_the_next_one(team):
-    path = conflicting(team)
-    escalate(team, CONV, "1", to="carol", reason="", author=ANN)
-    resolve_conflict(team, CONV, "1", take="source", author=CAROL)
-    undo(team, CONV)
-    resolve_conflict(team, CONV, "1", take="target", author=CAROL)
-    found = [(before, after["status"]) for _, field, before, after, _ in rows(team, "conflicts") if field == path]
-    assert [after for _, after in found] == ["open", "escalated", "resolved", "escalated", "resolved"]
-    assert found[3][0]["choice"] == "source"
-    assert without(found[4][0]) == {"status": "escalated", "to": "carol"}
 
 
 def test_a_merge_has_the_time_at_which_it_was_written(team, monkeypatch):
@@ -353,22 +229,6 @@ def test_positions_about_a_conflict_in_a_collaboration_replace_only_those_of_the
         assert all(conflict.id in row[1] for row in held)
 
 
-def test_a_conflict_of_a_merge_that_is_aborted_or_undone_has_rows(team):
-    path = conflicting(team)
-    abort_merge(team, CONV)
-    undo(team, CONV)
-    undo(team, CONV)
-    redo(team, conversation=CONV)
-    opened = rows(team, path)[0][3]
-    assert [row[:4] for row in rows(team, path)] == [
-        ("CREATE", path, None, opened),
-        ("UPDATE", path, opened, {**opened, "status": "aborted"}),
-        ("UPDATE", path, {**opened, "status": "aborted"}, opened),
-        ("DELETE", path, opened, None),
-        ("CREATE", path, None, opened),
-    ]
-
-
 def test_an_argument_opens_the_debate_about_its_conflict_alone_in_the_list_too(team):
     branch(team, CONV, name="fix", switch=False)
     for topic in ("name", "queue"):
@@ -409,21 +269,8 @@ def test_a_conflict_that_was_argued_about_is_aborted_as_it_was(team):
     path = conflicting(team)
     argue_about_conflict(team, CONV, "1", Argument(about="", position="redis"), author=ANN)
     abort_merge(team, CONV)
-    undo(team, CONV)
     found = [(row[2] and row[2]["status"], row[3]["status"]) for row in rows(team, path) if row[1] == path]
-    assert found == [(None, "open"), ("open", "debate"), ("debate", "aborted"), ("aborted", "debate")]
-
-
-def test_what_somebody_says_by_a_command_is_caused_by_its_author(team):
-    """Whoever ran the command: all rows of a batch have one cause."""
-    request = consensus(team)
-    argue(team, CONV, None, Argument(about="the task", position="JWT"), author=ANN)
-    found = changes(team, CONV).items
-    operation = [each for each in found if each.field_path.startswith("inbox")][-1]
-    assert {(each.field_path.partition(".")[0], each.cause) for each in found if each.source == operation.source} == {
-        ("inbox", "agent:ann"),
-    }  # fmt: skip
-    assert request in {row[3]["message"] for row in rows(team, "inbox") if row[3]}
+    assert found == [(None, "open"), ("open", "debate"), ("debate", "aborted")]
 
 
 def test_a_fact_is_decided_by_the_person_who_decided_whoever_ran_the_command(team):

@@ -9,7 +9,6 @@ from scopes.conversation.append import append
 from scopes.conversation.blame import blame
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.resolve import resolve_conflict
-from scopes.conversation.switch import switch
 from scopes.errors import Invalid, NotFound
 from scopes.model.message import Author, FileTouch, Message, Part
 from tests.render.rendering import piped, seen_lines
@@ -108,19 +107,9 @@ def test_the_names_of_hidden_files_are_decoded(repository):
     assert "\tfiles/.gitignore\t" in piped(blame(repository, "conv-001", file=".gitignore"))
 
 
-def test_a_key_of_another_branch_is_named_with_that_branch(repository):
-    """The active branch was read without a word, so that the decision seemed to be lost."""
-    history(repository, "main: a", "fix@a: b")
-    decide(repository, "conv-001/main", "tea", topic="Unknown hooks")
-    switch(repository, "conv-001", "fix")
-    with pytest.raises(NotFound, match="the state of conv-001/fix has no") as refused:
-        blame(repository, "conv-001", key="decisions/Unknown hooks")
-    assert refused.value.hint == "main has it: scopes blame conv-001/main --key 'decisions/Unknown hooks'"
-
-
 def test_an_unknown_key_is_not_found_and_key_and_file_exclude_each_other(repository):
     history(repository, "main: a")
-    with pytest.raises(NotFound, match="the state of conv-001/main has no 'decisions/auth'"):
+    with pytest.raises(NotFound, match="the state of conv-001 has no 'decisions/auth'"):
         blame(repository, "conv-001", key="decisions/auth")
     for options in ({}, {"key": "x", "file": "y"}):
         with pytest.raises(Invalid, match="a key or a file"):
@@ -136,17 +125,6 @@ def test_a_file_that_both_sides_of_a_merge_wrote_has_two_writers(repository):
     merge(repository, "conv-001", "fix", target="main")
     found = blame(repository, "conv-001/main", file="p.py")
     assert [row.head.id for row in found.rows] == appended
-
-
-def test_the_name_of_a_key_given_as_a_file_has_the_key_as_hint(repository):
-    history(repository, "main: a")
-    decide(repository, "conv-001", "x", topic="batch size")
-    with pytest.raises(NotFound) as refusal:
-        blame(repository, "conv-001", file="batch size")
-    assert refusal.value.hint == "did you mean --key 'decisions/batch size'?"
-    with pytest.raises(NotFound) as refusal:
-        blame(repository, "conv-001", key="Batch Size")
-    assert refusal.value.hint == "did you mean --key 'decisions/batch size'?"
 
 
 @pytest.mark.parametrize(

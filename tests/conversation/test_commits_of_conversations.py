@@ -214,25 +214,6 @@ def test_a_commit_that_nobody_knows_is_refused(project, store, places, tmp_path)
         turns_of(store, "nowhere", **places)
 
 
-def test_a_merge_of_a_person_is_named_with_what_it_merged(project, store, places, tmp_path):
-    """No lines of a merge are read: they are those of the commits that it brought."""
-    project.git("switch", "-q", "-c", "fix")
-    session = session_in(project, tmp_path)
-    session.prompt("Mend it")
-    session.commit("mended")
-    session.import_now(store)
-    project.git("switch", "-q", "main")
-    project.git("merge", "-q", "--no-ff", "-m", "Merge fix", "fix")
-    merge = project.head()[:8]
-    with pytest.raises(NotFound, match=rf"commit {merge} 'Merge fix' is a merge, and no session") as found:
-        turns_of(store, "HEAD", **places)
-    asked, listed = found.value.hint.splitlines()
-    assert asked == f"ask for a commit that it merged, such as {merge}^2"
-    words = listed.removeprefix("list them: git ").split()
-    assert project.git(*words).endswith(" mended")
-    assert texts_of(store, turns_of(store, f"{merge}^2", **places)) == ["Mend it"]
-
-
 @pytest.mark.parametrize("revision", ["--all", "-h", "HEAD..main", ":/base", "HEAD^{tree}", "a\nb", "\udcff", ""])
 def test_what_is_no_commit_is_refused(project, store, places, revision):
     """`:/base` is a commit for git: it is allowed, but nobody is linked to it."""

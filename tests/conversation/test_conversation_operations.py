@@ -7,11 +7,10 @@ import itertools
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.changes import changes
+from scopes.conversation.changes import changes, walk_conversation_operations
 from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.gc import gc
 from scopes.conversation.new import new
-from scopes.conversation.operation_changes import walk_conversation_operations
 from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
 from scopes.conversation.rewind import rewind
 from scopes.conversation.switch import switch

@@ -56,19 +56,6 @@ def ask(repository, where, answer):
     call_tool(repository, where, "AskUserQuestion", arguments, structured={"answers": {"Which database?": answer}})
 
 
-def test_two_answers_of_the_user_to_one_question_are_a_claim_that_differs_as_in_a_merge(repository):
-    history(repository, "main: a", "fix@a: c")
-    ask(repository, "conv-001/main", "SQLite")
-    ask(repository, "conv-001/fix", "Postgres")
-    found = diff(repository, "conv-001", "main..fix")
-    [conflict] = merge(repository, "conv-001", "fix", target="main", dry_run=True).conflicts
-    [claim] = found.claims
-    assert (claim.key, claim.left, claim.right) == (conflict.key, "SQLite", "Postgres")
-    assert (claim.in_left, claim.in_right, claim.changed_in) == (True, True, None)
-    lines = seen_lines(found)
-    assert lines[lines.index("answers/which database?") - 1] == "Claims that differ: 1"
-
-
 def test_equal_answers_and_those_of_one_side_are_no_claims(repository):
     history(repository, "main: a", "fix@a: c")
     ask(repository, "conv-001/main", "SQLite")

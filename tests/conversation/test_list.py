@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import marshal
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.clock import later_of, parse_time
+from scopes.clock import parse_time
 from scopes.conversation.abandon import abandon
 from scopes.conversation.append import append
 from scopes.conversation.branch import list_branches
 from scopes.conversation.delete import delete
-from scopes.conversation.list import _pack, _Rows, _unpack, list_conversations
-from scopes.conversation.list_cached import _with_valid_activities, find_cached_list
+from scopes.conversation.list import list_conversations
+from scopes.conversation.list_cached import find_cached_list
 from scopes.conversation.list_filter import ListFilter
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new import new
-from scopes.conversation.rename import rename_title
 from scopes.conversation.resolve import resolve_conflict
-from scopes.conversation.shared_tasks import do_tasks
 from scopes.conversation.show import show
 from scopes.conversation.switch import switch
 from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message, write_root_commit
 from scopes.history.revisions import read_active_branch
-from scopes.index.conversation_table import CachedRow, ConversationRow
 from scopes.model.conversation import Root
 from scopes.model.message import Author
-from scopes.result import Note
 from scopes.store.chosen_projects import choose_name
 from scopes.store.projects import find_project
 from tests.support.history import history, say
@@ -67,25 +61,6 @@ def test_the_last_activity_is_that_of_the_most_recent_branch(repository):
     assert list_conversations(repository).conversations[0].last_activity == "2026-05-01T00:00:00Z"
 
 
-def test_the_brief_list_reads_no_body_and_walks_no_history(repository):
-    """Roots and counts need a walk and are read only on request."""
-    history(repository, "main: a b")
-    rename_title(repository, "conv-001", "Login")
-    [row] = list_conversations(repository).conversations
-    assert (row.heading, row.directory, row.agent, row.model, row.tags) == ("Login", None, None, None, None)
-    row = row._replace(title=None)
-    assert (row.messages, row.title, row.uuid, row.created_at, row.active_branch) == (None, None, None, None, None)
-
-
-def test_titles_are_read_without_walking_the_history(repository):
-    new(repository, title="Login")
-    new(repository, conversation_id="nameless")
-    git(repository, "update-ref", "-d", "refs/scopes/meta/nameless")
-    rows = {row.id: row for row in list_conversations(repository).conversations}
-    assert {name: row.title for name, row in rows.items()} == {"conv-001": "Login", "nameless": None}
-    assert all((row.uuid, row.messages) == (None, None) for row in rows.values())
-
-
 def test_without_a_title_the_first_prompt_is_listed(repository):
     history(repository, "main: a b")
     say(repository, new(repository).id, "(no text)")
@@ -111,22 +86,12 @@ def test_the_prompt_of_a_sub_agent_is_preferred_to_its_answer(repository):
     assert list_conversations(repository).conversations[0].heading == "Review it."
 
 
-def test_a_limit_spares_the_histories_of_the_other_conversations(repository, monkeypatch):
-    """D12: the first prompts of the rows that are shown are read, and of no other."""
-    history(repository, "main: a b c")
-    history(repository, "main: d e f")
-    walked = []
-    monkeypatch.setattr("scopes.conversation.list_rows.walk_main", lambda _, tips: walked.append(tips) or ())
-    listed = list_conversations(repository, wanted=ListFilter(limit=1))
-    assert (len(listed.conversations), listed.more, len(walked)) == (1, 1, 1)
-
-
 def test_the_complete_list_has_title_root_active_branch_and_message_count(repository):
     made = new(repository, title="Login")
     say(repository, "conv-001", "a")
     other = history(repository, "main: a b", "fix@a: c", "same@b:")
     switch(repository, "conv-002", "fix")
-    second, first = list_conversations(repository, complete=True).conversations
+    second, first = list_conversations(repository).conversations
     assert (first.title, first.uuid, first.messages, first.active_branch) == ("Login", made.uuid, 1, "main")
     assert first.created_at == "2026-01-01T00:00:00.000Z"
     assert (second.id, second.messages, second.branches) == (other.conversation, 3, 3)
@@ -147,8 +112,8 @@ def test_an_abandoned_branch_and_a_deleted_conversation_are_not_counted(reposito
     history(repository, "main: c")
     abandon(repository, "conv-001", "fix")
     delete(repository, "conv-002")
-    for complete in (False, True):
-        [row] = list_conversations(repository, complete=complete).conversations
+    for _ in range(2):
+        [row] = list_conversations(repository).conversations
         assert (row.id, row.branches) == ("conv-001", 1)
     assert row.messages == 2
 
@@ -165,8 +130,8 @@ def test_the_branch_of_a_closed_conflict_is_not_counted_or_listed(repository, un
     continue_merge(repository, "conv-001")
     if undone:
         undo(repository)
-    for complete in (False, True):
-        assert [row.branches for row in list_conversations(repository, complete=complete).conversations] == [2 + undone]
+    for _ in range(2):
+        assert [row.branches for row in list_conversations(repository).conversations] == [2 + undone]
     view = show(repository, "conv-001")
     assert (name in [row.name for row in view.branches], view.branch_count) == (undone, 2 + undone)
     assert name in [row.name for row in list_branches(repository, "conv-001", include_hidden=True).branches]
@@ -177,7 +142,7 @@ def test_a_conversation_created_with_git_has_its_root(repository):
     """D-43: without metadata the root is found by walking the history."""
     drawn = history(repository, "main: a b")
     git(repository, "update-ref", "refs/heads/mine/work", drawn.oids["b"])
-    first, second = list_conversations(repository, complete=True).conversations
+    first, second = list_conversations(repository).conversations
     assert {first.id, second.id} == {"conv-001", "mine"}
     assert first.uuid == second.uuid
     assert {first.active_branch, second.active_branch} == {"main", "work"}
@@ -188,8 +153,8 @@ def test_an_unreadable_conversation_is_left_out_and_reported(repository):
     drawn = history(repository, "main: a")
     history(repository, "main: b")
     remove_object(repository, drawn.oids["a"])
-    for complete in (False, True):
-        listed = list_conversations(repository, complete=complete)
+    for _ in range(2):
+        listed = list_conversations(repository)
         assert [row.id for row in listed.conversations] == ["conv-002"]
         assert (listed.damaged, listed.exit_code) == (("conv-001",), 7)
         assert listed.notes[0].text.startswith("conv-001 is left out: object ")
@@ -200,8 +165,7 @@ def test_a_history_without_a_root_is_left_out_of_the_complete_list(repository):
     tree = git(repository, "mktree").strip()
     commit = git(repository, "commit-tree", tree, "-m", "by hand").strip()
     git(repository, "update-ref", "refs/heads/mine/work", commit)
-    assert list_conversations(repository).conversations[0].participants == ()
-    assert list_conversations(repository, complete=True).damaged == ("mine",)
+    assert list_conversations(repository).damaged == ("mine",)
 
 
 def test_conversations_of_one_second_are_sorted_by_the_time_of_their_messages(repository):
@@ -209,10 +173,9 @@ def test_conversations_of_one_second_are_sorted_by_the_time_of_their_messages(re
     for name, time in (("a", "10:00:00.2Z"), ("b", "10:00:00.9Z"), ("c", "10:00:00.5Z"), ("d", "10:00:01Z")):
         new(repository, conversation_id=name)
         say(repository, name, "x", time=f"2026-03-01T{time}")
-    for complete in (False, True):
-        rows = list_conversations(repository, complete=complete).conversations
+    for _ in range(2):
+        rows = list_conversations(repository).conversations
         assert [row.id for row in rows] == ["d", "b", "c", "a"]
-        assert {row.moment for row in rows} == {None}
 
 
 def test_the_complete_list_has_directory_main_agent_newest_model_and_tags(repository, tmp_path):
@@ -221,7 +184,7 @@ def test_the_complete_list_has_directory_main_agent_newest_model_and_tags(reposi
         message = plain_message(Author(author, "human" if author == "user" else "agent"), "x")
         append(repository, "conv-001", replace(message, model=model))
     tag(repository, "conv-001", "good")
-    listed = list_conversations(repository, complete=True)
+    listed = list_conversations(repository)
     [row] = listed.conversations
     assert (row.agent, row.model, row.tags) == ("zoe", "new", ("good",))
     assert listed.projects == {str(tmp_path / "shop"): "shop"}
@@ -243,14 +206,13 @@ def three(repository, tmp_path):
 
 
 @pytest.mark.parametrize("agent", ["codex", "Codex", "cod", "review"])
-@pytest.mark.parametrize("complete", [False, True])
-def test_the_sessions_of_an_agent_are_found_by_its_name_whoever_wrote_in_them(three, agent, complete):
+def test_the_sessions_of_an_agent_are_found_by_its_name_whoever_wrote_in_them(three, agent):
     """A review of Codex has `review` as its author."""
     root = Root("0" * 32, "2026-03-09T10:00:00Z", format="codex", native_id="r-1")
     commit = write_root_commit(three, root, {"review": "agent"})
     git(three, "update-ref", "refs/heads/conv-004/main", commit)
     append(three, "conv-004", plain_message(Author("review", "agent"), "fine"))
-    listed = list_conversations(three, complete=complete, wanted=ListFilter(agent=agent))
+    listed = list_conversations(three, wanted=ListFilter(agent=agent))
     assert [row.id for row in listed.conversations] == ["conv-004"]
 
 
@@ -273,18 +235,17 @@ CONDITIONS = {
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
-@pytest.mark.parametrize("complete", [False, True])
-def test_a_filter_selects_the_same_with_and_without_the_index(three, tmp_path, name, complete):
+def test_a_filter_selects_the_same_with_and_without_the_index(three, tmp_path, name):
     """D11."""
     wanted, expected, more = CONDITIONS[name]
     directory = str(tmp_path / "cache" / "index")
     for _ in range(2):
-        listed = list_conversations(three, directory, complete=complete, wanted=wanted)
+        listed = list_conversations(three, directory, wanted=wanted)
         assert ([row.id for row in listed.conversations], listed.more) == (expected, more)
-        assert listed == list_conversations(three, complete=complete, wanted=wanted)
-        assert find_cached_list(three.path, directory, complete=complete, wanted=wanted) in (None, listed)
-    list_conversations(three, directory, complete=True)
-    assert find_cached_list(three.path, directory, complete=complete, wanted=wanted) == listed
+        assert listed == list_conversations(three, wanted=wanted)
+        assert find_cached_list(three.path, directory, wanted=wanted) in (None, listed)
+    list_conversations(three, directory)
+    assert find_cached_list(three.path, directory, wanted=wanted) == listed
 
 
 def test_a_project_is_also_found_by_a_directory_in_it(three, tmp_path):
@@ -303,56 +264,4 @@ def shared(repository, monkeypatch):
     return repository
 
 
-@pytest.mark.parametrize("complete", [False, True])
-def test_several_processes_list_the_same_as_one(shared, tmp_path, complete):
-    remove_object(shared, git(shared, "rev-parse", "conv-004/main").strip())
-    with_one = list_conversations(shared, complete=complete)
-    assert with_one.damaged == ("conv-004",)
-    assert list_conversations(shared, complete=complete, processes=3) == with_one
-    assert list_conversations(shared, str(tmp_path), complete=complete, processes=3) == with_one
-
-
-def test_several_processes_report_each_conversation_once(shared):
-    counts = []
-    list_conversations(shared, processes=3, on_progress=counts.append)
-    assert sum(counts) == 4
-
-
-def test_rows_that_several_processes_read_are_kept_in_the_index(shared, tmp_path):
-    listed = list_conversations(shared, str(tmp_path), complete=True, processes=3)
-    kept = find_cached_list(shared.path, str(tmp_path), complete=True)
-    assert (kept.conversations, len(kept.conversations)) == (listed.conversations, 4)
-
-
-def test_few_new_conversations_are_read_by_one_process(shared, tmp_path, monkeypatch):
-    list_conversations(shared, str(tmp_path))
-    new(shared)
-    asked = []
-    real = "scopes.conversation.list.do_tasks"
-    monkeypatch.setattr(real, lambda tasks, processes: asked.append(processes) or do_tasks(tasks, processes))
-    list_conversations(shared, str(tmp_path), processes=3)
-    assert asked == [1]
-
-
-@pytest.mark.parametrize("complete", [True, False])
-def test_rows_of_another_process_are_those_that_it_made(repository, complete):
-    history(repository, "main: a b", "fix@a: c")
-    new(repository, title="Zo\u00eb")
-    tag(repository, "conv-001", "good")
-    rows = [
-        CachedRow(row, "state", complete) for row in list_conversations(repository, complete=complete).conversations
-    ]
-    made = _Rows({row.summary.id: row for row in rows}, {"conv-003": Note("damaged", "see")}, [])
-    packed = marshal.loads(marshal.dumps(_pack(made)))
-    assert _unpack(packed) == made
-    assert all(type(row.summary) is ConversationRow for row in _unpack(packed).rows.values())
-
-
 TIMES = st.sampled_from([*(f"2026-01-01T0{hour}:00:00{end}" for hour in (1, 2) for end in ENDS)])
-
-
-@given(TIMES | st.sampled_from([None, "", "x"]), TIMES.map(lambda time: f"{time[:19]}Z") | st.none())
-def test_the_last_activity_is_never_before_the_creation(created, active):
-    row = ConversationRow("conv-001", (), 1, active, created_at=created)
-    [found] = _with_valid_activities([row])
-    assert found == (row if created is None else row._replace(last_activity=later_of(active, created)))

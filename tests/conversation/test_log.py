@@ -11,14 +11,12 @@ from hypothesis import strategies as st
 
 from scopes import clock
 from scopes.conversation.append import append
-from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.log import LogEntry, LogFilter, log, touches_file
 from scopes.conversation.new import new
 from scopes.conversation.tag import tag
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.messages import MessageHeader, plain_message
-from scopes.history.revisions import resolve_revision
 from scopes.history.tool_calls import ToolResultTracker
 from scopes.ids import AgentName, MessageId, Oid
 from scopes.model.message import Author, FileTouch, Message, Part
@@ -101,16 +99,6 @@ def test_an_entry_names_the_branches_whose_tip_it_is(repository):
     assert named == {"a": (), "b": ("main", "same"), "c": ("fix",)}
 
 
-def test_the_tip_of_a_branch_is_labelled_after_a_cherry_pick_of_it(repository):
-    """The copy has the id of the message; a graph draws both commits, a list shows the message once."""
-    history(repository, "main: a b", "side@a: c d")
-    cherry_pick(repository, "conv-001", ["side"], branch="main")
-    drawn = [(e.head.subject, e.branches) for e in log(repository, "conv-001", all_branches=True, graph=True).items]
-    assert sorted(drawn) == [("a", ()), ("b", ()), ("c", ()), ("d", ("main",)), ("d", ("side",))]
-    listed = [(e.head.subject, sorted(e.branches)) for e in log(repository, "conv-001", all_branches=True).items]
-    assert sorted(listed) == [("a", []), ("b", []), ("c", []), ("d", ["main", "side"])]
-
-
 def test_an_entry_names_the_tags_of_its_commit(repository):
     history(repository, "main: a b")
     tag(repository, "conv-001", "v1", "main~1")
@@ -160,13 +148,6 @@ def test_results_without_their_call_are_not_folded(repository, only):
     call_and_results(repository)
     folded = [entry.head.id for entry in log(repository, "conv-001", only=LogFilter(**only), fold_results=True).items]
     assert folded == [entry.head.id for entry in log(repository, "conv-001", only=LogFilter(**only)).items]
-
-
-def test_the_unique_prefix_of_an_id_names_its_message(repository):
-    history(repository, "main: a b c d e", "fix@b: f g")
-    for entry in log(repository, "conv-001", all_branches=True, unique_prefixes=True).items:
-        assert resolve_revision(repository, entry.head.id[: entry.prefix]).oid == entry.head.oid
-        assert entry.prefix >= 4
 
 
 def test_results_are_read_only_on_request(repository):

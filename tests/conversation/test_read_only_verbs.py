@@ -36,7 +36,7 @@ from tests.support.history import history, say
 from tests.support.store import files_of, git, open_store
 
 READERS = {
-    "list": lambda r: list_conversations(r, complete=True),
+    "list": list_conversations,
     "show": lambda r: show(r, "conv-001", include_hidden=True),
     "show --commits": lambda r: show_commits(r, "conv-001", directory="/", index_directory=r.path + "-lines"),
     "log": lambda r: tuple(log(r, "conv-001", all_branches=True, only=LogFilter(author="carol")).items),

@@ -35,7 +35,7 @@ def undated(tmp_path):
 @pytest.mark.parametrize(
     "describe",
     [
-        lambda repository: list_conversations(repository, complete=True),
+        list_conversations,
         lambda repository: show(repository, "conv-001"),
         lambda repository: show(repository, "conv-001").branches[0],
         lambda repository: stats(repository, "conv-001"),

@@ -8,7 +8,7 @@ from scopes import clock
 from scopes.agents.register import register
 from scopes.conversation.changes import changes
 from scopes.conversation.new import new
-from scopes.conversation.undo import redo, undo
+from scopes.conversation.undo import undo
 from scopes.facts.cycle import FactAgent
 from scopes.facts.decide import accept, reject
 from scopes.facts.propose import Proposal, propose
@@ -94,46 +94,3 @@ def states(repository):
     """Return what became of the proposal `quick`."""
     found = changes(repository, CONV, field="proposed_facts.Seeds.quick").items
     return [((each.before or {}).get("state"), (each.after or {}).get("state"), each.cause) for each in found]
-
-
-def test_time_lets_a_proposed_fact_expire_and_the_system_is_the_cause(store, monkeypatch):
-    """S2-20: it is a row with the time at which the proposal expired."""
-    made = propose(store, CONV, Proposal(key="Seeds", content="now", agent="ann", id="quick", expires_seconds=60))
-    assert states(store) == [(None, "pending", "agent:ann")]
-    later(monkeypatch, 100)
-    assert states(store)[1:] == [("pending", "expired", "system")]
-    row = changes(store, CONV).items[-1]
-    assert (row.time, row.source, row.operation) == (made.fact.expires, made.operation, "UPDATE")
-    later(monkeypatch, 100)
-    assert changes(store, CONV).items[-1] == row
-
-
-def test_a_proposed_fact_that_expired_can_be_proposed_again_and_expire_again(store, monkeypatch):
-    quick = Proposal(key="Seeds", content="now", agent="ann", id="quick", expires_seconds=60)
-    for _ in range(2):
-        propose(store, CONV, quick)
-        later(monkeypatch, 100)
-    assert states(store) == [
-        (None, "pending", "agent:ann"), ("pending", "expired", "system"),
-        ("expired", "pending", "agent:ann"), ("pending", "expired", "system"),
-    ]  # fmt: skip
-    times = [clock.parse_time(each.time) for each in changes(store, CONV).items]
-    assert times == sorted(times)
-
-
-def test_an_expired_proposed_fact_that_was_taken_back_and_put_back_expires_at_once(store, monkeypatch):
-    propose(store, CONV, Proposal(key="Seeds", content="now", agent="ann", id="quick", expires_seconds=60))
-    later(monkeypatch, 100)
-    undo(store)
-    redo(store)
-    assert states(store) == [
-        (None, "pending", "agent:ann"), ("pending", "expired", "system"), ("expired", None, "user:carol"),
-        (None, "pending", "user:carol"), ("pending", "expired", "system"),
-    ]  # fmt: skip
-
-
-def test_a_proposed_fact_that_was_decided_in_time_does_not_expire(store, monkeypatch):
-    propose(store, CONV, Proposal(key="Seeds", content="now", agent="ann", id="quick", expires_seconds=60))
-    reject(store, CONV, "quick", actor="carol", reason="old")
-    later(monkeypatch, 100)
-    assert [state for _, state, _ in states(store)] == ["pending", "rejected"]

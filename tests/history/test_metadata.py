@@ -14,7 +14,6 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.metadata import (
     Metadata,
     branch_change,
-    list_hidden,
     read_metadata,
     read_metadata_at,
     read_title,
@@ -24,7 +23,6 @@ from scopes.history.metadata import (
 )
 from scopes.model.conversation import BranchEntry
 from scopes.store.objects import BLOB, EMPTY_TREE
-from scopes.store.read_once import ReadOnce
 from tests.support.history import history
 from tests.support.store import git, git_bytes
 
@@ -143,21 +141,3 @@ def trees_of(repository, *changes):
         git_bytes(repository, "cat-file", "tree", f"{write_metadata(repository, None, each, 'x')}^{{tree}}")
         for each in changes
     ]
-
-
-def test_the_hidden_branches_of_many_conversations_are_found_together(repository):
-    changes = [
-        status_change("a", "active") | status_change("b/c", "abandoned"),
-        title_change("no branch"),
-        status_change("d", "merged") | status_change("e", "abandoned") | status_change("f", "active"),
-        status_change("b/c", "active"),
-    ]
-    found = list_hidden(ReadOnce(repository), trees_of(repository, *changes))
-    assert found == [{"b/c"}, set(), {"e"}, set()]
-    assert list_hidden(ReadOnce(repository), []) == []
-
-
-def test_a_directory_among_the_branches_is_walked(repository):
-    """Scopes writes none."""
-    changes = {"branches/x/y": b"{}\n", "branches/z": b"{}\n"} | status_change("b", "abandoned")
-    assert list_hidden(ReadOnce(repository), trees_of(repository, changes)) == [{"b"}]

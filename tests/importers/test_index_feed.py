@@ -13,7 +13,6 @@ from types import SimpleNamespace
 import pytest
 
 from scopes.cli import import_runner
-from scopes.conversation import list_rows
 from scopes.conversation.append import append
 from scopes.conversation.delete import delete
 from scopes.conversation.list import list_conversations
@@ -113,20 +112,8 @@ def test_after_an_import_the_list_of_titles_is_in_the_index_too(tmp_path, direct
     """A search finds titles in it; to make it, it would read every conversation down to its first prompt."""
     repository = new_store(tmp_path, 2)
     import_demo(repository, sessions(tmp_path, 5), directory)
-    cached = find_cached_list(repository.path, str(directory), complete=False)
+    cached = find_cached_list(repository.path, str(directory))
     assert cached is not None
-    assert cached.conversations == list_conversations(repository).conversations
-    assert sorted(row.opening for row in cached.conversations) == [f"say w{n}x0" for n in range(6)]
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_list_of_titles_is_made_without_a_walk(tmp_path, directory, monkeypatch, workers):
-    """The process has seen all messages of the new conversations; a walk would read all of them again."""
-    repository = new_store(tmp_path, workers)
-    monkeypatch.setattr(list_rows, "walk_main", lambda *_: ())
-    import_demo(repository, sessions(tmp_path, 5), directory)
-    monkeypatch.undo()
-    cached = find_cached_list(repository.path, str(directory), complete=False)
     assert cached.conversations == list_conversations(repository).conversations
     assert sorted(row.opening for row in cached.conversations) == [f"say w{n}x0" for n in range(6)]
 
@@ -581,7 +568,7 @@ def test_the_titles_are_listed_while_the_refs_move(tmp_path, directory, monkeypa
     monkeypatch.setattr(transactions, "move_refs", move_refs)
     import_demo(repository, sessions(tmp_path, 5), directory)
     assert moved_after[0] > 0
-    assert find_cached_list(repository.path, str(directory), complete=False) is not None
+    assert find_cached_list(repository.path, str(directory)) is not None
 
 
 def test_what_is_purged_before_the_index_is_written_is_not_in_it(tmp_path, directory, monkeypatch):

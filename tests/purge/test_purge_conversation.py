@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scopes.conversation.delete import delete, delete_branch
+from scopes.conversation.list import list_conversations
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
 from scopes.conversation.operations import list_operations
@@ -251,6 +252,7 @@ def test_the_indexes_of_a_store_that_was_moved_and_of_deleted_ones_are_emptied_a
     cache = tmp_path / "cache"
     for store in (repository, other):
         search(store, "a", index_directory=index_directory(str(cache), store.path))
+        list_conversations(store, index_directory(str(cache), store.path))
     assert find_word(WORD, cache)
     os.rename(repository.path, moved := str(tmp_path / "moved.git"))
     purge(open_store(moved), PurgeRequest((drawn.conversation,)), Places(index_directory(str(cache), moved)))

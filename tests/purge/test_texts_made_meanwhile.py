@@ -185,7 +185,7 @@ def test_a_search_during_one_purge_after_another_names_the_reason(repository, pl
 
 
 def test_the_rows_of_a_list(repository, places, monkeypatch, request_of):
-    purge_after(monkeypatch, list_module, "_make_rows", repository, request_of, places)
+    purge_after(monkeypatch, list_module, "sorted_list", repository, request_of, places)
     with suppress(ScopesError):
         list_module.list_conversations(repository, directory=places.index_directory)
     assert find_word(WORD, repository.path, places.index_directory) == []

@@ -36,8 +36,7 @@ from scopes.conversation.bisect import Bisection, BisectPoint, BisectStep
 from scopes.conversation.blame import BlameList, BlameRow
 from scopes.conversation.branch import BranchCreated, BranchList
 from scopes.conversation.cat import MessageView
-from scopes.conversation.change import Change
-from scopes.conversation.changes import ChangeLog
+from scopes.conversation.changes import Change, ChangeLog
 from scopes.conversation.config import ConfigList, ConfigValue
 from scopes.conversation.conflicts import ConflictList, ConflictView, FileChanges
 from scopes.conversation.continued import Continued
@@ -440,15 +439,6 @@ CHANGES = (
             "reason": "simpler",
         },
     ),
-)
-
-_REVIEWER = {"number": 3, "name": "reviewer", "type": "ai", "capabilities": ["review", "go"], "available": True}
-REGISTRY_CHANGES = (
-    change("agents.reviewer", "CREATE", None, _REVIEWER, cause="user:carol"),
-    change("agents.reviewer.available", "UPDATE", True, False, cause="user:carol"),
-    change("agents.reviewer.capabilities", "UPDATE", ["review", "go"], ["review"]),
-    change("context_keys.Risks", "CREATE", None, "added", cause="user:carol"),
-    change("agents.reviewer", "DELETE", _REVIEWER, None, cause="user:carol"),
 )
 
 _MAIN, _FIX = (DiffSide(name=name, revision=Revision(CONVERSATION, name, oid(name))) for name in ("main", "fix"))
@@ -1263,7 +1253,6 @@ SAMPLES = {
     },
     "changes": {
         "changes": ChangeLog(conversation=CONVERSATION, items=CHANGES),
-        "registry-changes": ChangeLog(conversation=None, items=REGISTRY_CHANGES),
         "change": CHANGES[1],
     },
     "conflicts": {

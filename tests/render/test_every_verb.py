@@ -100,7 +100,7 @@ def log_event(repo):
 
 
 READS = {
-    "list": lambda repo: list_conversations(repo, complete=True),
+    "list": list_conversations,
     "show": lambda repo: show(repo, SAMPLE, include_hidden=True),
     "mermaid": lambda repo: draw_mermaid(repo, SAMPLE),
     "branch": lambda repo: list_branches(repo, SAMPLE),

@@ -264,22 +264,6 @@ def test_a_packed_object_that_expands_without_end_is_damage_in_little_memory(sto
     assert (verified.code, oid in verified.out) == (7, True), verified
 
 
-def test_show_names_a_damaged_branch_and_describes_the_others(store):
-    """R5: one bad branch costs that branch only: its ref file, or its tip."""
-    tip = read_ref_files(store, ("refs/heads/one/",)).loose["refs/heads/one/main"]
-    replace_by_pipe(f"{store}/refs/heads/one/other")
-    with open(f"{store}/refs/heads/one/lost", "w", encoding="utf-8") as file:
-        file.write("1" * 40)
-    shown, branch = run(store, "conv show one", "conv show one/main")
-    for done in (shown, branch):
-        assert (done.code, "alpha" in done.out) == (0, True), done
-        assert "the branch lost is left out: it is damaged" in done.err
-        assert "the branch other is left out: it is damaged" in done.err
-    replace_by_pipe(f"{store}/objects/{tip[:2]}/{tip[2:]}")
-    [lost] = run(store, "conv show one")
-    assert (lost.code, "the branch main is damaged: object" in lost.err) == (7, True), lost
-
-
 def test_objects_around_the_limits_of_the_header_are_read(repository):
     """The header is read first, in at most 32 bytes."""
     for size in (*range(60), 1 << 20):

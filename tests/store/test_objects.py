@@ -22,12 +22,10 @@ from scopes.store.objects import (
     find_in_tree,
     format_commit,
     format_tree,
-    id_finder,
     list_tree,
     one_line,
     parse_commit,
     parse_tip,
-    parse_tips,
     parse_tree,
 )
 from tests.support.examples import examples
@@ -211,14 +209,11 @@ def test_parse_tip_agrees_with_parse_commit(who, parents):
         whole = parse_commit(oid, data)
         stub = parse_tip(oid, data)
         assert (stub.tree, stub.time) == (whole.tree, whole.time)
-        assert parse_tips([oid], [data]) == [tuple(stub)]
 
 
 def test_parse_tip_refuses_bytes_that_are_not_a_commit():
     with pytest.raises(Corrupt):
         parse_tip(Oid("0" * 40), commit_bytes()[1:])
-    with pytest.raises(Corrupt):
-        parse_tips([Oid("0" * 40)] * 2, [commit_bytes(), commit_bytes()[1:]])
 
 
 @pytest.mark.parametrize(
@@ -395,43 +390,3 @@ def test_one_entry_of_a_tree_is_found_as_in_the_whole_tree(names, wanted, cut):
             assert found == parse_tree(data).get(wanted)
     else:
         assert find_in_tree(damaged, wanted) == expected
-
-
-@given(
-    names=st.lists(st.text("ab.-0=%é \n", min_size=1, max_size=4), unique=True, max_size=40),
-    wanted=st.text("ab.-0=%é \n", min_size=1, max_size=4),
-    cut=st.integers(0, 60),
-    is_tree=st.booleans(),
-)
-def test_an_id_finder_finds_what_find_in_tree_finds_also_in_damaged_trees(names, wanted, cut, is_tree):
-    data = format_tree(TreeEntry(name, Oid(f"{number:040x}"), number % 2 == 1) for number, name in enumerate(names))
-    for name in (wanted, *names):
-        for tree in (data, data[: max(0, len(data) - cut)]):
-            try:
-                entry = find_in_tree(tree, name)
-            except Corrupt:
-                with pytest.raises(Corrupt):
-                    id_finder(name, is_tree=is_tree)(tree)
-            else:
-                expected = entry.oid if entry is not None and entry.is_tree == is_tree else None
-                assert id_finder(name, is_tree=is_tree)(tree) == expected
-
-
-@given(st.binary(max_size=120), st.sampled_from(["a", "title", " ", ".*", "[", "\\"]), st.booleans())
-def test_an_id_finder_agrees_with_find_in_tree_on_any_bytes(data, name, is_tree):
-    tree = data + b"40000 %s\0%s" % (name.encode(), b"\n" * 20)
-    try:
-        entry = find_in_tree(tree, name)
-    except Corrupt:
-        with pytest.raises(Corrupt):
-            id_finder(name, is_tree=is_tree)(tree)
-    else:
-        expected = entry.oid if entry is not None and entry.is_tree == is_tree else None
-        assert id_finder(name, is_tree=is_tree)(tree) == expected
-
-
-def test_an_id_finder_does_not_find_inside_an_id_or_a_longer_name():
-    data = b"100644 xa\0" + b" a\0" * 6 + b"..40000 b\0" + b"\x11" * 20
-    assert id_finder("a", is_tree=False)(data) is None
-    assert id_finder("b", is_tree=True)(data) == "11" * 20
-    assert id_finder("b", is_tree=False)(data) is None

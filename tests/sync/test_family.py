@@ -356,7 +356,7 @@ def test_a_removed_later_repository_is_removed_with_those_after_it_and_found_aga
 def test_a_list_counts_with_whichever_repository_has_a_conversation(store):
     say(store, "conv-005/main", "more")
     say(store, "conv-001/main", "more")
-    rows = list_conversations(open_store(store.path), None, complete=True).conversations
+    rows = list_conversations(open_store(store.path), None).conversations
     assert {row.id: (row.ahead, row.behind) for row in rows} == {
         "conv-001": (1, 0), "conv-002": (0, 0), "conv-003": (0, 0), "conv-004": (0, 0), "conv-005": (1, 0),
     }  # fmt: skip

@@ -49,7 +49,7 @@ def test_a_clone_has_the_same_numbers_and_reads_no_prompts(repository, bare, tmp
     push_to(repository)
     cloned = clone_to(tmp_path / "other", bare)
     assert set(headings(cloned.fetched).values()) == {None}
-    rows = list_conversations(open_store(tmp_path / "other"), complete=True).conversations
+    rows = list_conversations(open_store(tmp_path / "other")).conversations
     assert sorted((row.id, row.opening) for row in rows) == [
         (f"conv-{n:03d}", f"the work of {day}") for n, day in enumerate(sorted(DAYS), 1)
     ]

@@ -38,7 +38,7 @@ def theirs(ours, bare, tmp_path):
 
 def counts(repository, directory=None):
     """Return what the remote lacks and what only it has, by conversation."""
-    rows = list_conversations(open_store(repository), directory, complete=True).conversations
+    rows = list_conversations(open_store(repository), directory).conversations
     return {row.id: (row.ahead, row.behind) for row in rows}
 
 
@@ -145,7 +145,7 @@ def index(tmp_path):
 
 def cached(repository, index):
     """Return the counts that the index has without opening the store; None if it has to be opened."""
-    found = find_cached_list(repository.path, index, complete=True)
+    found = find_cached_list(repository.path, index)
     return None if found is None else {row.id: (row.ahead, row.behind) for row in found.conversations}
 
 

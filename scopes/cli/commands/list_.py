@@ -101,7 +101,7 @@ def list_(
         agent=agent, model=model, tag=tag, limit=rows,
         projects=tuple(choose_project(invocation, text) for text in project or ()),
     )  # fmt: skip
-    result = _list(invocation, wanted, complete=terminal or data)
+    result = _list(invocation, wanted)
     if (terminal or data) and result.conversations and has_copies(invocation.store_path):
         copies = load("scopes.history.redacted_copies:list_copies")(invocation.repository())
         result = replace(result, copies={each.copy: each.original or "" for each in copies})
@@ -113,27 +113,21 @@ def list_(
     return invocation.show(result, options=options)
 
 
-def _list(invocation: Invocation, wanted: ListFilter, *, complete: bool) -> ConversationList:
+def _list(invocation: Invocation, wanted: ListFilter) -> ConversationList:
     """Return the list from the index, or else from the store."""
     if invocation.at_operation is None:
-        result = find_cached_list(invocation.store_path, invocation.index_directory, complete=complete, wanted=wanted)
+        result = find_cached_list(invocation.store_path, invocation.index_directory, wanted=wanted)
         if result is not None:
             return result
     repository = invocation.find_repository()
     if repository is None:
         invocation.require_store_not_lost()
         return ConversationList(conversations=(), notes=invocation.no_store_notes())
-    list_conversations = load("scopes.conversation.list:list_conversations")
-    with load("scopes.render.progress:progress")(invocation.output(), "reading conversations") as on_progress:
-        found: ConversationList = list_conversations(
-            repository,
-            invocation.index_directory,
-            complete=complete,
-            wanted=wanted,
-            on_progress=on_progress,
-            processes=load("scopes.conversation.shared_tasks:count_processes")(),
-        )
-    return found
+    from scopes.conversation.list import list_conversations
+    from scopes.render.progress import progress
+
+    with progress(invocation.output(), "reading conversations") as on_progress:
+        return list_conversations(repository, invocation.index_directory, wanted=wanted, on_progress=on_progress)
 
 
 def _limit(invocation: Invocation, limit: int | None, *, include_all: bool) -> int | None:

@@ -114,7 +114,7 @@ def log(
     result = run_log(
         invocation.repository(), where, all_branches=include_all, graph=graph, oldest_first=reverse,
         limit=count, only=log_filter, bodies=invocation.wants_data or on_terminal or None, results=on_terminal,
-        fold_results=on_terminal and not full, unique_prefixes=on_terminal and oneline,
+        fold_results=on_terminal and not full,
         digests=on_terminal and not oneline and not graph,
     )  # fmt: skip
     if messages is not None:

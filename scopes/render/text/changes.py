@@ -9,8 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from scopes.clock import in_seconds
-from scopes.conversation.change import Change
-from scopes.conversation.changes import ChangeLog
+from scopes.conversation.changes import Change, ChangeLog
 from scopes.history.messages import NO_TEXT
 from scopes.ids import is_oid
 from scopes.merge.conflict_keys import decoded_key
@@ -45,7 +44,7 @@ _MESSAGE, _WITH_IDS = "messages[", ("conflicts.", "collaborations.", "proposals.
 @render_text.register
 def render_change_log(result: ChangeLog, view: View) -> None:
     """Write the changes, oldest first."""
-    _write_changes(result.items, view, title=f"Changes of {result.conversation or 'the registry'}")
+    _write_changes(result.items, view, title=f"Changes of {result.conversation}")
 
 
 @render_text.register
@@ -133,27 +132,6 @@ def _describe(row: Change) -> str:
     return words
 
 
-def _describe_inbox(before: Any, after: Any) -> str | None:
-    match before, after:
-        case _, {"message": str(name), "status": str(status)}:
-            return f"message {name[:SHORT_ID_LENGTH]} {status}"
-        case {"message": str(name)}, None:
-            return f"message {name[:SHORT_ID_LENGTH]} taken out"
-    return None
-
-
-def _describe_agent(before: Any, after: Any) -> str | None:
-    match before, after:
-        case None, {"number": int(number), "capabilities": list(words), "available": available}:
-            away = () if available else ("away",)
-            return ", ".join((f"registered as number {number}", *map(str, words), *away))
-        case {"number": int(number)}, None:
-            return f"removed, was number {number}"
-        case bool(), bool():
-            return "available" if after else "away"
-    return None
-
-
 def _describe_collaboration(before: Any, after: Any) -> str | None:
     match before, after:
         case None, {"status": "open", "type": str(kind), "context": str(task)}:
@@ -198,8 +176,6 @@ def _describe_status(before: Any, after: Any) -> str | None:
 
 
 _STEPS: dict[str, Callable[[Any, Any], str | None]] = {
-    "agents": _describe_agent,
-    "inbox": _describe_inbox,
     "collaborations": _describe_collaboration,
     "conflicts": _describe_conflict,
     "proposals": _describe_proposal,

@@ -155,7 +155,7 @@ def _one_line(entry: LogEntry, view: View, width: int | None) -> Line:
         start: Line = (Span(head.id[:SHORT_ID_LENGTH], "id"), *_decorations(entry), " ", who, ": ", *ending)
         start = (*start, *_signature_mark(entry), *spawn_mark(entry.message))
         return *start, *summarize_message(head, entry.message, entry.results, None)
-    columns = (*_id_cell(entry), " ", _date_cell(head, view), " ", *_author_cell(who, view))
+    columns = (Span(entry.head.id[:SHORT_ID_LENGTH], "id"), " ", _date_cell(head, view), " ", *_author_cell(who, view))
     unused = width - count_span_cells(clean_spans(columns)) - len(head.shown_subject) - len(" () ")
     names = tuple(_decorations(entry, max(width // 4, unused)))
     start = (*columns, "(", *names[1:], " ") if names else columns
@@ -164,16 +164,6 @@ def _one_line(entry: LogEntry, view: View, width: int | None) -> Line:
     origin = tuple(part for span in marks for part in (span, Span(": ")))
     room = max(width - count_span_cells(clean_spans((*start, *origin))), _MIN_WIDTH)
     return _truncated((*start, *origin, *summarize_message(head, entry.message, entry.results, room)), width)
-
-
-def _id_cell(entry: LogEntry) -> Iterator[Span]:
-    """Yield the short id, the part that is unique in the conversation in another style; more if 8 are not unique."""
-    name, unique = entry.head.id, entry.prefix or 0
-    shown = name[: max(SHORT_ID_LENGTH, unique)]
-    if unique:
-        yield Span(shown[:unique], "prefix")
-    if shown[unique:]:
-        yield Span(shown[unique:], "id")
 
 
 def _date_cell(head: MessageHeader, view: View) -> Span:

@@ -9,8 +9,7 @@ from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import utc
 
 if TYPE_CHECKING:
-    from scopes.conversation.change import Change
-    from scopes.conversation.changes import ChangeLog
+    from scopes.conversation.changes import Change, ChangeLog
     from scopes.conversation.operations import OperationList, OperationView
     from scopes.conversation.undo import Undone
     from scopes.model.operation import Operation

@@ -64,8 +64,6 @@ def test_a_terminal_tells_what_happened_in_words(at_one_moment):
 @pytest.mark.parametrize(
     ("field", "before", "after", "words"),
     [
-        ("inbox.ann", None, {"message": CALL.id, "status": "waiting"}, f"message {CALL.id[:8]} waiting"),
-        ("inbox.ann", {"message": CALL.id, "status": "delivered"}, None, f"message {CALL.id[:8]} taken out"),
         (
             "collaborations.x",
             None,

@@ -117,12 +117,6 @@ def test_main_is_the_first_name_and_a_conflict_resolution_branch_the_last():
     assert "(main, a, tag: v1, conflict-resolution/a-into-main)" in line
 
 
-def test_the_unique_part_of_an_id_is_bold():
-    entry = LogEntry(head=head("word", "carol", "x"), message=None, branches=(), prefix=4)
-    shown = seen(WithOptions(Log(items=[entry], conversation="c"), ViewOptions(oneline=True)), color=True)
-    assert shown.startswith("\x1b[1;33mword\x1b[0m\x1b[33m2222\x1b[0m")
-
-
 def test_a_subject_that_the_commit_cut_shows_it():
     of = head("word", "carol", "x" * 72)
     log = Log(items=[LogEntry(head=of, message=None, branches=())], conversation="c")

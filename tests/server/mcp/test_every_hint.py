@@ -66,7 +66,6 @@ SITUATIONS = [  # place in scopes/server/mcp, or "" for a hint of an operation; 
     ("", "", "conversation_show", {"conversation": "conv-9"}, "list them: conversation_list", {}),
     ("", "", "conversation_show", {"conversation": "conv-001/nothing"}, "branches of conv-001: fix, main", {}),
     ("", "", "conversation_show", {"conversation": "conv-001/mian"}, r"did you mean main\?", {}),
-    ("", "other", "conversation_branch", {"conversation": "conv-001", "start": "far", "name": "b"}, r"it is in conv-002: conversation_branch conv-002 NAME start=\S+", {"NAME": "b"}),
     ("", "away", "message_send", {**MESSAGE, "to": ["codex"]}, "to let the message wait for them: queue", {}),
     ("", "", "message_send", {**MESSAGE, "to": []}, "to=NAME, to=@capability or to=all", {"NAME": "codex", "@capability": "@review"}),
     ("", "", "fact_propose", {**FACT, "sources": ["zzzz9"]}, "a source is .*", {}),
@@ -100,8 +99,6 @@ def prepare(store, scene):
         set_availability(store, "codex", available=False)
     if scene == "long":
         history(store, f"main: {'word' * 200}", conversation="long")
-    if scene == "other":
-        return dict(history(store, "main: far").ids)
     for size in {"two": (1, 2_000), "large": (2_000,), "huge": (100_000,)}.get(scene, ()):
         send(StoreHandle(store).branch("conv-001"), plain_message("gemini", "word " * size), ["codex"])
     if scene.startswith("merging"):

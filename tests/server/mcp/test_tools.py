@@ -293,10 +293,10 @@ def test_a_wrong_argument_is_refused_before_anything_is_written(store, agent):
 
 def test_an_unknown_argument_is_refused_before_anything_is_written(store, agent, conversation):
     """Ignored, it would begin a new conversation instead of going on with one."""
-    before = len(list_conversations(open_store(store), complete=True).conversations)
+    before = len(list_conversations(open_store(store)).conversations)
     error = agent.refused("conversation_record", continuation_id=f"{conversation}/main", text="x")
     assert "continuation_id" in error
-    assert len(list_conversations(open_store(store), complete=True).conversations) == before
+    assert len(list_conversations(open_store(store)).conversations) == before
     for tool in agent.do(lambda client: client.list_tools()).tools:
         assert tool.input_schema["additionalProperties"] is False
 

@@ -181,7 +181,7 @@ def test_a_name_that_is_nearly_registered_gets_a_note(agent):
 )
 def test_a_first_message_that_is_refused_begins_no_conversation(store, agent, arguments):
     agent.refused("conversation_record", **arguments)
-    assert len(list_conversations(open_store(store.path), complete=True).conversations) == 1
+    assert len(list_conversations(open_store(store.path)).conversations) == 1
 
 
 def test_a_title_that_would_be_ignored_is_refused(agent):
