@@ -18,7 +18,8 @@ from scopes.errors import BudgetExhausted, Corrupt, Invalid, check_not_negative
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_conversation, walk_directories
 from scopes.ids import ConversationId, Oid
-from scopes.index.full_text import Index, IndexDamaged, State, open_index
+from scopes.index.database import State
+from scopes.index.full_text import Index, IndexDamaged, open_index
 from scopes.index.tokenize import tokenize
 from scopes.index.writer import Describe
 from scopes.loading import load
@@ -271,8 +272,6 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     if plan.predicates:
         total = seen if post_filter.finished else None
     stopped_at = post_filter.stopped_at
-    if not hits and request.limit:
-        index.check_whole()
     coverage = _coverage(index, request, len(hits), total, stopped_at)
     notes = (*index.notes, *request.notes)
     if not hits and not total:

@@ -8,7 +8,6 @@ from hashlib import sha256
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from scopes.loading import load
 from scopes.tokens.choose import ScaledTokenizer, Tokenizer, TokenizerChoice
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ class CountCache:
     """Counts by key (16 bytes) in an SQLite file; opened by the first `find` if it exists, closed on exit of `with`."""
 
     def __init__(self, directory: str) -> None:
-        self._path = os.path.join(directory, FILE)
+        self._directory = directory
         self._file: CountFile | None = None
         self._is_opened = False
         self._new: dict[bytes, int] = {}
@@ -40,8 +39,8 @@ class CountCache:
         """Return a count; None if it is not cached."""
         if not self._is_opened:
             self._is_opened = True
-            if os.path.lexists(self._path):
-                self._file = _open(self._path)
+            if os.path.lexists(os.path.join(self._directory, FILE)):  # otherwise SQLite is not loaded
+                self._file = _open(self._directory)
         count = self._new.get(key)
         return self._file.find(key) if count is None and self._file is not None else count
 
@@ -52,7 +51,7 @@ class CountCache:
     def save(self) -> None:
         """Write added counts to the file; a file that cannot be written is ignored."""
         if self._new:
-            self._file = self._file or _open(self._path)
+            self._file = self._file or _open(self._directory)
             self._file.add(self._new)
             self._new.clear()
 
@@ -92,6 +91,7 @@ def with_cache(choice: TokenizerChoice, cache: CountCache) -> TokenizerChoice:
     return choice._replace(tokenizer=CachingTokenizer(tokenizer, cache))
 
 
-def _open(path: str) -> CountFile:
-    count_file: CountFile = load("scopes.index.token_counts:CountFile")(path)
-    return count_file
+def _open(directory: str) -> CountFile:
+    from scopes.index.token_counts import CountFile
+
+    return CountFile(directory)

@@ -26,7 +26,6 @@ from scopes.index import (
     conversation_table,
     schema,
     session_cache,
-    staging,
     usage_cache,
 )
 from scopes.index.database import list_abandoned
@@ -275,7 +274,7 @@ def test_a_directory_of_another_program_in_the_cache_keeps_its_files(repository,
 @pytest.mark.parametrize(
     "layout",
     [
-        schema.LAYOUT, staging.STAGED, code_lines.LAYOUT, commit_cache.LAYOUT, conversation_table.LAYOUT,
+        schema.LAYOUT, code_lines.LAYOUT, commit_cache.LAYOUT, conversation_table.LAYOUT,
         session_cache.LAYOUT, usage_cache.LAYOUT,
     ],
     ids=lambda layout: layout.file,

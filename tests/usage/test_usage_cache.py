@@ -80,17 +80,6 @@ def test_an_earlier_state_of_the_store_is_read_without_the_cache(cached, walked,
     assert (count(cached), len(walked)) == (first, 4)
 
 
-@pytest.mark.parametrize("column", ["checksum", "answers_checksum"])
-def test_a_row_with_a_wrong_checksum_is_made_again(cached, tmp_path, walked, column):
-    first = count(cached)
-    with sqlite3.connect(tmp_path / "index" / LAYOUT.file) as connection:
-        connection.execute(f"UPDATE usage SET {column} = {column} + 1")
-    connection.close()
-    answer(cached, "conv-002", "c", time="2026-01-03T10:00:00.5Z")
-    found = count(cached)
-    assert (found.total.answers, found.rows[:2]) == (3, first.rows)
-
-
 @pytest.mark.parametrize("content", [b"", b"no database" * 1000])
 def test_a_file_that_is_no_database_is_made_again(cached, tmp_path, walked, content):
     first = count(cached)
