@@ -7,16 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scopes.api.proposing import ProposingConversation
-from scopes.loading import deferred
 from scopes.model.message import Author
 
 if TYPE_CHECKING:
-    from scopes.facts.cycle import Acceptance
     from scopes.facts.decide import FactDecided, FactPromoted
-    from scopes.facts.decide import accept as accept_proposed
-    from scopes.facts.decide import decide as record_decision
-    from scopes.facts.decide import promote as promote_proposed
-    from scopes.facts.decide import reject as reject_proposed
     from scopes.facts.fact import Decision
     from scopes.facts.list import (
         FactList,
@@ -24,28 +18,9 @@ if TYPE_CHECKING:
         FactView,
         ProposedFactList,
         ProposedFactView,
-        list_facts,
-        list_proposed,
-        log_cycles,
-        show_fact,
     )
-    from scopes.facts.propose import FactProposed, Proposal
-    from scopes.facts.propose import propose as store_proposed
-    from scopes.facts.run import FactRun, RunLimits, run_programs
-else:
-    Acceptance = deferred("scopes.facts.cycle:Acceptance")
-    accept_proposed = deferred("scopes.facts.decide:accept")
-    record_decision = deferred("scopes.facts.decide:decide")
-    promote_proposed = deferred("scopes.facts.decide:promote")
-    reject_proposed = deferred("scopes.facts.decide:reject")
-    list_facts = deferred("scopes.facts.list:list_facts")
-    list_proposed = deferred("scopes.facts.list:list_proposed")
-    log_cycles = deferred("scopes.facts.list:log_cycles")
-    show_fact = deferred("scopes.facts.list:show_fact")
-    Proposal = deferred("scopes.facts.propose:Proposal")
-    store_proposed = deferred("scopes.facts.propose:propose")
-    RunLimits = deferred("scopes.facts.run:RunLimits")
-    run_programs = deferred("scopes.facts.run:run_programs")
+    from scopes.facts.propose import FactProposed
+    from scopes.facts.run import FactRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +50,10 @@ class AgreeingConversation(ProposingConversation):
         id: names it within its key; default: a hash of key and content.
         sources: messages or revisions that it is drawn from.
         invalidates: the id of the fact of the same key that it takes back.
-
-        Raises:
-            NotFound, Ambiguous: there is no such source, or several match.
-            Invalid: the key is unknown, or the text, the id or the confidence is not valid.
-            Refused: a proposal of this id waits already, with other content.
         """
+        from scopes.facts.propose import Proposal
+        from scopes.facts.propose import propose as store_proposed
+
         given = Proposal(
             key=key,
             content=content,
@@ -96,65 +69,54 @@ class AgreeingConversation(ProposingConversation):
         return store_proposed(self.repository, self.id, given)
 
     def promote_fact(self, name: str) -> FactPromoted:
-        """Validate a proposed fact and make a fact of it; nobody decides.
+        """Validate a proposed fact and make a fact of it; nobody decides."""
+        from scopes.facts.decide import promote as promote_proposed
 
-        Raises:
-            NotFound, Ambiguous: there is no such proposal, or there are several.
-            Refused: it is not valid, was rejected, or has expired.
-        """
         return promote_proposed(self.repository, self.id, name)
 
     def accept_fact(self, name: str, reason: str = "", *, author: Author | str | None = None) -> FactPromoted:
         """Approve a proposed fact: it becomes a fact, and the decision is recorded; raises as `promote_fact` does."""
+        from scopes.facts.decide import accept as accept_proposed
+
         return accept_proposed(self.repository, self.id, name, actor=self._author(author).name, rationale=reason)
 
     def reject_fact(self, name: str, reason: str, *, author: Author | str | None = None) -> FactDecided:
-        """Reject a proposed fact; it stays with the reason.
+        """Reject a proposed fact; it stays with the reason."""
+        from scopes.facts.decide import reject as reject_proposed
 
-        Raises:
-            NotFound, Ambiguous: there is no such proposal, or there are several.
-            Invalid: there is no reason.
-        """
         return reject_proposed(self.repository, self.id, name, actor=self._author(author).name, reason=reason)
 
     def decide(
         self, subject: str, decision: Decision, reason: str = "", *, author: Author | str | None = None
     ) -> FactDecided:
-        """Answer a question of an agent, or ask for something better than a proposed fact with `refine`.
+        """Answer a question of an agent, or ask for something better than a proposed fact with `refine`."""
+        from scopes.facts.decide import decide as record_decision
 
-        Raises:
-            NotFound, Ambiguous: there is no such question or proposal, or there are several.
-            Invalid: there is no such decision, or a proposal is approved or rejected this way.
-        """
         who = self._author(author).name
         return record_decision(self.repository, self.id, subject, decision, actor=who, rationale=reason)
 
     def facts(self, key: str | None = None, *, include_all: bool = False) -> FactList:
-        """Return the facts by key and id; those that were taken back only with `include_all`.
+        """Return the facts by key and id; those that were taken back only with `include_all`."""
+        from scopes.facts.list import list_facts
 
-        Raises:
-            Invalid: the key is unknown.
-        """
         return list_facts(self.repository, self.id, key=key, everything=include_all)
 
     def proposed_facts(self, key: str | None = None, *, include_all: bool = False) -> ProposedFactList:
-        """Return what waits for a decision: proposed facts and questions; all of them with `include_all`.
+        """Return what waits for a decision: proposed facts and questions; all of them with `include_all`."""
+        from scopes.facts.list import list_proposed
 
-        Raises:
-            Invalid: the key is unknown.
-        """
         return list_proposed(self.repository, self.id, key=key, everything=include_all)
 
     def fact(self, name: str) -> FactView | ProposedFactView:
-        """Return a fact with how it came about, or a proposed one with why it is none yet.
+        """Return a fact with how it came about, or a proposed one with why it is none yet."""
+        from scopes.facts.list import show_fact
 
-        Raises:
-            NotFound, Ambiguous: there is no such fact or proposal, or there are several.
-        """
         return show_fact(self.repository, self.id, name)
 
     def fact_log(self, limit: int | None = None) -> FactLog:
         """Return the newest cycles of runs, and the decisions of people."""
+        from scopes.facts.list import log_cycles
+
         return log_cycles(self.repository, self.id, limit=limit)
 
     def run_facts(
@@ -178,12 +140,10 @@ class AgreeingConversation(ProposingConversation):
         all_keys: all keys count as new.
 
         `ending` of the result says why it ended, and `failed` which agents did; its `exit_code` is 9 at a limit.
-
-        Raises:
-            NotFound, Ambiguous: there is no such agent of `commands`, or several match.
-            Invalid: no registered agent has a command and depends on a key, or proposals would expire at once.
-            Busy: another process runs the agents of the conversation now.
         """
+        from scopes.facts.cycle import Acceptance
+        from scopes.facts.run import RunLimits, run_programs
+
         acceptance = Acceptance(review, min_confidence, max_facts)
         limits = RunLimits(
             cycles=max_cycles,

@@ -10,30 +10,16 @@ from typing import TYPE_CHECKING
 from scopes.api.merging import MergingConversation
 from scopes.conversation.diff import Difference
 from scopes.conversation.diff import diff as compare
-from scopes.loading import deferred
 from scopes.store.discovery import cache_directory
 from scopes.tokens.rank_files import rank_file_paths
 
 if TYPE_CHECKING:
-    from scopes.context.context import context as build_context
-    from scopes.context.context_diff import ContextDifference, diff_contexts
-    from scopes.context.request import Request, new_request
+    from scopes.context.context_diff import ContextDifference
+    from scopes.context.request import Request
     from scopes.context.result import Context
-    from scopes.conversation.bisect import Bisection, BisectPoint, exit_code_of
-    from scopes.conversation.bisect import bisect as run_bisect
+    from scopes.conversation.bisect import Bisection, BisectPoint
     from scopes.conversation.range_diff import RangeDifference
-    from scopes.conversation.range_diff import range_diff as compare_ranges
-    from scopes.tokens.choose import TokenizerChoice, choose_tokenizer
-    from scopes.tokens.models import resolve_model
-else:
-    build_context = deferred("scopes.context.context:context")
-    diff_contexts = deferred("scopes.context.context_diff:diff_contexts")
-    new_request = deferred("scopes.context.request:new_request")
-    exit_code_of = deferred("scopes.conversation.bisect:exit_code_of")
-    run_bisect = deferred("scopes.conversation.bisect:bisect")
-    compare_ranges = deferred("scopes.conversation.range_diff:range_diff")
-    choose_tokenizer = deferred("scopes.tokens.choose:choose_tokenizer")
-    resolve_model = deferred("scopes.tokens.models:resolve_model")
+    from scopes.tokens.choose import TokenizerChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +36,9 @@ class ComparingConversation(MergingConversation):
         Names are looked up in this conversation first. `BRANCH@{1}` is a branch before it was last moved.
 
         patch: also return the changed lines of each message.
-
-        Raises:
-            NotFound, Ambiguous: there is no such branch or message, or there are several.
-            Invalid: the names are not one of these forms.
         """
+        from scopes.conversation.range_diff import range_diff as compare_ranges
+
         return compare_ranges(self.repository, names, conversation=self.id, patch=patch)
 
     def bisect(
@@ -75,12 +59,10 @@ class ComparingConversation(MergingConversation):
         verify: first check that both ends are what they should be.
 
         `first_bad` of the result is None if untested messages hide it: then `candidates` has them, oldest first.
-
-        Raises:
-            TypeError: the judge returned something else.
-            NotFound, Ambiguous: there is no such branch or message, or there are several.
-            Refused: the good message is not below the bad one, or an end is not what it should be.
         """
+        from scopes.conversation.bisect import bisect as run_bisect
+        from scopes.conversation.bisect import exit_code_of
+
         return run_bisect(
             self.repository,
             self._name(branch),
@@ -105,11 +87,9 @@ class ComparingConversation(MergingConversation):
         at: as of this message, such as `main~2`; files have their recorded content then.
         max_tokens: default: the content part of the model's window, 4000 for a task, or 8000.
         project: the directory whose files may be embedded; None: no file is read.
-
-        Raises:
-            NotFound, Ambiguous: there is no such branch or message, or there are several.
-            Invalid: the budget is negative or the task has no words.
         """
+        from scopes.context.context import context as build_context
+
         request, tokenizer = self._request(
             self._name(branch), at=at, max_tokens=max_tokens, task=task, model=model, project=project
         )
@@ -125,10 +105,9 @@ class ComparingConversation(MergingConversation):
         model: str | None = None,
         project: str | os.PathLike[str] | None = None,
     ) -> ContextDifference:
-        """Compare the contexts of two branches or messages, turn by turn; the options are those of `context`.
+        """Compare the contexts of two branches or messages, turn by turn; the options are those of `context`."""
+        from scopes.context.context_diff import diff_contexts
 
-        Raises as `context` does.
-        """
         request, tokenizer = self._request(
             self.id, at=None, max_tokens=max_tokens, task=task, model=model, project=project
         )
@@ -145,6 +124,10 @@ class ComparingConversation(MergingConversation):
         model: str | None,
         project: str | os.PathLike[str] | None,
     ) -> tuple[Request, TokenizerChoice]:
+        from scopes.context.request import new_request
+        from scopes.tokens.choose import choose_tokenizer
+        from scopes.tokens.models import resolve_model
+
         config = self.repository.config
         row = None if model is None else resolve_model(model, config.walk())
         request = new_request(

@@ -38,47 +38,21 @@ from scopes.conversation.tag import tag as tag_message
 from scopes.conversation.withdraw import DecisionWithdrawn, withdraw_decision
 from scopes.history.handles import BranchHandle
 from scopes.history.revisions import read_active_branch, resolve_branch_name
-from scopes.loading import deferred
 from scopes.model.message import Author, Message, MessageKind
 from scopes.tokens.rank_files import rank_file_paths
 
 if TYPE_CHECKING:
-    from scopes.api.counting import count_usage
     from scopes.exporters.atomic_save import ExportSaved
-    from scopes.exporters.atomic_save import save_unless_purged as save_export
     from scopes.exporters.export import Exported, ExportFormat
-    from scopes.exporters.export import export as export_messages
-    from scopes.handover.checkout import CheckedOut, CheckoutRequest, plan_checkout
-    from scopes.handover.checkout import checkout as write_session
-    from scopes.handover.resume import User
-    from scopes.importers.program_versions import find_program_versions
+    from scopes.handover.checkout import CheckedOut
     from scopes.memory.decision_candidates import (
         CandidateDismissed,
         CandidateList,
         DecisionAccepted,
-        accept_candidate,
-        dismiss_candidate,
-        list_candidates,
     )
     from scopes.memory.uncompact import Uncompacted
-    from scopes.memory.uncompact import uncompact as uncompact_branch
     from scopes.secret_scan.clearance import Mode
-    from scopes.tokens.choose import choose_tokenizer
     from scopes.usage.usage import By, Usage
-else:
-    count_usage = deferred("scopes.api.counting:count_usage")
-    CheckoutRequest = deferred("scopes.handover.checkout:CheckoutRequest")
-    plan_checkout = deferred("scopes.handover.checkout:plan_checkout")
-    write_session = deferred("scopes.handover.checkout:checkout")
-    User = deferred("scopes.handover.resume:User")
-    choose_tokenizer = deferred("scopes.tokens.choose:choose_tokenizer")
-    save_export = deferred("scopes.exporters.atomic_save:save_unless_purged")
-    export_messages = deferred("scopes.exporters.export:export")
-    find_program_versions = deferred("scopes.importers.program_versions:find_program_versions")
-    accept_candidate = deferred("scopes.memory.decision_candidates:accept_candidate")
-    dismiss_candidate = deferred("scopes.memory.decision_candidates:dismiss_candidate")
-    list_candidates = deferred("scopes.memory.decision_candidates:list_candidates")
-    uncompact_branch = deferred("scopes.memory.uncompact:uncompact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +84,7 @@ class Conversation(CollaboratingConversation):
         return [Branch(self, name) for name in self.tips]
 
     def branch(self, text: str | None = None) -> Branch:
-        """Return a branch by its name or a unique prefix (default: the active one).
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
-        """
+        """Return a branch by its name or a unique prefix (default: the active one)."""
         return Branch(self, resolve_branch_name(self.repository, self.id, text))
 
     def show(self) -> ConversationView:
@@ -129,11 +99,7 @@ class Conversation(CollaboratingConversation):
         oldest_first: bool = False,
         only: LogFilter | None = None,
     ) -> Iterator[Message]:
-        """Yield the messages of a branch (default: the active one), newest first, with their bodies.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
-        """
+        """Yield the messages of a branch (default: the active one), newest first, with their bodies."""
         entries = walk_log(self.repository, self._name(branch), oldest_first=oldest_first, limit=limit, only=only).items
         return (entry.message for entry in entries if isinstance(entry, LogEntry) and entry.message is not None)
 
@@ -141,9 +107,6 @@ class Conversation(CollaboratingConversation):
         """Return the decisions of all branches, parents first, and whether each is in effect on the active one.
 
         branch: only those in the history of this branch, with their state there.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
         """
         return list_decisions(self.repository, self._name(branch))
 
@@ -151,10 +114,9 @@ class Conversation(CollaboratingConversation):
         """Return the sentences that seem to state a decision and are neither accepted nor dismissed, oldest first.
 
         branch: only those in the history of this branch.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
         """
+        from scopes.memory.decision_candidates import list_candidates
+
         return list_candidates(self.repository, self._name(branch))
 
     def accept_decision(
@@ -169,24 +131,18 @@ class Conversation(CollaboratingConversation):
 
         topic: default: words of the sentence.
         branch: the branch to append to; default: the candidate's.
-
-        Raises:
-            NotFound, Ambiguous: no candidate has the id, or several do.
-            Refused: it was accepted or dismissed already.
-            Invalid: the topic is empty.
         """
+        from scopes.memory.decision_candidates import accept_candidate
+
         who = self._author(author)
         return accept_candidate(self.repository, self.id, candidate, topic=topic, author=who, branch=branch)
 
     def dismiss_decision(
         self, candidate: str, reason: str = "", *, author: Author | str | None = None
     ) -> CandidateDismissed:
-        """Take a candidate off the list; its message stays as it is.
+        """Take a candidate off the list; its message stays as it is."""
+        from scopes.memory.decision_candidates import dismiss_candidate
 
-        Raises:
-            NotFound, Ambiguous: no candidate has the id, or several do.
-            Refused: it was accepted or dismissed already.
-        """
         return dismiss_candidate(self.repository, self.id, candidate, reason=reason, author=self._author(author))
 
     def files(self) -> FileList:
@@ -198,9 +154,6 @@ class Conversation(CollaboratingConversation):
 
         since: a date or a time span, such as `2026-01-31` or `2 hours ago`.
         field: only this field, such as `messages`, `branches.main` or `title`.
-
-        Raises:
-            Invalid: the date cannot be read.
         """
         items = walk_changes(self.repository, self.id, since=since, field=field).items
         return (item for item in items if isinstance(item, Change))
@@ -217,12 +170,6 @@ class Conversation(CollaboratingConversation):
         """Append a message to a branch (default: the active one); it is on disk when this returns.
 
         author: an `Author`, or the name of an agent; default: the author of the store, a human unless set otherwise.
-
-        Raises:
-            TypeError: there is no such field.
-            Invalid: a field is not valid, or does not belong to the kind of message.
-            Refused: the text is blank, and there are neither parts nor the document of a typed kind.
-            NotFound, Busy: the branch does not exist; the store is locked.
         """
         message = make_message(text, self._author(author), kind, fields)
         return append_message(self.repository, self.id, message, branch=branch)
@@ -239,10 +186,6 @@ class Conversation(CollaboratingConversation):
         """Replace the text of a message by appending a new message; the old one stays in the history.
 
         `data` is the new document of a typed message; without it what the message stated is withdrawn.
-
-        Raises:
-            NotFound: the message is not on the branch.
-            Refused: it was retracted.
         """
         sender = self._author(author)
         return amend_message(self.repository, self.id, message, text, author=sender, branch=branch, data=data)
@@ -250,12 +193,7 @@ class Conversation(CollaboratingConversation):
     def retract(
         self, message: str, reason: str = "", *, author: Author | str | None = None, branch: str | None = None
     ) -> MessageAmended:
-        """Mark a message as retracted: contexts and summaries leave it out.
-
-        Raises:
-            NotFound: the message is not on the branch.
-            Refused: it was retracted already.
-        """
+        """Mark a message as retracted: contexts and summaries leave it out."""
         return retract_message(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
 
     def withdraw_decision(
@@ -270,10 +208,6 @@ class Conversation(CollaboratingConversation):
         """Withdraw the decision on a topic, in any spelling, by appending a new message.
 
         dry_run: return what would be withdrawn, and change nothing.
-
-        Raises:
-            NotFound: no decision on the topic is in effect on the branch.
-            Refused: another process changed the decision meanwhile.
         """
         who = self._author(author)
         return withdraw_decision(
@@ -296,48 +230,28 @@ class Conversation(CollaboratingConversation):
         only_last: contexts start at the compaction before the last one.
         reason: the text of the notices.
         dry_run: return the compactions, and change nothing.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
-            Refused: the branch has no compaction, or all of them are retracted.
         """
+        from scopes.memory.uncompact import uncompact as uncompact_branch
+
         who, where = self._author(author), self._name(branch)
         return uncompact_branch(self.repository, where, reason=reason, author=who, only_last=only_last, dry_run=dry_run)
 
     def create_branch(
         self, name: str | None = None, *, purpose: str | None = None, agent: str | None = None, start: str | None = None
     ) -> BranchCreated:
-        """Create a branch at `start` (default: the active branch's tip) and make it the active one.
-
-        Raises:
-            Invalid, Refused: the name or purpose is not valid, or the name is taken.
-        """
+        """Create a branch at `start` (default: the active branch's tip) and make it the active one."""
         return run_branch(self.repository, self.id, name=name, purpose=purpose, agent=agent, start=start)
 
     def switch(self, branch: str) -> BranchSwitched:
-        """Make another branch the active one.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
-        """
+        """Make another branch the active one."""
         return switch_branch(self.repository, self.id, branch)
 
     def rewind(self, *, to: str | None = None, count: int | None = None, branch: str | None = None) -> BranchRewound:
-        """Move a branch (default: the active one) back to the message `to`, or by `count` messages (default: 1).
-
-        Raises:
-            NotFound, Ambiguous: there is no such message or branch.
-            Refused, Invalid: the message is not on the branch, or it has fewer messages.
-        """
+        """Move a branch (default: the active one) back to the message `to`, or by `count` messages (default: 1)."""
         return rewind_branch(self.repository, self.id, branch=branch, to=to, count=count)
 
     def tag(self, name: str, message: str | None = None) -> Tagged:
-        """Tag a message (default: the last one of the active branch).
-
-        Raises:
-            Invalid, Refused: the name is not valid, or it is taken.
-            NotFound, Ambiguous: there is no such message.
-        """
+        """Tag a message (default: the last one of the active branch)."""
         return tag_message(self.repository, self.id, name, message)
 
     def tags(self) -> TagList:
@@ -345,11 +259,7 @@ class Conversation(CollaboratingConversation):
         return list_tags(self.repository, self.id)
 
     def delete_tag(self, name: str) -> Tagged:
-        """Delete a tag.
-
-        Raises:
-            NotFound: there is no such tag.
-        """
+        """Delete a tag."""
         return delete_tag(self.repository, self.id, name)
 
     def usage(
@@ -363,10 +273,9 @@ class Conversation(CollaboratingConversation):
         utc: bool = False,
         prices: str | os.PathLike[str] | None = None,
     ) -> Usage:
-        """Return the tokens and the cost of the model answers of all branches; the options are those of `Store.usage`.
+        """Return the tokens and the cost of the model answers of all branches; options as of `Store.usage`."""
+        from scopes.api.counting import count_usage
 
-        Raises as `Store.usage` does.
-        """
         return count_usage(
             self.repository, by, conversations=[self.id], since=since, until=until, model=model, agent=agent,
             utc=utc, prices=prices,
@@ -396,13 +305,12 @@ class Conversation(CollaboratingConversation):
         reasoning: quote the reasoning in the answers.
         secrets: what becomes of possible secrets: `refuse`, `redact` or `allow`.
         dry_run: return what would be written, and write nothing.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name; or a program that is needed is not there.
-            Invalid: the agent is not known, or the newest messages have too many tokens.
-            Refused: there is nothing to hand over, it has possible secrets, or a file there is not one of scopes.
-            Inaccessible: the session cannot be written.
         """
+        from scopes.handover.checkout import CheckoutRequest, plan_checkout
+        from scopes.handover.checkout import checkout as write_session
+        from scopes.handover.resume import User
+        from scopes.tokens.choose import choose_tokenizer
+
         user = User(os.environ, os.path.expanduser("~"))
         request = CheckoutRequest(
             where=self._name(branch),
@@ -429,11 +337,10 @@ class Conversation(CollaboratingConversation):
 
         format: `original` are the imported files, byte for byte.
         source: the original file, if there are several.
-
-        Raises:
-            NotFound, Ambiguous, Invalid: the branch, the format or the source does not exist.
-            Refused: there are no original bytes.
         """
+        from scopes.exporters.export import export as export_messages
+        from scopes.importers.program_versions import find_program_versions
+
         where = self._name(branch)
         return export_messages(
             self.repository,
@@ -452,11 +359,7 @@ class Conversation(CollaboratingConversation):
         branch: str | None = None,
         force: bool = False,
     ) -> ExportSaved:
-        """Export to a file, or to a directory for several original files; an existing file is kept without `force`.
+        """Export to a file, or to a directory for several original files; an existing file is kept without `force`."""
+        from scopes.exporters.atomic_save import save_unless_purged as save_export
 
-        Raises as `export` does, and:
-            Refused: the file exists.
-            Inaccessible: it cannot be written.
-            Busy: something was purged each time that it was written.
-        """
         return save_export(self.repository, lambda: self.export(format, branch=branch), os.fspath(path), force=force)

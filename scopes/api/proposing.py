@@ -9,35 +9,13 @@ from typing import TYPE_CHECKING, Any
 from scopes.api.comparing import ComparingConversation
 from scopes.history.handles import BranchHandle
 from scopes.history.revisions import resolve_branch_name
-from scopes.loading import deferred
 from scopes.model.message import Author
 
 if TYPE_CHECKING:
-    from scopes.proposals.apply import ProposalTested, try_proposal
-    from scopes.proposals.apply import apply_proposal as apply_changes
-    from scopes.proposals.apply import rollback_proposal as roll_back
-    from scopes.proposals.create import Delivery, NewChange, ProposalCreated, create_proposal
-    from scopes.proposals.feedback import give_feedback as record_feedback
-    from scopes.proposals.list import ProposalList, ProposalView, list_proposals, show_proposal
-    from scopes.proposals.review import Feedback
-    from scopes.proposals.review import accept_proposal as accept_changes
-    from scopes.proposals.review import modify_proposal as modify_changes
-    from scopes.proposals.review import reject_proposal as reject_changes
+    from scopes.proposals.apply import ProposalTested
+    from scopes.proposals.create import ProposalCreated
+    from scopes.proposals.list import ProposalList, ProposalView
     from scopes.proposals.steps import ProposalReviewed
-else:
-    try_proposal = deferred("scopes.proposals.apply:try_proposal")
-    apply_changes = deferred("scopes.proposals.apply:apply_proposal")
-    roll_back = deferred("scopes.proposals.apply:rollback_proposal")
-    Delivery = deferred("scopes.proposals.create:Delivery")
-    NewChange = deferred("scopes.proposals.create:NewChange")
-    create_proposal = deferred("scopes.proposals.create:create_proposal")
-    record_feedback = deferred("scopes.proposals.feedback:give_feedback")
-    list_proposals = deferred("scopes.proposals.list:list_proposals")
-    show_proposal = deferred("scopes.proposals.list:show_proposal")
-    Feedback = deferred("scopes.proposals.review:Feedback")
-    accept_changes = deferred("scopes.proposals.review:accept_proposal")
-    modify_changes = deferred("scopes.proposals.review:modify_proposal")
-    reject_changes = deferred("scopes.proposals.review:reject_proposal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +44,9 @@ class ProposingConversation(ComparingConversation):
         expires: when it expires: `7d` from now, or a date.
         to: send it: names or numbers of agents, `@capability` or `all`; empty: to the reviewers.
         queue: send it also if nobody is available.
-
-        Raises:
-            Invalid: the entity or a field is not valid.
-            Refused: a field has another value than `before` states.
-            NotFound, NoAvailableAgents: as `send` does.
         """
+        from scopes.proposals.create import Delivery, NewChange, create_proposal
+
         changes = [NewChange(field, "set", value) for field, value in values.items()]
         changes += [NewChange(field, "append", value) for field, value in (append or {}).items()]
         return create_proposal(
@@ -96,29 +71,22 @@ class ProposingConversation(ComparingConversation):
         """Return the pending and accepted proposals; with `include_closed` all, or those in one state.
 
         branch: only those of this branch, with their state there.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
-            Invalid: there is no such state.
         """
+        from scopes.proposals.list import list_proposals
+
         where = self._name(branch)
         return list_proposals(self.repository, where, state=state, agent=agent, include_closed=include_closed)
 
     def proposal(self, name: str, branch: str | None = None) -> ProposalView:
-        """Return a proposal with the messages that led to its state.
+        """Return a proposal with the messages that led to its state."""
+        from scopes.proposals.list import show_proposal
 
-        Raises:
-            NotFound, Ambiguous: there is no such proposal, or there are several.
-        """
         return show_proposal(self.repository, self._name(branch), name)
 
     def try_proposal(self, name: str, branch: str | None = None) -> ProposalTested:
-        """Apply a proposal to a copy that is thrown away, and return what changed there; nothing is written.
+        """Apply a proposal to a copy that is thrown away, and return what changed there; nothing is written."""
+        from scopes.proposals.apply import try_proposal
 
-        Raises:
-            NotFound, Ambiguous: there is no such proposal, or there are several.
-            Refused: it was rejected, superseded, withdrawn or applied.
-        """
         return try_proposal(self.repository, self._name(branch), name, author=self.author)
 
     def accept_proposal(
@@ -134,13 +102,10 @@ class ProposingConversation(ComparingConversation):
         """Accept a proposal and, unless `apply` is false, apply it.
 
         rating: from 1 to 5.
-
-        Raises:
-            NotFound, Ambiguous: there is no such proposal, or there are several.
-            Refused: it is not pending, or somebody else has to approve it.
-            Conflicted: a field has another value than the proposal expects.
-            Invalid: the rating is not one.
         """
+        from scopes.proposals.review import Feedback
+        from scopes.proposals.review import accept_proposal as accept_changes
+
         who, given = self._author(author), Feedback(feedback, rating)
         return accept_changes(self.repository, self._name(branch), name, author=who, feedback=given, apply=apply)
 
@@ -156,6 +121,9 @@ class ProposingConversation(ComparingConversation):
         branch: str | None = None,
     ) -> ProposalReviewed:
         """Accept a proposal with other values for some of its fields; raises as `accept_proposal` does."""
+        from scopes.proposals.review import Feedback
+        from scopes.proposals.review import modify_proposal as modify_changes
+
         who, given = self._author(author), Feedback(feedback, rating)
         where = self._name(branch)
         return modify_changes(self.repository, where, name, values, author=who, feedback=given, apply=apply)
@@ -170,38 +138,27 @@ class ProposingConversation(ComparingConversation):
         author: Author | str | None = None,
         branch: str | None = None,
     ) -> ProposalReviewed:
-        """Reject a pending proposal; the reason is one of those of `scopes proposals reject`.
+        """Reject a pending proposal; the reason is one of those of `scopes proposals reject`."""
+        from scopes.proposals.review import Feedback
+        from scopes.proposals.review import reject_proposal as reject_changes
 
-        Raises:
-            NotFound, Ambiguous: there is no such proposal, or there are several.
-            Refused: it is not pending.
-            Invalid: there is no such reason, or it is `other` without feedback.
-        """
         who, given = self._author(author), Feedback(feedback, rating)
         return reject_changes(self.repository, self._name(branch), name, reason=reason, author=who, feedback=given)
 
     def apply_proposal(
         self, name: str, *, author: Author | str | None = None, branch: str | None = None
     ) -> ProposalReviewed:
-        """Apply an accepted proposal: its values become the accepted values of the entity.
+        """Apply an accepted proposal: its values become the accepted values of the entity."""
+        from scopes.proposals.apply import apply_proposal as apply_changes
 
-        Raises:
-            NotFound, Ambiguous: there is no such proposal, or there are several.
-            Refused: it is not accepted.
-            Conflicted: a field has another value than the proposal expects; nothing is changed.
-        """
         return apply_changes(self.repository, self._name(branch), name, author=self._author(author))
 
     def rollback_proposal(
         self, name: str, reason: str = "", *, author: Author | str | None = None, branch: str | None = None
     ) -> ProposalReviewed:
-        """Restore the values from before a proposal was applied.
+        """Restore the values from before a proposal was applied."""
+        from scopes.proposals.apply import rollback_proposal as roll_back
 
-        Raises:
-            NotFound, Ambiguous: there is no such proposal, or there are several.
-            Refused: it is not applied, or was rolled back already.
-            Conflicted: a value was changed since; nothing is changed.
-        """
         return roll_back(self.repository, self._name(branch), name, author=self._author(author), reason=reason)
 
     def give_feedback(
@@ -213,12 +170,9 @@ class ProposingConversation(ComparingConversation):
         author: Author | str | None = None,
         branch: str | None = None,
     ) -> ProposalReviewed:
-        """Record how an applied proposal worked out.
+        """Record how an applied proposal worked out."""
+        from scopes.proposals.feedback import give_feedback as record_feedback
+        from scopes.proposals.review import Feedback
 
-        Raises:
-            NotFound, Ambiguous: there is no such proposal, or there are several.
-            Refused: it was not applied.
-            Invalid: there is neither a text nor a rating.
-        """
         who = self._author(author)
         return record_feedback(self.repository, self._name(branch), name, Feedback(text, rating), author=who)

@@ -7,24 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scopes.history.handles import StoreHandle
-from scopes.loading import deferred
 
 if TYPE_CHECKING:
     from scopes.agents.agent import AgentType
-    from scopes.agents.inbox import Inbox, read_inbox
-    from scopes.agents.list import AgentList, AgentView, list_agents, show_agent
-    from scopes.agents.register import AgentChanged, AgentChanges, register, set_availability, update
-    from scopes.agents.register import remove as remove_from_registry
-    from scopes.facts.propose import KeyAdded, add_key
-else:
-    read_inbox = deferred("scopes.agents.inbox:read_inbox")
-    list_agents = deferred("scopes.agents.list:list_agents")
-    show_agent = deferred("scopes.agents.list:show_agent")
-    register = deferred("scopes.agents.register:register")
-    remove_from_registry = deferred("scopes.agents.register:remove")
-    set_availability = deferred("scopes.agents.register:set_availability")
-    update = deferred("scopes.agents.register:update")
-    add_key = deferred("scopes.facts.propose:add_key")
+    from scopes.agents.inbox import Inbox
+    from scopes.agents.list import AgentList, AgentView
+    from scopes.agents.register import AgentChanged, AgentChanges
+    from scopes.facts.propose import KeyAdded
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +35,9 @@ class RegisteringStore(StoreHandle):
 
         capabilities: words for what it can do, which address it: `@review`.
         dependencies: context keys; it runs in `run_facts` when one of them has new facts.
-
-        Raises:
-            Refused: the name is registered already.
-            Invalid: a text is blank, too long, or cannot be used to address the agent.
         """
+        from scopes.agents.register import register
+
         return register(
             self.repository,
             name,
@@ -67,40 +54,32 @@ class RegisteringStore(StoreHandle):
 
         available: only agents that are available, or that are away.
         """
+        from scopes.agents.list import list_agents
+
         return list_agents(self.repository, capability=capability, available=available)
 
     def agent(self, name: str) -> AgentView:
-        """Return an agent, or a participant who is not registered.
+        """Return an agent, or a participant who is not registered."""
+        from scopes.agents.list import show_agent
 
-        Raises:
-            NotFound, Ambiguous: there is none, or there are several.
-        """
         return show_agent(self.repository, name)
 
     def update_agent(self, name: str, changes: AgentChanges) -> AgentChanged:
-        """Change the fields of an agent; its number stays.
+        """Change the fields of an agent; its number stays."""
+        from scopes.agents.register import update
 
-        Raises:
-            NotFound, Ambiguous: there is no such agent, or several.
-            Refused: the new name belongs to another agent.
-            Invalid: a text cannot be stored.
-        """
         return update(self.repository, name, changes)
 
     def set_agent_available(self, name: str, *, available: bool) -> AgentChanged:
-        """Make an agent available, which delivers what waits for it; or unavailable.
+        """Make an agent available, which delivers what waits for it; or unavailable."""
+        from scopes.agents.register import set_availability
 
-        Raises:
-            NotFound, Ambiguous: there is no such agent, or several.
-        """
         return set_availability(self.repository, name, available=available)
 
     def remove_agent(self, name: str) -> AgentChanged:
-        """Remove an agent from the registry; its messages stay.
+        """Remove an agent from the registry; its messages stay."""
+        from scopes.agents.register import remove as remove_from_registry
 
-        Raises:
-            NotFound, Ambiguous: there is no such agent, or several.
-        """
         return remove_from_registry(self.repository, name)
 
     def inbox(self, agent: str, *, acknowledge: bool = False, everything: bool = False) -> Inbox:
@@ -108,16 +87,13 @@ class RegisteringStore(StoreHandle):
 
         acknowledge: take them out of the inbox; of several processes that do so at once, each message goes to one.
         everything: also those that ask for something that has ended
-
-        Raises:
-            NotFound, Ambiguous: there is no such agent, or several.
         """
+        from scopes.agents.inbox import read_inbox
+
         return read_inbox(self.repository, agent, acknowledge=acknowledge, everything=everything)
 
     def add_fact_key(self, key: str) -> KeyAdded:
-        """Add a context key for the facts of all conversations.
+        """Add a context key for the facts of all conversations."""
+        from scopes.facts.propose import add_key
 
-        Raises:
-            Invalid: it is not a word.
-        """
         return add_key(self.repository, key)

@@ -34,7 +34,7 @@ def compile_regex(pattern: str) -> Matcher:
     Raises:
         Invalid: the pattern is not valid, or too long.
     """
-    import re2
+    import re2  # type: ignore[import-untyped]
 
     if len(pattern) > _MAX_PATTERN_CHARACTERS:
         raise Invalid(f"a regular expression has at most {_MAX_PATTERN_CHARACTERS:,} characters")
