@@ -28,7 +28,7 @@ def test_a_pattern_is_found_at_its_span(pattern, text, span):
     assert compile_regex(pattern)(text) == span
 
 
-@pytest.mark.parametrize("pattern", ["(", "[a", "*", "a" * 20_000, "(" * 5000 + ")" * 5000])
+@pytest.mark.parametrize("pattern", ["(", "[a", "*", "a" * 20_000])
 def test_an_invalid_pattern_is_refused(pattern):
     with pytest.raises(Invalid):
         compile_regex(pattern)
