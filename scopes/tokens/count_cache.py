@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import ExitStack, closing
 from hashlib import sha256
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -100,13 +101,11 @@ class CountCache:
         from scopes.index.database import connect, prepare_rows
 
         layout = _layout()
-        connection = connect(self._directory, layout, _BUSY_SECONDS)
-        try:
+        with ExitStack() as on_error:
+            connection = on_error.enter_context(closing(connect(self._directory, layout, _BUSY_SECONDS)))
             prepare_rows(connection, layout, _OF_ALL_STORES)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+            on_error.pop_all()
+            return connection
 
     def _give_up(self, error: Exception) -> None:
         """Close the file, and delete it if it is damaged or not ours."""
