@@ -80,8 +80,7 @@ def sync_index(
     Raises:
         StaleEntryUnreadable: the index must be rebuilt.
     """
-    is_new = connection.execute("SELECT 1 FROM commits LIMIT 1").fetchone() is None
-    writer = Writer(connection, describe, is_empty=is_new)
+    writer = Writer(connection, describe)
     tips = tips_by_conversation(refs)
     before = _known_tips(connection)
     read = 0
@@ -93,7 +92,6 @@ def sync_index(
             if old != new:
                 commits = _new_commits(repository, new, writer)
                 numbers = [writer.add(commit) for commit in commits or ()]
-                writer.flush()
                 read += len(numbers)
                 if commits and not old and _are_whole(commits, new):
                     _place_range(connection, writer.value_number("conversation", conversation), numbers)
