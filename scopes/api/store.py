@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from scopes.api.conversation import Branch, Conversation
-from scopes.api.registering import RegisteringStore
 from scopes.conversation.cat import MessageView, cat
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import ConversationList
@@ -18,6 +17,7 @@ from scopes.conversation.new import new
 from scopes.conversation.undo import Undone
 from scopes.conversation.undo import redo as redo_operation
 from scopes.conversation.undo import undo as undo_operation
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import check_author, default_author
 from scopes.history.revisions import conversation_ids, resolve_branch, resolve_conversation
 from scopes.ids import ConversationId
@@ -32,9 +32,14 @@ from scopes.store.open_repository import open_repository
 from scopes.store.repository import Caller
 
 if TYPE_CHECKING:
+    from scopes.agents.agent import AgentType
+    from scopes.agents.inbox import Inbox
+    from scopes.agents.list import AgentList, AgentView
+    from scopes.agents.register import AgentChanged, AgentChanges
     from scopes.conversation.conflicts import ConflictList
     from scopes.conversation.merge_requests import MergeRequestList
     from scopes.conversation.range_diff import RangeDifference
+    from scopes.facts.propose import KeyAdded
     from scopes.importers.results import Imported, Skipped
     from scopes.search.search import Search
     from scopes.usage.usage import By, Usage
@@ -88,12 +93,13 @@ def open_store(
 
 
 @dataclass(frozen=True, slots=True)
-class Store(RegisteringStore):
+class Store(StoreHandle):
     """A store with the operations as methods; `author` is the default author of messages.
 
     `notes` are warnings about how it was opened: nothing was in it at the time `at_operation`.
 
-    A store may be kept open, and it must not be shared by threads.
+    A store may be kept open, and it must not be shared by threads. Agents are named by name, number, or a unique prefix
+    of the name.
     """
 
     author: Author
@@ -272,3 +278,81 @@ class Store(RegisteringStore):
 
         redone = redo_operation(self.repository, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
         return follow_session(self.repository, follow_undo(self.repository, redone, os.environ))
+
+    def register_agent(
+        self,
+        name: str,
+        *,
+        type: AgentType = "ai",  # noqa: A002
+        description: str = "",
+        capabilities: Sequence[str] = (),
+        dependencies: Sequence[str] = (),
+        metadata: Mapping[str, str] | None = None,
+        available: bool = True,
+    ) -> AgentChanged:
+        """Register a person or a program; it gets a number that is never used again.
+
+        capabilities: words for what it can do, which address it: `@review`.
+        dependencies: context keys; it runs in `run_facts` when one of them has new facts.
+        """
+        from scopes.agents.register import register
+
+        return register(
+            self.repository,
+            name,
+            agent_type=type,
+            description=description,
+            capabilities=capabilities,
+            dependencies=dependencies,
+            metadata=metadata,
+            available=available,
+        )
+
+    def agents(self, *, capability: str | None = None, available: bool | None = None) -> AgentList:
+        """Return the registered agents, by number, and other participants; or only agents that can do something.
+
+        available: only agents that are available, or that are away.
+        """
+        from scopes.agents.list import list_agents
+
+        return list_agents(self.repository, capability=capability, available=available)
+
+    def agent(self, name: str) -> AgentView:
+        """Return an agent, or a participant who is not registered."""
+        from scopes.agents.list import show_agent
+
+        return show_agent(self.repository, name)
+
+    def update_agent(self, name: str, changes: AgentChanges) -> AgentChanged:
+        """Change the fields of an agent; its number stays."""
+        from scopes.agents.register import update
+
+        return update(self.repository, name, changes)
+
+    def set_agent_available(self, name: str, *, available: bool) -> AgentChanged:
+        """Make an agent available, which delivers what waits for it; or unavailable."""
+        from scopes.agents.register import set_availability
+
+        return set_availability(self.repository, name, available=available)
+
+    def remove_agent(self, name: str) -> AgentChanged:
+        """Remove an agent from the registry; its messages stay."""
+        from scopes.agents.register import remove as remove_from_registry
+
+        return remove_from_registry(self.repository, name)
+
+    def inbox(self, agent: str, *, acknowledge: bool = False, everything: bool = False) -> Inbox:
+        """Return the unread messages of an agent, in the order of sending.
+
+        acknowledge: take them out of the inbox; of several processes that do so at once, each message goes to one.
+        everything: also those that ask for something that has ended
+        """
+        from scopes.agents.inbox import read_inbox
+
+        return read_inbox(self.repository, agent, acknowledge=acknowledge, everything=everything)
+
+    def add_fact_key(self, key: str) -> KeyAdded:
+        """Add a context key for the facts of all conversations."""
+        from scopes.facts.propose import add_key
+
+        return add_key(self.repository, key)
