@@ -163,7 +163,7 @@ def open_updated(
         notes.append(Note(f"{what} was damaged", _REBUILT))
         remove(directory, layout)
     is_rebuilt = is_damaged
-    for _ in range(2):
+    for is_last in (False, True):
         try:
             connection, state, read = _open_updated(directory, layout, store, is_current, update)
         except UnusableIndex as reason:
@@ -172,6 +172,8 @@ def open_updated(
             remove(directory, layout)
             is_rebuilt = True
         except (sqlite3.Error, OSError) as error:
+            if not is_last and getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR:
+                continue  # another process has deleted the file meanwhile
             notes.append(Note(f"{what} cannot be kept: {error}", f"it would be in {directory}"))
             break
         else:
