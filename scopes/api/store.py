@@ -21,12 +21,11 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import check_author, default_author
 from scopes.history.revisions import conversation_ids, resolve_branch, resolve_conversation
 from scopes.ids import ConversationId
-from scopes.index.location import index_directory
 from scopes.loading import load
 from scopes.model.message import Author
 from scopes.result import Note
 from scopes.store.config import Setting, environment_settings
-from scopes.store.discovery import cache_directory, choose_store
+from scopes.store.discovery import cache_directory, choose_store, index_directory
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository
 from scopes.store.repository import Caller

@@ -51,7 +51,7 @@ class UnusableIndex(Exception):
         self.text = text
 
 
-_DIRECTORY: Final = re.compile("[0-9a-f]{16}")  # as `location.index_directory` names it
+_DIRECTORY: Final = re.compile("[0-9a-f]{16}")  # as `store.discovery.index_directory` names it
 _OWN_FILE: Final = re.compile(
     r"(?:index|conversations|sessions|commits|usage|code-lines|counts|staged)\.sqlite(?:-\w+)?"
 )

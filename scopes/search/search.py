@@ -22,7 +22,6 @@ from scopes.index.database import State
 from scopes.index.full_text import Index, IndexDamaged, open_index
 from scopes.index.tokenize import tokenize
 from scopes.index.writer import Describe
-from scopes.loading import load
 from scopes.result import Note, Result, Stream
 from scopes.search.compile import Names, Plan, compile_query
 from scopes.search.execute import (
@@ -231,8 +230,9 @@ def _directory_for(repository: Repository, directory: str) -> AbstractContextMan
     """Return the directory of the index; for an earlier state a temporary one, as the index is of the current state."""
     if not repository.is_past:
         return nullcontext(directory)
-    temporary: AbstractContextManager[str] = load("tempfile:TemporaryDirectory")(prefix="scopes-")  # slow to import
-    return temporary
+    import tempfile  # slow
+
+    return tempfile.TemporaryDirectory(prefix="scopes-")
 
 
 def _with_index(repository: Repository, directory: str, describe: Describe, run: Callable[[Index], Search]) -> Search:

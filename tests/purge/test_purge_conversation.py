@@ -29,12 +29,12 @@ from scopes.index import (
     usage_cache,
 )
 from scopes.index.database import list_abandoned
-from scopes.index.location import index_directory
 from scopes.purge.leftovers import delete_caches, delete_in_store
 from scopes.purge.proof import prove
 from scopes.purge.purge import Places, plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.search.search import search
+from scopes.store.discovery import index_directory
 from scopes.store.maintenance import drop_unreachable
 from scopes.store.repository import Caller
 from scopes.store.transactions import exclusive_write
