@@ -21,7 +21,7 @@ from typing import Final
 from scopes.index.database import Connection, Layout, open_updated
 from scopes.result import Note
 
-LAYOUT: Final = Layout(
+CODE_LINES: Final = Layout(
     "code-lines.sqlite",
     version=8,
     tables="""
@@ -70,6 +70,6 @@ def open_code_lines(
         update(connection)
         return 0
 
-    opened = open_updated(directory, LAYOUT, store, is_current, count, what="the index of code lines")
+    opened = open_updated(directory, CODE_LINES, store, is_current, count, what="the index of code lines")
     with contextlib.closing(opened.connection) as connection:
         yield connection, opened.notes

@@ -21,7 +21,7 @@ from scopes.ids import Oid
 from scopes.index.database import ROW_ERRORS, Layout, open_rows
 
 TABLES: Final = ("conversation", "source", "origin", "tip", "ids")
-LAYOUT: Final = Layout(
+SESSIONS: Final = Layout(
     "sessions.sqlite",
     version=4,
     tables=";".join(f"CREATE TABLE {name} (key BLOB PRIMARY KEY, data BLOB NOT NULL) STRICT" for name in TABLES),
@@ -51,9 +51,9 @@ def find_or_compute(
 
 def _read(directory: str, store: str, rows: str) -> dict[Oid, bytes]:
     """Return all rows."""
-    if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
+    if not os.path.lexists(os.path.join(directory, SESSIONS.file)):
         return {}
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
         found = connection.execute(f"SELECT key, data FROM {rows}")  # noqa: S608 - one of TABLES
         return {Oid(key.hex()): data for key, data in found}
     return {}
@@ -62,7 +62,7 @@ def _read(directory: str, store: str, rows: str) -> dict[Oid, bytes]:
 def _write(directory: str, store: str, rows: str, added: Mapping[Oid, bytes], gone: Iterable[Oid]) -> None:
     """Add rows and delete others, or do nothing if that is not possible now."""
     new = [(bytes.fromhex(oid), data) for oid, data in added.items()]
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             connection.executemany(

@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 from scopes.ids import ConversationId
 from scopes.index.database import ROW_ERRORS, Layout, open_rows
 
-LAYOUT: Final = Layout(
+USAGE: Final = Layout(
     "usage.sqlite",
     version=3,
     tables="CREATE TABLE usage (conversation TEXT PRIMARY KEY, state TEXT NOT NULL, summary BLOB NOT NULL, "
     "answers BLOB NOT NULL) STRICT; CREATE TABLE total (state TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT",
 )
-_BUSY_SECONDS: Final = 0.25
+_USAGE_BUSY_SECONDS: Final = 0.25
 
 
 class UsageRow(NamedTuple):
@@ -34,9 +34,9 @@ class UsageRow(NamedTuple):
 
 def read_summaries(directory: str, store: str) -> dict[ConversationId, tuple[str, bytes]]:
     """Return state and summary of all conversations."""
-    if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
+    if not os.path.lexists(os.path.join(directory, USAGE.file)):
         return {}
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
         rows = connection.execute("SELECT conversation, state, summary FROM usage")
         return {ConversationId(name): (state, summary) for name, state, summary in rows}
     return {}
@@ -45,7 +45,7 @@ def read_summaries(directory: str, store: str) -> dict[ConversationId, tuple[str
 def read_answers(directory: str, store: str, conversations: Iterable[ConversationId]) -> dict[ConversationId, bytes]:
     """Return the answers of conversations as they were in the state of their rows."""
     found: dict[ConversationId, bytes] = {}
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
         for name in conversations:
             for (answers,) in connection.execute("SELECT answers FROM usage WHERE conversation = ?", (name,)):
                 found[name] = answers
@@ -54,7 +54,7 @@ def read_answers(directory: str, store: str, conversations: Iterable[Conversatio
 
 def write_rows(directory: str, store: str, rows: Iterable[UsageRow], gone: Iterable[ConversationId]) -> None:
     """Add rows and delete others, or do nothing if that is not possible now."""
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             connection.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)", list(rows))
@@ -63,9 +63,9 @@ def write_rows(directory: str, store: str, rows: Iterable[UsageRow], gone: Itera
 
 def read_total(directory: str, store: str, state: str) -> bytes | None:
     """Return the sum of all conversations that was saved for a state of the refs; None if it is not there."""
-    if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
+    if not os.path.lexists(os.path.join(directory, USAGE.file)):
         return None
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
         found = connection.execute("SELECT data FROM total WHERE state = ?", (state,)).fetchone()
         return None if found is None else bytes(found[0])
     return None
@@ -73,7 +73,7 @@ def read_total(directory: str, store: str, state: str) -> bytes | None:
 
 def write_total(directory: str, store: str, state: str, data: bytes) -> None:
     """Save the sum of all conversations in place of the one before, or do nothing if that is not possible now."""
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             connection.execute("DELETE FROM total")

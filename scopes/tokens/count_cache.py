@@ -24,7 +24,7 @@ _TABLES: Final = "CREATE TABLE count (key BLOB PRIMARY KEY, tokens INTEGER NOT N
 _VERSION: Final = 2
 _OF_ALL_STORES: Final = ""
 _BUSY_SECONDS: Final = 0.25
-_MAX_BYTES: Final = 64 << 20  # about a million and a half counts
+_MAX_FILE_BYTES: Final = 64 << 20  # about a million and a half counts
 
 
 class CountCache:
@@ -80,7 +80,7 @@ class CountCache:
             self._connection = self._connection or self._connect()
             self._connection.execute("BEGIN IMMEDIATE")
             with self._connection:  # commits, or rolls back
-                if os.path.getsize(self._path) > _MAX_BYTES:
+                if os.path.getsize(self._path) > _MAX_FILE_BYTES:
                     self._connection.execute("DELETE FROM count")
                 self._connection.executemany("INSERT OR REPLACE INTO count VALUES (?, ?)", self._new.items())
         except ROW_ERRORS as error:

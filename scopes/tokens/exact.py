@@ -36,12 +36,12 @@ _OTHER = (  # neither white space nor ASCII
     r"\x80-\x84\x86-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff"
     r"\u3001-\U0010ffff"
 )
-_PUNCTUATION = r"\x00-\x08\x0e-\x1f!-/:-@\[-`{-\x7f"
+_ASCII_PUNCTUATION = r"\x00-\x08\x0e-\x1f!-/:-@\[-`{-\x7f"
 _CHUNKS = tuple(
     re.compile(pattern)
     for pattern in (
         rf"[^\r\nA-Za-z0-9]?[A-Za-z'{_OTHER}]+",  # a word with one character before it and contractions after it
-        rf" ?[{_PUNCTUATION}{_OTHER}\r\n]+",
+        rf" ?[{_ASCII_PUNCTUATION}{_OTHER}\r\n]+",
         rf"[0-9{_OTHER}]+",
         rf"[{_SPACE}]+",
     )

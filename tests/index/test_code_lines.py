@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 from scopes.errors import Corrupt
-from scopes.index.code_lines import LAYOUT, open_code_lines
+from scopes.index.code_lines import CODE_LINES, open_code_lines
 from tests.support.store import write_bytes
 
 ROW = "INSERT INTO conversation VALUES (NULL, ?, 'tips', 0.0, 0.0)"
@@ -48,7 +48,7 @@ def use(directory, store, filler):
 
 
 def path_of(directory):
-    return os.path.join(directory, LAYOUT.file)
+    return os.path.join(directory, CODE_LINES.file)
 
 
 def test_a_missing_file_is_made_and_filled_once(directory, store):
@@ -86,7 +86,7 @@ def test_the_file_of_another_store_is_replaced(directory, store, tmp_path):
 def test_the_file_of_another_version_is_replaced(directory, store):
     use(directory, store, Counting("conv-007"))
     with sqlite3.connect(path_of(directory)) as connection:
-        connection.execute(f"PRAGMA user_version = {LAYOUT.version + 1}")
+        connection.execute(f"PRAGMA user_version = {CODE_LINES.version + 1}")
     connection.close()
     assert use(directory, store, Counting())[0] == ["conv-001"]
 

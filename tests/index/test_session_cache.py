@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from scopes.index.session_cache import LAYOUT, find_or_compute
+from scopes.index.session_cache import SESSIONS, find_or_compute
 
 OIDS = [f"{number:040x}" for number in range(20)]
 
@@ -38,7 +38,7 @@ def ask(directory, store):
 
 
 def file_of(directory):
-    return os.path.join(directory, LAYOUT.file)
+    return os.path.join(directory, SESSIONS.file)
 
 
 def test_a_commit_is_read_once(ask):
@@ -105,7 +105,7 @@ def test_rows_of_another_store_are_not_used(ask, tmp_path):
 def test_rows_of_another_layout_are_not_used(ask, directory):
     ask()
     with sqlite3.connect(file_of(directory)) as connection:
-        connection.execute(f"PRAGMA user_version = {LAYOUT.version + 1}")
+        connection.execute(f"PRAGMA user_version = {SESSIONS.version + 1}")
     connection.close()
     assert ask() == OIDS
 

@@ -274,8 +274,8 @@ def test_a_directory_of_another_program_in_the_cache_keeps_its_files(repository,
 @pytest.mark.parametrize(
     "layout",
     [
-        schema.LAYOUT, code_lines.LAYOUT, commit_cache.LAYOUT, conversation_table.LAYOUT,
-        session_cache.LAYOUT, usage_cache.LAYOUT,
+        schema.LAYOUT, code_lines.CODE_LINES, commit_cache.LAYOUT, conversation_table.LAYOUT,
+        session_cache.SESSIONS, usage_cache.USAGE,
     ],
     ids=lambda layout: layout.file,
 )  # fmt: skip

@@ -124,7 +124,7 @@ def test_a_locked_file_finds_nothing_and_is_not_replaced(filled, make_tokenizer,
 
 
 def test_a_file_that_is_too_large_is_emptied(filled, make_tokenizer, monkeypatch):
-    monkeypatch.setattr(count_cache, "_MAX_BYTES", 100)
+    monkeypatch.setattr(count_cache, "_MAX_FILE_BYTES", 100)
     tokenizer, cache, _ = make_tokenizer(filled)
     tokenizer.count("seven")
     cache.save()
