@@ -1,16 +1,16 @@
 """A conversation with the operations as methods; each one calls the operation that the command line calls.
 
-Opening a store imports this module, so what merges, contexts and exports need is imported at the first call.
+Opening a store imports this module, so what merges, contexts, proposals, facts and exports need is imported at the
+first call.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from scopes.api.collaborating import CollaboratingConversation
 from scopes.api.message_fields import MessageFields, make_message
 from scopes.conversation.amend import MessageAmended
 from scopes.conversation.amend import amend as amend_message
@@ -23,6 +23,8 @@ from scopes.conversation.changes import Change
 from scopes.conversation.changes import changes as walk_changes
 from scopes.conversation.decisions import DecisionList
 from scopes.conversation.decisions import decisions as list_decisions
+from scopes.conversation.diff import Difference
+from scopes.conversation.diff import diff as compare
 from scopes.conversation.files import FileList
 from scopes.conversation.files import files as list_files
 from scopes.conversation.log import LogEntry, LogFilter
@@ -36,49 +38,49 @@ from scopes.conversation.switch import switch as switch_branch
 from scopes.conversation.tag import Tagged, TagList, delete_tag, list_tags
 from scopes.conversation.tag import tag as tag_message
 from scopes.conversation.withdraw import DecisionWithdrawn, withdraw_decision
-from scopes.history.handles import BranchHandle
+from scopes.history.handles import BranchHandle, ConversationHandle
+from scopes.history.messages import check_author
 from scopes.history.revisions import read_active_branch, resolve_branch_name
-from scopes.loading import deferred
 from scopes.model.message import Author, Message, MessageKind
+from scopes.store.discovery import cache_directory
 from scopes.tokens.rank_files import rank_file_paths
 
 if TYPE_CHECKING:
-    from scopes.api.counting import count_usage
+    from scopes.agents.send import Routed
+    from scopes.collaboration.contribute import CollaborationChanged
+    from scopes.collaboration.records import CollaborationType
+    from scopes.collaboration.report import CollaborationList, CollaborationReport
+    from scopes.collaboration.start import CollaborationStarted
+    from scopes.context.context_diff import ContextDifference
+    from scopes.context.request import Request
+    from scopes.context.result import Context
+    from scopes.conversation.bisect import Bisection, BisectPoint
+    from scopes.conversation.conflicts import ConflictList, ConflictView
+    from scopes.conversation.merge_outcomes import MergeAborted, MergeOutcome
+    from scopes.conversation.merge_requests import MergeRequestChanged, MergeRequestList, MergeRequestView
+    from scopes.conversation.range_diff import RangeDifference
+    from scopes.conversation.resolve import ConflictResolved
     from scopes.exporters.atomic_save import ExportSaved
-    from scopes.exporters.atomic_save import save_unless_purged as save_export
     from scopes.exporters.export import Exported, ExportFormat
-    from scopes.exporters.export import export as export_messages
-    from scopes.handover.checkout import CheckedOut, CheckoutRequest, plan_checkout
-    from scopes.handover.checkout import checkout as write_session
-    from scopes.handover.resume import User
-    from scopes.importers.program_versions import find_program_versions
-    from scopes.memory.decision_candidates import (
-        CandidateDismissed,
-        CandidateList,
-        DecisionAccepted,
-        accept_candidate,
-        dismiss_candidate,
-        list_candidates,
-    )
+    from scopes.facts.decide import FactDecided, FactPromoted
+    from scopes.facts.fact import Decision
+    from scopes.facts.list import FactList, FactLog, FactView, ProposedFactList, ProposedFactView
+    from scopes.facts.propose import FactProposed
+    from scopes.facts.run import FactRun
+    from scopes.handover.checkout import CheckedOut
+    from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted
     from scopes.memory.uncompact import Uncompacted
-    from scopes.memory.uncompact import uncompact as uncompact_branch
+    from scopes.merge.automatic_resolution import MergeStrategy
+    from scopes.merge.replay_control import ReplayAborted, ReplayOutcome
+    from scopes.model.argument import Argument
+    from scopes.model.conflicts import ConflictSide
+    from scopes.proposals.apply import ProposalTested
+    from scopes.proposals.create import ProposalCreated
+    from scopes.proposals.list import ProposalList, ProposalView
+    from scopes.proposals.steps import ProposalReviewed
     from scopes.secret_scan.clearance import Mode
-    from scopes.tokens.choose import choose_tokenizer
+    from scopes.tokens.choose import TokenizerChoice
     from scopes.usage.usage import By, Usage
-else:
-    count_usage = deferred("scopes.api.counting:count_usage")
-    CheckoutRequest = deferred("scopes.handover.checkout:CheckoutRequest")
-    plan_checkout = deferred("scopes.handover.checkout:plan_checkout")
-    write_session = deferred("scopes.handover.checkout:checkout")
-    User = deferred("scopes.handover.resume:User")
-    choose_tokenizer = deferred("scopes.tokens.choose:choose_tokenizer")
-    save_export = deferred("scopes.exporters.atomic_save:save_unless_purged")
-    export_messages = deferred("scopes.exporters.export:export")
-    find_program_versions = deferred("scopes.importers.program_versions:find_program_versions")
-    accept_candidate = deferred("scopes.memory.decision_candidates:accept_candidate")
-    dismiss_candidate = deferred("scopes.memory.decision_candidates:dismiss_candidate")
-    list_candidates = deferred("scopes.memory.decision_candidates:list_candidates")
-    uncompact_branch = deferred("scopes.memory.uncompact:uncompact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,20 @@ class Branch(BranchHandle):
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation(CollaboratingConversation):
+class Conversation(ConversationHandle):
     """A conversation with the operations as methods; `author` is the default author of messages.
 
-    Where a method takes an author, it is an `Author`, or the name of an agent as a text.
+    Where a method takes an author, it is an `Author`, or the name of an agent as a text. Proposals and facts are named
+    by their ids or unique prefixes; a collaboration by its branch, or it is the only open one.
+
+    A merge, rebase or cherry-pick that stops on conflicts returns an outcome, and makes its conflict-resolution branch
+    the active one: a message appended without a branch goes there. Finish with `resolve` and `continue_...`, or with
+    `abort_...`; both make the branch active that was active before.
+
+    A `ProposedFact` is no `Fact`; a type checker refuses one for the other.
     """
+
+    author: Author
 
     @property
     def title(self) -> str | None:
@@ -110,11 +121,7 @@ class Conversation(CollaboratingConversation):
         return [Branch(self, name) for name in self.tips]
 
     def branch(self, text: str | None = None) -> Branch:
-        """Return a branch by its name or a unique prefix (default: the active one).
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
-        """
+        """Return a branch by its name or a unique prefix (default: the active one)."""
         return Branch(self, resolve_branch_name(self.repository, self.id, text))
 
     def show(self) -> ConversationView:
@@ -129,11 +136,7 @@ class Conversation(CollaboratingConversation):
         oldest_first: bool = False,
         only: LogFilter | None = None,
     ) -> Iterator[Message]:
-        """Yield the messages of a branch (default: the active one), newest first, with their bodies.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
-        """
+        """Yield the messages of a branch (default: the active one), newest first, with their bodies."""
         entries = walk_log(self.repository, self._name(branch), oldest_first=oldest_first, limit=limit, only=only).items
         return (entry.message for entry in entries if isinstance(entry, LogEntry) and entry.message is not None)
 
@@ -141,9 +144,6 @@ class Conversation(CollaboratingConversation):
         """Return the decisions of all branches, parents first, and whether each is in effect on the active one.
 
         branch: only those in the history of this branch, with their state there.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
         """
         return list_decisions(self.repository, self._name(branch))
 
@@ -151,10 +151,9 @@ class Conversation(CollaboratingConversation):
         """Return the sentences that seem to state a decision and are neither accepted nor dismissed, oldest first.
 
         branch: only those in the history of this branch.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
         """
+        from scopes.memory.decision_candidates import list_candidates
+
         return list_candidates(self.repository, self._name(branch))
 
     def accept_decision(
@@ -169,24 +168,18 @@ class Conversation(CollaboratingConversation):
 
         topic: default: words of the sentence.
         branch: the branch to append to; default: the candidate's.
-
-        Raises:
-            NotFound, Ambiguous: no candidate has the id, or several do.
-            Refused: it was accepted or dismissed already.
-            Invalid: the topic is empty.
         """
+        from scopes.memory.decision_candidates import accept_candidate
+
         who = self._author(author)
         return accept_candidate(self.repository, self.id, candidate, topic=topic, author=who, branch=branch)
 
     def dismiss_decision(
         self, candidate: str, reason: str = "", *, author: Author | str | None = None
     ) -> CandidateDismissed:
-        """Take a candidate off the list; its message stays as it is.
+        """Take a candidate off the list; its message stays as it is."""
+        from scopes.memory.decision_candidates import dismiss_candidate
 
-        Raises:
-            NotFound, Ambiguous: no candidate has the id, or several do.
-            Refused: it was accepted or dismissed already.
-        """
         return dismiss_candidate(self.repository, self.id, candidate, reason=reason, author=self._author(author))
 
     def files(self) -> FileList:
@@ -198,9 +191,6 @@ class Conversation(CollaboratingConversation):
 
         since: a date or a time span, such as `2026-01-31` or `2 hours ago`.
         field: only this field, such as `messages`, `branches.main` or `title`.
-
-        Raises:
-            Invalid: the date cannot be read.
         """
         items = walk_changes(self.repository, self.id, since=since, field=field).items
         return (item for item in items if isinstance(item, Change))
@@ -217,12 +207,6 @@ class Conversation(CollaboratingConversation):
         """Append a message to a branch (default: the active one); it is on disk when this returns.
 
         author: an `Author`, or the name of an agent; default: the author of the store, a human unless set otherwise.
-
-        Raises:
-            TypeError: there is no such field.
-            Invalid: a field is not valid, or does not belong to the kind of message.
-            Refused: the text is blank, and there are neither parts nor the document of a typed kind.
-            NotFound, Busy: the branch does not exist; the store is locked.
         """
         message = make_message(text, self._author(author), kind, fields)
         return append_message(self.repository, self.id, message, branch=branch)
@@ -239,10 +223,6 @@ class Conversation(CollaboratingConversation):
         """Replace the text of a message by appending a new message; the old one stays in the history.
 
         `data` is the new document of a typed message; without it what the message stated is withdrawn.
-
-        Raises:
-            NotFound: the message is not on the branch.
-            Refused: it was retracted.
         """
         sender = self._author(author)
         return amend_message(self.repository, self.id, message, text, author=sender, branch=branch, data=data)
@@ -250,12 +230,7 @@ class Conversation(CollaboratingConversation):
     def retract(
         self, message: str, reason: str = "", *, author: Author | str | None = None, branch: str | None = None
     ) -> MessageAmended:
-        """Mark a message as retracted: contexts and summaries leave it out.
-
-        Raises:
-            NotFound: the message is not on the branch.
-            Refused: it was retracted already.
-        """
+        """Mark a message as retracted: contexts and summaries leave it out."""
         return retract_message(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
 
     def withdraw_decision(
@@ -270,10 +245,6 @@ class Conversation(CollaboratingConversation):
         """Withdraw the decision on a topic, in any spelling, by appending a new message.
 
         dry_run: return what would be withdrawn, and change nothing.
-
-        Raises:
-            NotFound: no decision on the topic is in effect on the branch.
-            Refused: another process changed the decision meanwhile.
         """
         who = self._author(author)
         return withdraw_decision(
@@ -296,48 +267,28 @@ class Conversation(CollaboratingConversation):
         only_last: contexts start at the compaction before the last one.
         reason: the text of the notices.
         dry_run: return the compactions, and change nothing.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
-            Refused: the branch has no compaction, or all of them are retracted.
         """
+        from scopes.memory.uncompact import uncompact as uncompact_branch
+
         who, where = self._author(author), self._name(branch)
         return uncompact_branch(self.repository, where, reason=reason, author=who, only_last=only_last, dry_run=dry_run)
 
     def create_branch(
         self, name: str | None = None, *, purpose: str | None = None, agent: str | None = None, start: str | None = None
     ) -> BranchCreated:
-        """Create a branch at `start` (default: the active branch's tip) and make it the active one.
-
-        Raises:
-            Invalid, Refused: the name or purpose is not valid, or the name is taken.
-        """
+        """Create a branch at `start` (default: the active branch's tip) and make it the active one."""
         return run_branch(self.repository, self.id, name=name, purpose=purpose, agent=agent, start=start)
 
     def switch(self, branch: str) -> BranchSwitched:
-        """Make another branch the active one.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name.
-        """
+        """Make another branch the active one."""
         return switch_branch(self.repository, self.id, branch)
 
     def rewind(self, *, to: str | None = None, count: int | None = None, branch: str | None = None) -> BranchRewound:
-        """Move a branch (default: the active one) back to the message `to`, or by `count` messages (default: 1).
-
-        Raises:
-            NotFound, Ambiguous: there is no such message or branch.
-            Refused, Invalid: the message is not on the branch, or it has fewer messages.
-        """
+        """Move a branch (default: the active one) back to the message `to`, or by `count` messages (default: 1)."""
         return rewind_branch(self.repository, self.id, branch=branch, to=to, count=count)
 
     def tag(self, name: str, message: str | None = None) -> Tagged:
-        """Tag a message (default: the last one of the active branch).
-
-        Raises:
-            Invalid, Refused: the name is not valid, or it is taken.
-            NotFound, Ambiguous: there is no such message.
-        """
+        """Tag a message (default: the last one of the active branch)."""
         return tag_message(self.repository, self.id, name, message)
 
     def tags(self) -> TagList:
@@ -345,11 +296,7 @@ class Conversation(CollaboratingConversation):
         return list_tags(self.repository, self.id)
 
     def delete_tag(self, name: str) -> Tagged:
-        """Delete a tag.
-
-        Raises:
-            NotFound: there is no such tag.
-        """
+        """Delete a tag."""
         return delete_tag(self.repository, self.id, name)
 
     def usage(
@@ -363,10 +310,9 @@ class Conversation(CollaboratingConversation):
         utc: bool = False,
         prices: str | os.PathLike[str] | None = None,
     ) -> Usage:
-        """Return the tokens and the cost of the model answers of all branches; the options are those of `Store.usage`.
+        """Return the tokens and the cost of the model answers of all branches; options as of `Store.usage`."""
+        from scopes.api.counting import count_usage
 
-        Raises as `Store.usage` does.
-        """
         return count_usage(
             self.repository, by, conversations=[self.id], since=since, until=until, model=model, agent=agent,
             utc=utc, prices=prices,
@@ -396,13 +342,12 @@ class Conversation(CollaboratingConversation):
         reasoning: quote the reasoning in the answers.
         secrets: what becomes of possible secrets: `refuse`, `redact` or `allow`.
         dry_run: return what would be written, and write nothing.
-
-        Raises:
-            NotFound, Ambiguous: no branch, or several, have this name; or a program that is needed is not there.
-            Invalid: the agent is not known, or the newest messages have too many tokens.
-            Refused: there is nothing to hand over, it has possible secrets, or a file there is not one of scopes.
-            Inaccessible: the session cannot be written.
         """
+        from scopes.handover.checkout import CheckoutRequest, plan_checkout
+        from scopes.handover.checkout import checkout as write_session
+        from scopes.handover.resume import User
+        from scopes.tokens.choose import choose_tokenizer
+
         user = User(os.environ, os.path.expanduser("~"))
         request = CheckoutRequest(
             where=self._name(branch),
@@ -429,11 +374,10 @@ class Conversation(CollaboratingConversation):
 
         format: `original` are the imported files, byte for byte.
         source: the original file, if there are several.
-
-        Raises:
-            NotFound, Ambiguous, Invalid: the branch, the format or the source does not exist.
-            Refused: there are no original bytes.
         """
+        from scopes.exporters.export import export as export_messages
+        from scopes.importers.program_versions import find_program_versions
+
         where = self._name(branch)
         return export_messages(
             self.repository,
@@ -452,11 +396,701 @@ class Conversation(CollaboratingConversation):
         branch: str | None = None,
         force: bool = False,
     ) -> ExportSaved:
-        """Export to a file, or to a directory for several original files; an existing file is kept without `force`.
+        """Export to a file, or to a directory for several original files; an existing file is kept without `force`."""
+        from scopes.exporters.atomic_save import save_unless_purged as save_export
 
-        Raises as `export` does, and:
-            Refused: the file exists.
-            Inaccessible: it cannot be written.
-            Busy: something was purged each time that it was written.
-        """
         return save_export(self.repository, lambda: self.export(format, branch=branch), os.fspath(path), force=force)
+
+    def diff(self, left: str, right: str) -> Difference:
+        """Compare two branches or messages of this conversation."""
+        return compare(self.repository, self.id, f"{left}..{right}")
+
+    def range_diff(self, *names: str, patch: bool = True) -> RangeDifference:
+        """Compare two ranges message by message: `A, B`, `A...B`, `BASE, A, B`, or `A..B, C..D`, as git does.
+
+        Names are looked up in this conversation first. `BRANCH@{1}` is a branch before it was last moved.
+
+        patch: also return the changed lines of each message.
+        """
+        from scopes.conversation.range_diff import range_diff as compare_ranges
+
+        return compare_ranges(self.repository, names, conversation=self.id, patch=patch)
+
+    def bisect(
+        self,
+        judge: Callable[[BisectPoint], bool | None],
+        *,
+        branch: str | None = None,
+        good: str | None = None,
+        bad: str | None = None,
+        verify: bool = True,
+    ) -> Bisection:
+        """Find the first bad message of a branch (default: the active one), by binary search along first parents.
+
+        judge: return True if a commit is good, False if it is bad, None if it cannot be tested; an exception ends the
+            search. It is called about once for each doubling of the number of messages. `point.head` is the header of
+            the message, None before the first one; `context(at=point.oid)` is the context up to it.
+        good, bad: a good message (default: before the first one) and a bad one (default: the last one).
+        verify: first check that both ends are what they should be.
+
+        `first_bad` of the result is None if untested messages hide it: then `candidates` has them, oldest first.
+        """
+        from scopes.conversation.bisect import bisect as run_bisect
+        from scopes.conversation.bisect import exit_code_of
+
+        return run_bisect(
+            self.repository,
+            self._name(branch),
+            lambda point: exit_code_of(judge(point)),
+            good=good,
+            bad=bad,
+            verify=verify,
+        )
+
+    def context(
+        self,
+        branch: str | None = None,
+        *,
+        at: str | None = None,
+        max_tokens: int | None = None,
+        task: str | None = None,
+        model: str | None = None,
+        project: str | os.PathLike[str] | None = None,
+    ) -> Context:
+        """Build a context of at most `max_tokens` tokens: the newest turns, or the most relevant ones for a task.
+
+        at: as of this message, such as `main~2`; files have their recorded content then.
+        max_tokens: default: the content part of the model's window, 4000 for a task, or 8000.
+        project: the directory whose files may be embedded; None: no file is read.
+        """
+        from scopes.context.context import context as build_context
+
+        request, tokenizer = self._request(
+            self._name(branch), at=at, max_tokens=max_tokens, task=task, model=model, project=project
+        )
+        return build_context(self.repository, request, tokenizer, cache_directory(os.environ))
+
+    def context_diff(
+        self,
+        left: str,
+        right: str,
+        *,
+        max_tokens: int | None = None,
+        task: str | None = None,
+        model: str | None = None,
+        project: str | os.PathLike[str] | None = None,
+    ) -> ContextDifference:
+        """Compare the contexts of two branches or messages, turn by turn; the options are those of `context`."""
+        from scopes.context.context_diff import diff_contexts
+
+        request, tokenizer = self._request(
+            self.id, at=None, max_tokens=max_tokens, task=task, model=model, project=project
+        )
+        names = self.id, f"{left}..{right}"
+        return diff_contexts(self.repository, request, tokenizer, cache_directory(os.environ), names)
+
+    def merge(
+        self,
+        source: str,
+        *,
+        target: str | None = None,
+        strategy: MergeStrategy = "automatic",
+        fast_forward: bool = True,
+        message: str | None = None,
+        dry_run: bool = False,
+    ) -> MergeOutcome:
+        """Merge a branch into another (default: the active one).
+
+        strategy: what happens to conflicts: `automatic`, `ours` (the target's side), `theirs` or `manual`.
+        fast_forward: move the target without a merge message if it has no messages of its own.
+        message: the text of the merge message.
+
+        The outcome is UpToDate, FastForwarded, Merged or MergeConflicted. A conflict is a result and no exception: the
+        target is unchanged, and the conflict-resolution branch is the active one.
+        """
+        from scopes.conversation.merge import MergeOptions
+        from scopes.conversation.merge import merge as merge_branches
+
+        options = MergeOptions(strategy=strategy, fast_forward=fast_forward, message=message)
+        return merge_branches(self.repository, self.id, source, target=target, options=options, dry_run=dry_run)
+
+    def continue_merge(self, branch: str | None = None) -> MergeOutcome:
+        """Finish a merge whose conflicts are resolved; `branch` is its conflict-resolution branch if there are several.
+
+        The outcome is Merged; or MergeConflicted, if the target received messages with new conflicts in the meantime.
+        """
+        from scopes.conversation.merge import continue_merge
+
+        return continue_merge(self.repository, self.id, branch)
+
+    def abort_merge(self, branch: str | None = None) -> MergeAborted:
+        """Delete the conflict-resolution branch of a merge; the target is unchanged."""
+        from scopes.conversation.merge import abort_merge
+
+        return abort_merge(self.repository, self.id, branch)
+
+    def merge_requests(self, *, state: str | None = None) -> MergeRequestList:
+        """Return the merge requests, newest first: the open ones, or those in a state.
+
+        state: `open`, `merged`, `closed` or `all`.
+        """
+        from scopes.conversation.merge_requests import list_merge_requests
+
+        return list_merge_requests(self.repository, self.id, state=state)
+
+    def merge_request(self, request: str | int) -> MergeRequestView:
+        """Return a merge request, by number, id or unique prefix, and what its merge would do now."""
+        from scopes.conversation.merge_requests import show_merge_request
+
+        return show_merge_request(self.repository, self.id, str(request))
+
+    def open_merge_request(
+        self, source: str, title: str, *, target: str = "main", message: str = "", author: Author | str | None = None
+    ) -> MergeRequestChanged:
+        """Ask for the branch `source` to be merged into `target`; nothing is merged yet.
+
+        title: one line of at most 200 characters.
+        message: a longer description.
+        """
+        from scopes.conversation.merge_requests import open_merge_request
+
+        who = self._author(author)
+        return open_merge_request(
+            self.repository, self.id, source, title=title, target=target, message=message, requester=who
+        )
+
+    def merge_merge_request(
+        self,
+        request: str | int,
+        *,
+        strategy: MergeStrategy = "automatic",
+        fast_forward: bool = True,
+        message: str | None = None,
+    ) -> MergeOutcome:
+        """Merge the branch of a merge request; options and outcome are those of `merge`."""
+        from scopes.conversation.merge import MergeOptions
+        from scopes.conversation.merge_requests import merge_request as merge_requested_branch
+
+        options = MergeOptions(strategy=strategy, fast_forward=fast_forward, message=message)
+        return merge_requested_branch(self.repository, self.id, str(request), options=options)
+
+    def close_merge_request(
+        self, request: str | int, reason: str = "", *, author: Author | str | None = None
+    ) -> MergeRequestChanged:
+        """Close a merge request without merging; its branch stays as it is."""
+        from scopes.conversation.merge_requests import close_merge_request
+
+        return close_merge_request(self.repository, self.id, str(request), reason=reason, author=self._author(author))
+
+    def conflicts(self, *, status: str | None = None, include_all: bool = False) -> ConflictList:
+        """Return the open conflicts.
+
+        status: only those that are `open`, in `debate`, `escalated`, `resolved` or `aborted`.
+        include_all: also those that have ended, however they were resolved.
+        """
+        from scopes.conversation.conflicts import list_conflicts
+
+        return list_conflicts(self.repository, self.id, status=status, include_all=include_all)
+
+    def conflict(self, conflict: str | int, *, patch: bool = True) -> ConflictView:
+        """Return both sides of a conflict and the messages about it; `conflict` is its number, id or key.
+
+        patch: of a file, also the diff of each side.
+        """
+        from scopes.conversation.conflicts import show_conflict
+
+        return show_conflict(self.repository, self.id, str(conflict), patch=patch)
+
+    def resolve(
+        self,
+        conflict: str | int,
+        *,
+        take: ConflictSide | Literal["ours", "theirs"] | None = None,
+        value: str | None = None,
+        as_before: bool = False,
+        reason: str = "",
+        author: Author | str | None = None,
+        continue_after: bool = False,
+    ) -> ConflictResolved:
+        """Resolve a conflict, named by its number, id or key: take a side, give another value, or as before.
+
+        take: `source`, `target`, `base` or `both`; `ours` is the target, `theirs` the source.
+        value: a text, or JSON for the value of a field.
+        as_before: resolve it as it was resolved before, see `earlier` of the conflict.
+        continue_after: finish the merge, rebase or cherry-pick if no conflict is open then; its outcome is `continued`.
+        """
+        from scopes.conversation.resolve import resolve_conflict
+
+        return resolve_conflict(
+            self.repository,
+            self.id,
+            str(conflict),
+            take=take,
+            value=value,
+            as_before=as_before,
+            reason=reason,
+            author=self._author(author),
+            continue_after=continue_after,
+        )
+
+    def rebase(
+        self, onto: str, *, branch: str | None = None, from_base: bool = False, dry_run: bool = False
+    ) -> ReplayOutcome:
+        """Move the own messages of a branch (default: the active one) onto `onto`, a branch or any message.
+
+        Its own messages are those after its fork point; with `from_base` all since the merge base with `onto`.
+        The outcome is ReplayUpToDate, Replayed or ReplayConflicted.
+        """
+        from scopes.conversation.rebase import rebase as rebase_branch
+
+        return rebase_branch(self.repository, self.id, onto=onto, branch=branch, from_base=from_base, dry_run=dry_run)
+
+    def continue_rebase(self, branch: str | None = None) -> ReplayOutcome:
+        """Continue a rebase whose conflicts are resolved; raises as `continue_merge` does."""
+        from scopes.conversation.rebase import continue_rebase
+
+        return continue_rebase(self.repository, self.id, branch)
+
+    def skip_rebase(self, branch: str | None = None) -> ReplayOutcome:
+        """Continue a rebase without the message that it stopped at."""
+        from scopes.conversation.rebase import skip_rebase
+
+        return skip_rebase(self.repository, self.id, branch)
+
+    def abort_rebase(self, branch: str | None = None) -> ReplayAborted:
+        """Delete the conflict-resolution branch of a rebase; the branch is unchanged."""
+        from scopes.conversation.rebase import abort_rebase
+
+        return abort_rebase(self.repository, self.id, branch)
+
+    def cherry_pick(self, *messages: str, branch: str | None = None, dry_run: bool = False) -> ReplayOutcome:
+        """Copy messages of other branches or conversations onto a branch (default: the active one).
+
+        The outcome is ReplayUpToDate, Replayed or ReplayConflicted.
+        """
+        from scopes.conversation.cherry_pick import cherry_pick as pick_messages
+
+        return pick_messages(self.repository, self.id, messages, branch=branch, dry_run=dry_run)
+
+    def continue_cherry_pick(self, branch: str | None = None) -> ReplayOutcome:
+        """Continue a cherry-pick whose conflicts are resolved; raises as `continue_merge` does."""
+        from scopes.conversation.cherry_pick import continue_cherry_pick
+
+        return continue_cherry_pick(self.repository, self.id, branch)
+
+    def skip_cherry_pick(self, branch: str | None = None) -> ReplayOutcome:
+        """Continue a cherry-pick without the message that it stopped at."""
+        from scopes.conversation.cherry_pick import skip_cherry_pick
+
+        return skip_cherry_pick(self.repository, self.id, branch)
+
+    def abort_cherry_pick(self, branch: str | None = None) -> ReplayAborted:
+        """Delete the conflict-resolution branch of a cherry-pick; the branch is unchanged."""
+        from scopes.conversation.cherry_pick import abort_cherry_pick
+
+        return abort_cherry_pick(self.repository, self.id, branch)
+
+    def propose(
+        self,
+        entity: str,
+        values: Mapping[str, Any],
+        *,
+        append: Mapping[str, Any] | None = None,
+        before: Mapping[str, Any] | None = None,
+        details: Mapping[str, Any] | None = None,
+        expires: str | None = None,
+        to: Sequence[str] | None = None,
+        queue: bool = False,
+        author: Author | str | None = None,
+        branch: str | None = None,
+    ) -> ProposalCreated:
+        """Propose new values for fields of an entity, named `TYPE/ID`; None removes the value of a field.
+
+        append: values to add to fields that are lists.
+        before: values that fields are expected to have now.
+        details: further fields of the proposal: rationale, confidence, category, impact_assessment, ...
+        expires: when it expires: `7d` from now, or a date.
+        to: send it: names or numbers of agents, `@capability` or `all`; empty: to the reviewers.
+        queue: send it also if nobody is available.
+        """
+        from scopes.proposals.create import Delivery, NewChange, create_proposal
+
+        changes = [NewChange(field, "set", value) for field, value in values.items()]
+        changes += [NewChange(field, "append", value) for field, value in (append or {}).items()]
+        return create_proposal(
+            BranchHandle(self, resolve_branch_name(self.repository, self.id, branch)),
+            entity,
+            changes,
+            author=self._author(author),
+            before=before,
+            details=details,
+            expires=expires,
+            delivery=None if to is None else Delivery(to, queue),
+        )
+
+    def proposals(
+        self,
+        branch: str | None = None,
+        *,
+        state: str | None = None,
+        agent: str | None = None,
+        include_closed: bool = False,
+    ) -> ProposalList:
+        """Return the pending and accepted proposals; with `include_closed` all, or those in one state.
+
+        branch: only those of this branch, with their state there.
+        """
+        from scopes.proposals.list import list_proposals
+
+        where = self._name(branch)
+        return list_proposals(self.repository, where, state=state, agent=agent, include_closed=include_closed)
+
+    def proposal(self, name: str, branch: str | None = None) -> ProposalView:
+        """Return a proposal with the messages that led to its state."""
+        from scopes.proposals.list import show_proposal
+
+        return show_proposal(self.repository, self._name(branch), name)
+
+    def try_proposal(self, name: str, branch: str | None = None) -> ProposalTested:
+        """Apply a proposal to a copy that is thrown away, and return what changed there; nothing is written."""
+        from scopes.proposals.apply import try_proposal
+
+        return try_proposal(self.repository, self._name(branch), name, author=self.author)
+
+    def accept_proposal(
+        self,
+        name: str,
+        *,
+        apply: bool = True,
+        feedback: str = "",
+        rating: int | None = None,
+        author: Author | str | None = None,
+        branch: str | None = None,
+    ) -> ProposalReviewed:
+        """Accept a proposal and, unless `apply` is false, apply it.
+
+        rating: from 1 to 5.
+        """
+        from scopes.proposals.review import Feedback
+        from scopes.proposals.review import accept_proposal as accept_changes
+
+        who, given = self._author(author), Feedback(feedback, rating)
+        return accept_changes(self.repository, self._name(branch), name, author=who, feedback=given, apply=apply)
+
+    def modify_proposal(
+        self,
+        name: str,
+        values: Mapping[str, Any],
+        *,
+        apply: bool = True,
+        feedback: str = "",
+        rating: int | None = None,
+        author: Author | str | None = None,
+        branch: str | None = None,
+    ) -> ProposalReviewed:
+        """Accept a proposal with other values for some of its fields; raises as `accept_proposal` does."""
+        from scopes.proposals.review import Feedback
+        from scopes.proposals.review import modify_proposal as modify_changes
+
+        who, given = self._author(author), Feedback(feedback, rating)
+        where = self._name(branch)
+        return modify_changes(self.repository, where, name, values, author=who, feedback=given, apply=apply)
+
+    def reject_proposal(
+        self,
+        name: str,
+        reason: str,
+        *,
+        feedback: str = "",
+        rating: int | None = None,
+        author: Author | str | None = None,
+        branch: str | None = None,
+    ) -> ProposalReviewed:
+        """Reject a pending proposal; the reason is one of those of `scopes proposals reject`."""
+        from scopes.proposals.review import Feedback
+        from scopes.proposals.review import reject_proposal as reject_changes
+
+        who, given = self._author(author), Feedback(feedback, rating)
+        return reject_changes(self.repository, self._name(branch), name, reason=reason, author=who, feedback=given)
+
+    def apply_proposal(
+        self, name: str, *, author: Author | str | None = None, branch: str | None = None
+    ) -> ProposalReviewed:
+        """Apply an accepted proposal: its values become the accepted values of the entity."""
+        from scopes.proposals.apply import apply_proposal as apply_changes
+
+        return apply_changes(self.repository, self._name(branch), name, author=self._author(author))
+
+    def rollback_proposal(
+        self, name: str, reason: str = "", *, author: Author | str | None = None, branch: str | None = None
+    ) -> ProposalReviewed:
+        """Restore the values from before a proposal was applied."""
+        from scopes.proposals.apply import rollback_proposal as roll_back
+
+        return roll_back(self.repository, self._name(branch), name, author=self._author(author), reason=reason)
+
+    def give_feedback(
+        self,
+        name: str,
+        text: str = "",
+        *,
+        rating: int | None = None,
+        author: Author | str | None = None,
+        branch: str | None = None,
+    ) -> ProposalReviewed:
+        """Record how an applied proposal worked out."""
+        from scopes.proposals.feedback import give_feedback as record_feedback
+        from scopes.proposals.review import Feedback
+
+        who = self._author(author)
+        return record_feedback(self.repository, self._name(branch), name, Feedback(text, rating), author=who)
+
+    def propose_fact(
+        self,
+        key: str,
+        content: str,
+        *,
+        id: str | None = None,  # noqa: A002
+        confidence: float = 1.0,
+        author: Author | str | None = None,
+        model: str | None = None,
+        prompt_hash: str | None = None,
+        sources: Sequence[str] = (),
+        invalidates: str | None = None,
+        expires_seconds: int | None = None,
+    ) -> FactProposed:
+        """Propose a fact: `result.fact` is a `ProposedFact`; `promote_fact` or `accept_fact` makes a `Fact` of it.
+
+        key: a context key such as `Constraints`, in any case.
+        id: names it within its key; default: a hash of key and content.
+        sources: messages or revisions that it is drawn from.
+        invalidates: the id of the fact of the same key that it takes back.
+        """
+        from scopes.facts.propose import Proposal
+        from scopes.facts.propose import propose as store_proposed
+
+        given = Proposal(
+            key=key,
+            content=content,
+            agent=self._author(author).name,
+            id=id,
+            confidence=confidence,
+            model=model,
+            prompt_hash=prompt_hash,
+            sources=sources,
+            invalidates=invalidates,
+            expires_seconds=expires_seconds,
+        )
+        return store_proposed(self.repository, self.id, given)
+
+    def promote_fact(self, name: str) -> FactPromoted:
+        """Validate a proposed fact and make a fact of it; nobody decides."""
+        from scopes.facts.decide import promote as promote_proposed
+
+        return promote_proposed(self.repository, self.id, name)
+
+    def accept_fact(self, name: str, reason: str = "", *, author: Author | str | None = None) -> FactPromoted:
+        """Approve a proposed fact: it becomes a fact, and the decision is recorded; raises as `promote_fact` does."""
+        from scopes.facts.decide import accept as accept_proposed
+
+        return accept_proposed(self.repository, self.id, name, actor=self._author(author).name, rationale=reason)
+
+    def reject_fact(self, name: str, reason: str, *, author: Author | str | None = None) -> FactDecided:
+        """Reject a proposed fact; it stays with the reason."""
+        from scopes.facts.decide import reject as reject_proposed
+
+        return reject_proposed(self.repository, self.id, name, actor=self._author(author).name, reason=reason)
+
+    def decide(
+        self, subject: str, decision: Decision, reason: str = "", *, author: Author | str | None = None
+    ) -> FactDecided:
+        """Answer a question of an agent, or ask for something better than a proposed fact with `refine`."""
+        from scopes.facts.decide import decide as record_decision
+
+        who = self._author(author).name
+        return record_decision(self.repository, self.id, subject, decision, actor=who, rationale=reason)
+
+    def facts(self, key: str | None = None, *, include_all: bool = False) -> FactList:
+        """Return the facts by key and id; those that were taken back only with `include_all`."""
+        from scopes.facts.list import list_facts
+
+        return list_facts(self.repository, self.id, key=key, everything=include_all)
+
+    def proposed_facts(self, key: str | None = None, *, include_all: bool = False) -> ProposedFactList:
+        """Return what waits for a decision: proposed facts and questions; all of them with `include_all`."""
+        from scopes.facts.list import list_proposed
+
+        return list_proposed(self.repository, self.id, key=key, everything=include_all)
+
+    def fact(self, name: str) -> FactView | ProposedFactView:
+        """Return a fact with how it came about, or a proposed one with why it is none yet."""
+        from scopes.facts.list import show_fact
+
+        return show_fact(self.repository, self.id, name)
+
+    def fact_log(self, limit: int | None = None) -> FactLog:
+        """Return the newest cycles of runs, and the decisions of people."""
+        from scopes.facts.list import log_cycles
+
+        return log_cycles(self.repository, self.id, limit=limit)
+
+    def run_facts(
+        self,
+        commands: Mapping[str, str] | None = None,
+        *,
+        max_cycles: int = 100,
+        max_facts: int = 10_000,
+        seconds: int | None = None,
+        min_confidence: float = 0.0,
+        review: bool = False,
+        expires_seconds: int | None = None,
+        all_keys: bool = False,
+    ) -> FactRun:
+        """Let registered agents derive facts, cycle by cycle, until no key has new ones or a limit is reached.
+
+        commands: the program of an agent by its name, before that of the settings of the user.
+        seconds: what an agent may take in a cycle; default: the setting of the agent, or 60.
+        min_confidence, review: a person decides about facts below this confidence, or about all.
+        expires_seconds: how long proposals of the run wait for a person.
+        all_keys: all keys count as new.
+
+        `ending` of the result says why it ended, and `failed` which agents did; its `exit_code` is 9 at a limit.
+        """
+        from scopes.facts.cycle import Acceptance
+        from scopes.facts.run import RunLimits, run_programs
+
+        acceptance = Acceptance(review, min_confidence, max_facts)
+        limits = RunLimits(
+            cycles=max_cycles,
+            all_keys=all_keys,
+            seconds=seconds,
+            expires_seconds=expires_seconds,
+            acceptance=acceptance,
+        )
+        return run_programs(self.repository, self.id, commands or {}, limits)
+
+    def send(
+        self,
+        text: str,
+        *,
+        queue: bool = False,
+        author: Author | str | None = None,
+        kind: MessageKind = "plain",
+        branch: str | None = None,
+        **fields: Unpack[MessageFields],
+    ) -> Routed:
+        """Append a message and put it into the inboxes of agents, in one operation.
+
+        to: names or numbers of agents, `@capability`, or `all`; without any, the kind of the message decides.
+        queue: send also if nobody is available: it waits for them.
+        """
+        from scopes.agents.delivery import SentMessage, deliver_to_programs
+        from scopes.agents.send import send as send_message
+
+        to = fields.pop("to", ())
+        message = make_message(text, self._author(author), kind, fields)
+        where = BranchHandle(self, resolve_branch_name(self.repository, self.id, branch))
+        done = send_message(where, message, [to] if isinstance(to, str) else to, queue=queue)
+        sent = SentMessage(done.message, [done.operation])
+        return replace(done, notes=(*done.notes, *deliver_to_programs(self.repository, done.delivered_to, sent)))
+
+    def collaborate(
+        self,
+        type: CollaborationType,  # noqa: A002
+        task: str,
+        agents: str | Sequence[str],
+        *,
+        urgency: str = "normal",
+        entity: str | None = None,
+        branch: str | None = None,
+        author: Author | str | None = None,
+    ) -> CollaborationStarted:
+        """Open a branch for a task at the tip of the active branch, and put the request into the inboxes of agents.
+
+        branch: its name; default: `collaboration/TYPE`. The active branch stays the same.
+        """
+        from scopes.collaboration.start import Request
+        from scopes.collaboration.start import start as start_collaboration
+
+        names = [agents] if isinstance(agents, str) else agents
+        request = Request(type=type, task=task, agents=names, urgency=urgency, entity=entity, branch=branch)
+        return start_collaboration(self.repository, self.id, request, author=self._author(author))
+
+    def collaborations(self, *, include_closed: bool = False) -> CollaborationList:
+        """Return the open collaborations, the newest first; with `include_closed` also the others, after them."""
+        from scopes.collaboration.report import list_collaborations
+
+        return list_collaborations(self.repository, self.id, everything=include_closed)
+
+    def collaboration(self, branch: str | None = None) -> CollaborationReport:
+        """Return the report of a collaboration: participants, positions, decisions, and how conflicts ended.
+
+        branch: default: the only open one, else the only merged one, else the newest one.
+        """
+        from scopes.collaboration.report import show_collaboration
+
+        return show_collaboration(self.repository, self.id, branch)
+
+    def join(self, branch: str | None = None, *, author: Author | str | None = None) -> CollaborationChanged:
+        """Take part in a collaboration; the request leaves the inbox of the author."""
+        from scopes.collaboration.contribute import join as join_branch
+
+        return join_branch(self.repository, self.id, branch, author=self._author(author))
+
+    def argue(
+        self, argument: Argument, branch: str | None = None, *, author: Author | str | None = None
+    ) -> CollaborationChanged:
+        """State a position in a collaboration; a later one of the same author about the same subject replaces it."""
+        from scopes.collaboration.contribute import argue as state_position
+
+        return state_position(self.repository, self.id, branch, argument, author=self._author(author))
+
+    def argue_about_conflict(
+        self, conflict: str | int, argument: Argument, *, author: Author | str | None = None
+    ) -> CollaborationChanged:
+        """State a position about an open conflict, named by its number or id: it is in debate then."""
+        from scopes.collaboration.contribute import argue_about_conflict
+
+        return argue_about_conflict(self.repository, self.id, str(conflict), argument, author=self._author(author))
+
+    def close_collaboration(
+        self, outcome: str = "", branch: str | None = None, *, author: Author | str | None = None
+    ) -> CollaborationChanged:
+        """Close a collaboration; its branch stays, and is merged as any other."""
+        from scopes.collaboration.contribute import close as close_branch
+
+        return close_branch(self.repository, self.id, branch, author=self._author(author), outcome=outcome)
+
+    def _request(
+        self,
+        where: str,
+        *,
+        at: str | None,
+        max_tokens: int | None,
+        task: str | None,
+        model: str | None,
+        project: str | os.PathLike[str] | None,
+    ) -> tuple[Request, TokenizerChoice]:
+        from scopes.context.request import new_request
+        from scopes.tokens.choose import choose_tokenizer
+        from scopes.tokens.models import resolve_model
+
+        config = self.repository.config
+        row = None if model is None else resolve_model(model, config.walk())
+        request = new_request(
+            config,
+            row,
+            where=where,
+            at=at,
+            max_tokens=max_tokens,
+            task=task,
+            project="" if project is None else os.fspath(project),
+        )
+        return request, choose_tokenizer(rank_file_paths(os.environ), row)
+
+    def _name(self, branch: str | None) -> str:
+        """Return the name of a branch, or of the active one, as a revision."""
+        return self.id if branch is None else f"{self.id}/{branch}"
+
+    def _author(self, author: Author | str | None) -> Author:
+        return self.author if author is None else check_author(author)

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from scopes.clock import new_id, now
 from scopes.errors import Invalid, Refused
-from scopes.loading import deferred
 from scopes.model.message import TYPED_KINDS, Author, Message, MessageKind, payload_key
-
-if TYPE_CHECKING:
-    from scopes.model.validation import check_message
-else:
-    check_message = deferred("scopes.model.validation:check_message")  # imports pydantic
 
 _PAYLOADS = frozenset(map(payload_key, TYPED_KINDS))
 
@@ -45,13 +39,9 @@ class MessageFields(TypedDict, total=False):
 
 
 def make_message(text: str, author: Author, kind: MessageKind, fields: MessageFields) -> Message:
-    """Return a message with a new id and the current time.
+    """Return a message with a new id and the current time."""
+    from scopes.model.validation import check_message
 
-    Raises:
-        TypeError: there is no such field.
-        Invalid: a field is not valid, or does not belong to the kind of message.
-        Refused: the message is empty.
-    """
     unknown = fields.keys() - MessageFields.__annotations__.keys()
     if unknown:
         raise TypeError(f"a message has no field {min(unknown)!r}")

@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from scopes.api.conversation import Branch, Conversation
-from scopes.api.registering import RegisteringStore
 from scopes.api.undo import redo as redo_operation
 from scopes.api.undo import undo as undo_operation
 from scopes.conversation.cat import MessageView, cat
@@ -18,42 +17,31 @@ from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.new import new
 from scopes.conversation.undo import Undone
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import check_author, default_author
 from scopes.history.revisions import conversation_ids, resolve_branch, resolve_conversation
 from scopes.ids import ConversationId
-from scopes.index.location import index_directory
-from scopes.loading import deferred, load
+from scopes.loading import load
 from scopes.model.message import Author
 from scopes.result import Note
 from scopes.store.config import Setting, environment_settings
-from scopes.store.discovery import cache_directory, choose_store
+from scopes.store.discovery import cache_directory, choose_store, index_directory
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository
 from scopes.store.repository import Caller
 
 if TYPE_CHECKING:
-    from scopes.api.counting import count_usage
-    from scopes.conversation.conflicts import ConflictList, list_conflicts
-    from scopes.conversation.merge_requests import MergeRequestList, list_merge_requests
+    from scopes.agents.agent import AgentType
+    from scopes.agents.inbox import Inbox
+    from scopes.agents.list import AgentList, AgentView
+    from scopes.agents.register import AgentChanged, AgentChanges
+    from scopes.conversation.conflicts import ConflictList
+    from scopes.conversation.merge_requests import MergeRequestList
     from scopes.conversation.range_diff import RangeDifference
-    from scopes.conversation.range_diff import range_diff as compare_ranges
-    from scopes.history.past import show_past
-    from scopes.importers.discovery import find_sources
-    from scopes.importers.import_sources import ImportOptions, import_sources
+    from scopes.facts.propose import KeyAdded
     from scopes.importers.results import Imported, Skipped
     from scopes.search.search import Search
-    from scopes.search.search import search as run_search
     from scopes.usage.usage import By, Usage
-else:
-    count_usage = deferred("scopes.api.counting:count_usage")
-    list_conflicts = deferred("scopes.conversation.conflicts:list_conflicts")
-    list_merge_requests = deferred("scopes.conversation.merge_requests:list_merge_requests")
-    compare_ranges = deferred("scopes.conversation.range_diff:range_diff")
-    find_sources = deferred("scopes.importers.discovery:find_sources")
-    ImportOptions = deferred("scopes.importers.import_sources:ImportOptions")
-    import_sources = deferred("scopes.importers.import_sources:import_sources")
-    run_search = deferred("scopes.search.search:search")
-    show_past = deferred("scopes.history.past:show_past")
 
 
 def open_store(
@@ -78,10 +66,11 @@ def open_store(
         of the store has a note if the time is before its first operation.
 
     Raises:
-        NotFound: there is no store, or no such operation.
-        Ambiguous: several operations have this prefix.
+        NotFound, Ambiguous: there is no store, or no such operation, or several operations have this prefix.
         Corrupt, TooNew, Inaccessible: it cannot be read.
     """
+    from scopes.history.past import show_past
+
     given = None if path is None else os.fspath(path)
     is_known = given is not None and os.path.isabs(given)  # then the current directory may have been deleted
     found = choose_store(os.environ, os.sep if is_known else os.getcwd(), given)
@@ -103,12 +92,13 @@ def open_store(
 
 
 @dataclass(frozen=True, slots=True)
-class Store(RegisteringStore):
+class Store(StoreHandle):
     """A store with the operations as methods; `author` is the default author of messages.
 
     `notes` are warnings about how it was opened: nothing was in it at the time `at_operation`.
 
-    A store may be kept open, and it must not be shared by threads.
+    A store may be kept open, and it must not be shared by threads. Agents are named by name, number, or a unique prefix
+    of the name.
     """
 
     author: Author
@@ -143,19 +133,11 @@ class Store(RegisteringStore):
         return [self._handle(conversation_id) for conversation_id in conversation_ids(self.repository)]
 
     def conversation(self, text: str) -> Conversation:
-        """Return a conversation by its id or a unique prefix.
-
-        Raises:
-            NotFound, Ambiguous: no conversation, or several, have this name.
-        """
+        """Return a conversation by its id or a unique prefix."""
         return self._handle(resolve_conversation(self.repository, text))
 
     def branch(self, conversation: str, branch: str | None = None) -> Branch:
-        """Return a branch of a conversation (default: the active one); `conversation` may also be `CONV/BRANCH`.
-
-        Raises:
-            NotFound, Ambiguous: no conversation or branch, or several, have this name.
-        """
+        """Return a branch of a conversation (default: the active one); `conversation` may also be `CONV/BRANCH`."""
         conversation_id, name = resolve_branch(self.repository, conversation, branch)
         return Branch(self._handle(conversation_id), name)
 
@@ -173,30 +155,20 @@ class Store(RegisteringStore):
         id: str | None = None,  # noqa: A002
         participants: Iterable[str] = (),
     ) -> Conversation:
-        """Create a conversation with the branch `main`; without `id` it gets the next number.
-
-        Raises:
-            Invalid, Refused: the id is not valid, or a conversation has it.
-        """
+        """Create a conversation with the branch `main`; without `id` it gets the next number."""
         created = new(self.repository, conversation_id=id, title=title, participants=participants)
         return self._handle(created.id)
 
     def message(self, name: str) -> MessageView:
-        """Return a message by id, unique prefix, tag or revision (`conv-001/main~2`).
-
-        Raises:
-            NotFound, Ambiguous: no message, or several, have this name.
-        """
+        """Return a message by id, unique prefix, tag or revision (`conv-001/main~2`)."""
         return cat(self.repository, name)
 
     def search(
         self, query: str, *, conversation: str | None = None, limit: int = 20, newest_first: bool = False
     ) -> Search:
-        """Find messages by words and fields; the query language is that of `scopes conv search`.
+        """Find messages by words and fields; the query language is that of `scopes conv search`."""
+        from scopes.search.search import search as run_search
 
-        Raises:
-            Invalid: the query cannot be parsed.
-        """
         return run_search(
             self.repository,
             query,
@@ -207,28 +179,21 @@ class Store(RegisteringStore):
         )
 
     def merge_requests(self, *, state: str | None = None) -> MergeRequestList:
-        """Return the merge requests of all conversations, as `Conversation.merge_requests` does for one.
+        """Return the merge requests of all conversations, as `Conversation.merge_requests` does for one."""
+        from scopes.conversation.merge_requests import list_merge_requests
 
-        Raises:
-            Invalid: there is no such state.
-        """
         return list_merge_requests(self.repository, state=state)
 
     def conflicts(self, *, status: str | None = None, include_all: bool = False) -> ConflictList:
-        """Return the open conflicts of all conversations, as `Conversation.conflicts` does for one.
+        """Return the open conflicts of all conversations, as `Conversation.conflicts` does for one."""
+        from scopes.conversation.conflicts import list_conflicts
 
-        Raises:
-            Invalid: there is no such status.
-        """
         return list_conflicts(self.repository, status=status, include_all=include_all)
 
     def range_diff(self, *names: str, patch: bool = True) -> RangeDifference:
-        """Compare two runs of a task in different conversations, or other ranges, as `Conversation.range_diff` does.
+        """Compare two runs of a task in different conversations, or other ranges, as `Conversation.range_diff` does."""
+        from scopes.conversation.range_diff import range_diff as compare_ranges
 
-        Raises:
-            NotFound, Ambiguous: there is no such conversation, branch or message, or there are several.
-            Invalid: the names are not one of the forms.
-        """
         return compare_ranges(self.repository, names, patch=patch)
 
     def usage(
@@ -252,12 +217,9 @@ class Store(RegisteringStore):
         model, agent: only answers by a model or agent whose name has this in it.
         utc: days in UTC, not in the time zone of this machine.
         prices: a file with prices; default: the setting `scopes.prices`, or the table that comes with scopes.
-
-        Raises:
-            NotFound, Ambiguous: there is no such conversation, or there are several.
-            Invalid: a word of `by`, a time or the file is not valid.
-            Inaccessible: the file cannot be read.
         """
+        from scopes.api.counting import count_usage
+
         return count_usage(
             self.repository, by, conversations=conversations, since=since, until=until, model=model, agent=agent,
             utc=utc, prices=prices,
@@ -269,18 +231,18 @@ class Store(RegisteringStore):
         """Import a transcript, or every transcript below a directory; what is already stored is not imported again.
 
         join: a copy of another session, continued differently, becomes a branch of that conversation.
-
-        Raises:
-            NotFound, Inaccessible: the path does not exist or cannot be read.
-            CannotImport: no format recognizes it, or with `strict` a record cannot be read.
         """
+        from scopes.importers.discovery import find_sources
+        from scopes.importers.formats.registry import FORMATS
+        from scopes.importers.import_sources import ImportOptions, import_sources
+
         skipped: list[Skipped] = []
         sources = find_sources(os.fspath(path), skipped)
         options = ImportOptions(dry_run=dry_run, strict=strict, join=join)
         return import_sources(
             self.repository,
             sources,
-            load("scopes.importers.formats.registry:FORMATS"),
+            FORMATS,
             options,
             skipped=tuple(skipped),
             index_directory=None if dry_run else self._index_directory,
@@ -299,20 +261,91 @@ class Store(RegisteringStore):
         conversation: only what changed this conversation.
         any_actor: whoever did it.
         dry_run: return what would be undone, and change nothing.
-
-        Raises:
-            NotFound, Refused: there is no such operation, or its refs have moved since.
         """
         return undo_operation(
             self.repository, os.environ, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run
         )
 
     def redo(self, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False) -> Undone:
-        """Redo what this store's author undid last; the options are those of `undo`.
-
-        Raises:
-            NotFound, Refused: nothing was undone last, or its refs have moved since.
-        """
+        """Redo what this store's author undid last; the options are those of `undo`."""
         return redo_operation(
             self.repository, os.environ, conversation=conversation, any_actor=any_actor, dry_run=dry_run
         )
+
+    def register_agent(
+        self,
+        name: str,
+        *,
+        type: AgentType = "ai",  # noqa: A002
+        description: str = "",
+        capabilities: Sequence[str] = (),
+        dependencies: Sequence[str] = (),
+        metadata: Mapping[str, str] | None = None,
+        available: bool = True,
+    ) -> AgentChanged:
+        """Register a person or a program; it gets a number that is never used again.
+
+        capabilities: words for what it can do, which address it: `@review`.
+        dependencies: context keys; it runs in `run_facts` when one of them has new facts.
+        """
+        from scopes.agents.register import register
+
+        return register(
+            self.repository,
+            name,
+            agent_type=type,
+            description=description,
+            capabilities=capabilities,
+            dependencies=dependencies,
+            metadata=metadata,
+            available=available,
+        )
+
+    def agents(self, *, capability: str | None = None, available: bool | None = None) -> AgentList:
+        """Return the registered agents, by number, and other participants; or only agents that can do something.
+
+        available: only agents that are available, or that are away.
+        """
+        from scopes.agents.list import list_agents
+
+        return list_agents(self.repository, capability=capability, available=available)
+
+    def agent(self, name: str) -> AgentView:
+        """Return an agent, or a participant who is not registered."""
+        from scopes.agents.list import show_agent
+
+        return show_agent(self.repository, name)
+
+    def update_agent(self, name: str, changes: AgentChanges) -> AgentChanged:
+        """Change the fields of an agent; its number stays."""
+        from scopes.agents.register import update
+
+        return update(self.repository, name, changes)
+
+    def set_agent_available(self, name: str, *, available: bool) -> AgentChanged:
+        """Make an agent available, which delivers what waits for it; or unavailable."""
+        from scopes.agents.register import set_availability
+
+        return set_availability(self.repository, name, available=available)
+
+    def remove_agent(self, name: str) -> AgentChanged:
+        """Remove an agent from the registry; its messages stay."""
+        from scopes.agents.register import remove as remove_from_registry
+
+        return remove_from_registry(self.repository, name)
+
+    def inbox(self, agent: str, *, acknowledge: bool = False, everything: bool = False) -> Inbox:
+        """Return the unread messages of an agent, in the order of sending.
+
+        acknowledge: take them out of the inbox; of several processes that do so at once, each message goes to one.
+        everything: also those that ask for something that has ended
+        """
+        from scopes.agents.inbox import read_inbox
+
+        return read_inbox(self.repository, agent, acknowledge=acknowledge, everything=everything)
+
+    def add_fact_key(self, key: str) -> KeyAdded:
+        """Add a context key for the facts of all conversations."""
+        from scopes.facts.propose import add_key
+
+        return add_key(self.repository, key)

@@ -70,11 +70,7 @@ class EventFinder:
         self._calls = {call.number: call for call in run.calls}
 
     def find(self, patterns: Sequence[Pattern]) -> list[Found]:
-        """Return the events that one of some patterns matches, in the order of the run, each once.
-
-        Raises:
-            TooSlow: a regular expression exceeded the time limit.
-        """
+        """Return the events that one of some patterns matches, in the order of the run, each once."""
         steps: list[Call | Text] = sorted([*self._run.calls, *self._run.texts], key=lambda step: step.number)
         found: list[Found] = []
         for step in steps:

@@ -31,9 +31,6 @@ def find_breaches(wanted: Expectation, run: Run, settings: Settings) -> tuple[li
 
     Events of which it is unknown whether they passed count as both; they make the rule unknown if it would be kept
     without them and broken with them, or the other way round.
-
-    Raises:
-        TooSlow: a regular expression exceeded the time limit.
     """
     with_unknown, count = _find_breaches(wanted, EventFinder(run, settings, matches_unknown=True))
     judged = [each for each in (*wanted.first, *wanted.second) if each.outcome in {"ok", "failed"}]

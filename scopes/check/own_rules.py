@@ -160,7 +160,8 @@ class _Parser:
         if kind == "text":
             if not (content.startswith("/") and content.endswith("/") and len(content) > 2):
                 raise self._mistake("text needs a regular expression: text(/.../)")
-            compile_regex = load("scopes.search.regex:compile_regex")
+            from scopes.search.regex import compile_regex
+
             try:
                 return Pattern(kind, content, outcome=outcome, expression=compile_regex(content[1:-1]))
             except Invalid as error:

@@ -12,6 +12,7 @@ from scopes.loading import load
 from scopes.store.discovery import (
     cache_directory,
     choose_store,
+    index_directory,
     list_branches,
     list_conversations,
     list_operations,
@@ -343,7 +344,7 @@ def _index_values(placeholder: str, current: str, parsed: ParsedWords) -> Candid
     """
     if placeholder == "PROJECT" and current.startswith((".", "~", os.sep)):
         return []
-    directory = load("scopes.index.location:index_directory")(cache_directory(parsed.environ), _store_path(parsed))
+    directory = index_directory(cache_directory(parsed.environ), _store_path(parsed))
     found = load("scopes.index.conversation_table:list_values")(directory, _INDEX_COLUMNS[placeholder])
     if not found and placeholder == "AGENT":  # there is no index yet
         agents: Candidates = load("scopes.cli.completion_values:list_values")(

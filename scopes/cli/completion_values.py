@@ -17,7 +17,6 @@ from scopes.history.latest import list_latest
 from scopes.history.messages import shown_author, walk_headers_newest_first
 from scopes.history.revisions import list_branch_tips, resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid
-from scopes.index.location import index_directory
 from scopes.loading import load
 from scopes.merge.conflict_keys import decoded_key, key_of_path
 from scopes.merge.divergence import state_of
@@ -26,7 +25,7 @@ from scopes.model.conflicts import ENDED
 from scopes.model.encoding import dump
 from scopes.sanitize import clean_line
 from scopes.secret_patterns import RULES
-from scopes.store.discovery import cache_directory
+from scopes.store.discovery import cache_directory, index_directory
 from scopes.store.open_repository import open_repository
 from scopes.store.projects import find_project
 from scopes.store.refs import HEADS

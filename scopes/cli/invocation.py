@@ -12,7 +12,7 @@ from scopes.cli.command_line import before_separator
 from scopes.cli.global_options import COLOR_CHOICES
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
 from scopes.loading import load
-from scopes.store.discovery import cache_directory, choose_store, find_project_store, state_directory
+from scopes.store.discovery import cache_directory, choose_store, find_project_store, index_directory, state_directory
 from scopes.store.projects import find_project
 
 TYPE_CHECKING = False
@@ -190,8 +190,7 @@ class Invocation:
     @property
     def index_directory(self) -> str:
         """The directory of the index of the selected store."""
-        directory: str = load("scopes.index.location:index_directory")(self.cache_directory, self.store_path)
-        return directory
+        return index_directory(self.cache_directory, self.store_path)
 
     @property
     def overrides(self) -> dict[str, Setting]:

@@ -108,8 +108,6 @@ def _import_group(
         )
         report(place)
     run.release(queue[places[0]].group)
-    if run.feed is not None:
-        run.feed.flush()
     new = {root for outcome in outcomes for root in outcome.roots}
     targets = {target.root: target for target in run.targets if target.root in new}
     return GroupOutcome(outcomes, targets, run.find_secrets is None or not run.find_secrets.is_incomplete)

@@ -278,7 +278,7 @@ def _import_session(run: ImportRun, status: SourceStatus, session: Session, even
         own_events = list(take_session(events))
         contained = is_contained(run, match, own_events)
         events = without_messages(own_events) if contained else iter(own_events)
-    write_commits(run.objects, imported, events, run.feed)
+    write_commits(run.objects, imported, events)
     run.purged, run.grown = imported.purged, run.grown.join(imported.grown)
     name = target.document.native_id
     run.notes += [GroupedNote(f"session {name}: {text}", _several(text)) for text in imported.notes()]

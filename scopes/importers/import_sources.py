@@ -7,10 +7,8 @@ Sources are never written to.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import TYPE_CHECKING
 
 from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.conversations import next_conversation_id
@@ -52,24 +50,19 @@ from scopes.importers.streams import name_streams
 from scopes.importers.targets import ImportTarget, ImportTargets
 from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
 from scopes.importers.worker_pool import count_workers, rare_garbage_collection
-from scopes.loading import load
 from scopes.result import Note
 from scopes.secrets.count import secret_finder
 from scopes.store.overlay import overlay_of
 from scopes.store.packs.bulk import BulkObjects, bulk_objects
 from scopes.store.projects import Project
-from scopes.store.refs import HEADS, SOURCE_PATHS
+from scopes.store.refs import SOURCE_PATHS
 from scopes.store.refs_listed_once import refs_listed_once
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write, shared_write
 
-if TYPE_CHECKING:
-    from scopes.importers.index_feed import IndexFeed
-
 OnProgress = Callable[[int], None]
 Remember = Callable[[Imported, StoreState], None]
 _ATTEMPTS = 5
-INDEXED_BYTES = 4 << 20  # of sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,36 +185,20 @@ def _import_queue(
             changed, unchanged = _preview_conversations(run)
             return replace(build_result(run, changed, skipped, None, dry_run=True), unchanged=unchanged)
     for _ in range(_ATTEMPTS):
-        with _feed_index(repository, queue, index_directory) as feed:
-            with shared_write(repository), bulk_objects(repository) as objects:
-                run = import_all(
-                    repository, objects, queue, formats, options, notes=notes, on_progress=on_progress,
-                    index_directory=index_directory, feed=feed,
-                )  # fmt: skip
-            if feed is not None:
-                feed.insert_all()
-            with begin_to_keep(run, index_directory) as wait_until_kept:
-                with exclusive_write(repository):
-                    result = _update_refs(run, skipped, options, notes, remember)
-                if result is not None:
-                    wait_until_kept()
-                    keep_rest(repository, result, index_directory)
-                    note = None if feed is None else feed.finish()
-                    return result if note is None else replace(result, notes=(*result.notes, note))
+        with shared_write(repository), bulk_objects(repository) as objects:
+            run = import_all(
+                repository, objects, queue, formats, options, notes=notes, on_progress=on_progress,
+                index_directory=index_directory,
+            )  # fmt: skip
+        with begin_to_keep(run, index_directory) as wait_until_kept:
+            with exclusive_write(repository):
+                result = _update_refs(run, skipped, options, notes, remember)
+            if result is not None:
+                wait_until_kept()
+                keep_rest(repository, result, index_directory)
+                return result
         on_progress = _ignore_progress
     raise Busy("other processes keep importing the same sources, or purging", hint="try again in a moment")
-
-
-def _feed_index(
-    repository: Repository, queue: Sequence[QueuedSource], directory: str | None
-) -> AbstractContextManager[IndexFeed | None]:
-    """Start the process that adds the messages to the search index; the next search adds those of a small import."""
-    if directory is None or sum(queued.source.size for queued in queue) < INDEXED_BYTES:
-        return nullcontext()
-    feed: AbstractContextManager[IndexFeed | None] = load("scopes.importers.index_feed:feed_index")(
-        repository, [queued.source for queued in queue], directory
-    )
-    return feed
 
 
 def number_conversations(run: ImportRun) -> dict[ConversationId, ImportTarget]:
@@ -241,7 +218,7 @@ def collect_changes(
 ) -> tuple[dict[ConversationId, ImportTarget], RefTransaction]:
     """Return the conversations to update, and a transaction with all ref changes.
 
-    Deleted conversations are left out without `again`. The index is completed for the branches meanwhile.
+    Deleted conversations are left out without `again`.
     """
     tx = RefTransaction(run.repository)
     updated: dict[ConversationId, ImportTarget] = {}
@@ -265,8 +242,6 @@ def collect_changes(
         collected.append(updates)
         run.notes += updates.notes
         updated[conversation] = target
-    if run.feed is not None:
-        run.feed.expect(_branches_after(run.repository, collected))
     for updates in collected:
         tx.include(finish(run.repository, objects, updates))
     if updated:
@@ -300,7 +275,6 @@ def import_all(
     notes: Sequence[Note | GroupedNote],
     on_progress: OnProgress,
     index_directory: str | None = None,
-    feed: IndexFeed | None = None,
     rereads: bool = False,
 ) -> ImportRun:
     """Write the objects of all sources; the memory of a group is freed after its last source.
@@ -320,7 +294,7 @@ def import_all(
         keys = [source_key_of(queued.session) for queued in queue]
         targets = ImportTargets(repository, objects, keys, formats, index_directory)
         find_secrets = secret_finder(repository)
-        run = ImportRun(repository, objects, targets, options.again, feed, find_secrets, notes=[*notes], purged=purged)
+        run = ImportRun(repository, objects, targets, options.again, find_secrets, notes=[*notes], purged=purged)
         run.rereads = rereads
         run.paths = {key: queued.source.path for key, queued in zip(keys, queue, strict=True)}
         broken: dict[int, Skipped] = {}
@@ -386,8 +360,6 @@ def _update_refs(
     changed = list_changed(run, conversations, changes)
     if changes:
         operation = tx.commit("import", summarize(conversations, changed)).id
-        if run.feed is not None:
-            run.feed.publish()
     with refs_listed_once(run.repository):
         result = build_result(run, conversations, skipped, operation, changed=changed)
     all_changed = operation is not None and len(conversations) == len(list(run.targets))
@@ -407,15 +379,6 @@ def _keep_paths(run: ImportRun, objects: Objects, tx: RefTransaction) -> None:
     new = write_source_paths(objects, None if previous is None else Oid(previous), paths) if paths else previous
     if new != previous:
         tx.move_ref(SOURCE_PATHS, previous, new)
-
-
-def _branches_after(repository: Repository, collected: Sequence[BranchUpdates]) -> dict[str, str]:
-    """Return all branch refs as they are after these updates."""
-    branches: dict[str, str | None] = {**repository.list_refs(HEADS)}
-    for updates in collected:
-        changes = updates.transaction.list_changes()
-        branches |= {change.ref: change.new for change in changes if change.ref.startswith(HEADS)}
-    return {ref: oid for ref, oid in sorted(branches.items()) if oid is not None}
 
 
 def _is_new_or_unchanged(target: ImportTarget) -> bool:

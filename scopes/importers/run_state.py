@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from scopes.history.purged import NOTHING, Purged
 from scopes.history.quotes import Quotes
@@ -19,9 +18,6 @@ from scopes.store.packs.bulk import BulkObjects
 from scopes.store.prunes import Prunes
 from scopes.store.repository import Repository
 
-if TYPE_CHECKING:
-    from scopes.importers.index_feed import IndexFeed
-
 
 @dataclass(slots=True)
 class ImportRun:
@@ -35,7 +31,6 @@ class ImportRun:
     sources, copies, notes: for the result
     missing_parents: sessions that continue one which is not imported, and that one
     records: ref changes of the sources' records
-    feed: receives the messages for the search index
     paths: path of each source, by source key
     purged: what does not come back
     listed: the sessions of it
@@ -50,7 +45,6 @@ class ImportRun:
     objects: BulkObjects
     targets: ImportTargets
     again: bool = False
-    feed: IndexFeed | None = None
     find_secrets: SecretFinder | None = None
     parents: dict[str, ParentSession] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from scopes.errors import CannotImport
 from scopes.history.messages import Below, read_below, write_message_over
@@ -23,9 +23,6 @@ from scopes.model.tombstone import purge_message
 from scopes.secrets.count import NewSecrets
 from scopes.store.objects import BLOB
 from scopes.store.repository import Objects
-
-if TYPE_CHECKING:
-    from scopes.importers.index_feed import IndexFeed
 
 OPEN = "open"
 RESULT_WITHOUT_CALL, RESULTS_WITHOUT_CALLS = "tool result has no call", "tool results have no calls"
@@ -145,12 +142,10 @@ class ImportedSession:
         return [key for key in self.oids if key not in continued]
 
 
-def write_commits(
-    objects: Objects, imported: ImportedSession, events: Iterable[Event], feed: IndexFeed | None = None
-) -> None:
+def write_commits(objects: Objects, imported: ImportedSession, events: Iterable[Event]) -> None:
     """Write one commit per draft message, up to and including the session's Ending event.
 
-    The last drafts are held back until the Ending says which of them is still open. `feed` receives the new messages.
+    The last drafts are held back until the Ending says which of them is still open.
 
     Raises:
         CannotImport: the format broke a rule of its interface: a key that was used before, or an unknown parent.
@@ -163,7 +158,7 @@ def write_commits(
                 _check_keys(event, keys)
                 keys.add(event.key)
                 if len(held) == _MAX_OPEN:
-                    _write_draft(objects, imported, held.pop(0), feed, still_open=False)
+                    _write_draft(objects, imported, held.pop(0), still_open=False)
                 held.append(event)
             case SessionRecord():
                 imported.segments += [Segment(span, state=event.key) for span in event.spans]
@@ -177,7 +172,7 @@ def write_commits(
     still_open = False
     for draft in held:
         still_open = still_open or draft.key == imported.ending.open
-        _write_draft(objects, imported, draft, feed, still_open=still_open)
+        _write_draft(objects, imported, draft, still_open=still_open)
     imported.segments.sort(key=lambda segment: segment.span.offset)
 
 
@@ -189,9 +184,7 @@ def _check_keys(draft: Draft, earlier: set[str]) -> None:
         raise CannotImport(f"message {draft.key!r} has the unknown parent {draft.parent!r}", hint=_FORMAT_ERROR)
 
 
-def _write_draft(
-    objects: Objects, imported: ImportedSession, draft: Draft, feed: IndexFeed | None, *, still_open: bool
-) -> None:
+def _write_draft(objects: Objects, imported: ImportedSession, draft: Draft, *, still_open: bool) -> None:
     """Write a draft as a commit, or reuse the commit of an equal message with the same parent."""
     found = _find_written(imported, draft)
     if found is not None:
@@ -230,8 +223,6 @@ def _write_draft(
         imported.below = {parent_oid: below, existing: above}
         (imported.open if still_open else imported.known.commits)[position] = existing
         imported.new.add(draft.key)
-        if feed is not None:
-            feed.add(objects, existing, parent_oid, message, time=above.time, root=imported.root)
     imported.has_own = imported.has_own or draft.precision != COPIED
     _add_draft(imported, draft, identity, existing)
 

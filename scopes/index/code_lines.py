@@ -8,36 +8,20 @@ edit_line     an edit by the hash of each of its lines, combined with that of th
 commit_call   a call that ran `git commit`; `printed` is JSON, null without a result
 
 `code_links/edit_index` fills them: this module knows no messages. A line of the file is read by its hash, so that a
-query reads a few rows of a large file. SQLite does not detect flipped bits: the file has checksums (`checksums`).
+query reads a few rows of a large file.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from scopes.index.checksums import hold_lock, record, verify
-from scopes.index.database import (
-    READ_ERRORS,
-    Layout,
-    UnusableIndex,
-    connect,
-    create_tables,
-    has_regular_files,
-    identity_of,
-    is_empty,
-    is_ours,
-    prepare,
-    remove,
-    translate_damage,
-)
+from scopes.index.database import Connection, Layout, open_updated
 from scopes.result import Note
 
-LAYOUT: Final = Layout(
+CODE_LINES: Final = Layout(
     "code-lines.sqlite",
     version=8,
     tables="""
@@ -70,99 +54,22 @@ LAYOUT: Final = Layout(
         CREATE INDEX commit_call_ended ON commit_call (ended)
     """,
 )
-_BUSY_SECONDS: Final = 20.0
-_CACHE_KIBIBYTES: Final = 65536
-_REBUILT: Final = "it was rebuilt; nothing was lost"
 
 
 @contextmanager
 def open_code_lines(
-    directory: str,
-    store: str,
-    is_current: Callable[[sqlite3.Connection], bool],
-    update: Callable[[sqlite3.Connection], None],
-) -> Iterator[tuple[sqlite3.Connection, tuple[Note, ...]]]:
+    directory: str, store: str, is_current: Callable[[Connection], bool], update: Callable[[Connection], None]
+) -> Iterator[tuple[Connection, tuple[Note, ...]]]:
     """Open the file of a store and bring it up to date; yield the connection and notes about the file.
 
-    A missing, damaged, foreign or outdated file is built again. If none can be kept, it is built in memory. An error
-    that `update` raises about the store passes, and the file stays as it was.
-    """
-    notes: list[Note] = []
-    connection = None
-    for _ in range(2):
-        try:
-            connection = _open_file(directory, store, is_current, update)
-            break
-        except UnusableIndex as reason:
-            if reason.text is not None:
-                notes.append(Note(f"the index of code lines {reason.text}", _REBUILT))
-            remove(directory, LAYOUT)
-        except (sqlite3.Error, OSError) as error:
-            notes.append(Note(f"the index of code lines cannot be kept: {error}", f"it would be in {directory}"))
-            break
-    if connection is None:
-        connection = sqlite3.connect(":memory:", isolation_level=None)
-        create_tables(connection, LAYOUT, store)
-        update(connection)
-    with contextlib.closing(connection):
-        yield connection, tuple(notes)
-
-
-def _open_file(
-    directory: str,
-    store: str,
-    is_current: Callable[[sqlite3.Connection], bool],
-    update: Callable[[sqlite3.Connection], None],
-) -> sqlite3.Connection:
-    """Return a connection to the verified file in a state that `is_current`.
-
     Raises:
-        UnusableIndex: it must be deleted.
-        OSError, sqlite3.Error: it cannot be opened or written.
+        As `update` does; the file stays as it was.
     """
-    prepare(directory)
-    path = os.path.join(directory, LAYOUT.file)
-    with hold_lock(path, _BUSY_SECONDS, exclusive=False):
-        connection = _open_current(directory, path, store, is_current)
-    if connection is None:
-        with hold_lock(path, _BUSY_SECONDS, exclusive=True):
-            with translate_damage():
-                _update_file(directory, path, store, update)
-            connection = connect(directory, LAYOUT, _BUSY_SECONDS)
-    return connection
 
+    def count(connection: Connection) -> int:
+        update(connection)
+        return 0
 
-def _open_current(
-    directory: str, path: str, store: str, is_current: Callable[[sqlite3.Connection], bool]
-) -> sqlite3.Connection | None:
-    """Return a connection if the file is verified and needs no update, else None."""
-    if not has_regular_files(path) or verify(path) is None:
-        return None
-    with contextlib.ExitStack() as stack:
-        connection = stack.enter_context(contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)))
-        try:
-            usable = not is_empty(connection) and is_ours(connection, LAYOUT, identity_of(store))
-            if not usable or not is_current(connection):
-                return None
-        except READ_ERRORS:
-            return None
-        stack.pop_all()
-        return connection
-
-
-def _update_file(directory: str, path: str, store: str, update: Callable[[sqlite3.Connection], None]) -> None:
-    """Verify the file, update it in one transaction, and save its checksums."""
-    existed = os.path.exists(path) and os.path.getsize(path) > 0
-    if existed and (not has_regular_files(path) or verify(path, whole=True) is None):
-        raise UnusableIndex("was damaged")
-    with contextlib.closing(connect(directory, LAYOUT, _BUSY_SECONDS)) as connection:
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIBIBYTES}")
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:  # commits, or rolls back
-            if is_empty(connection):
-                create_tables(connection, LAYOUT, identity_of(store))
-            if not is_ours(connection, LAYOUT, identity_of(store)):
-                raise UnusableIndex("belonged to another store or another version")
-            update(connection)
-    record(path, None, ())
+    opened = open_updated(directory, CODE_LINES, store, is_current, count, what="the index of code lines")
+    with contextlib.closing(opened.connection) as connection:
+        yield connection, opened.notes

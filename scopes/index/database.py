@@ -1,7 +1,8 @@
 """Open, create, check and delete a database file of the index; it belongs to one layout and one store.
 
 Each part of the index has its own file, so that no part waits for the writer of another, and damage affects one part.
-Files are readable by their owner alone.
+Files are readable by their owner alone. Everything in them was derived from the store: a file that SQLite finds
+damaged, or that is of another store or version, is deleted and built again.
 """
 
 from __future__ import annotations
@@ -10,25 +11,27 @@ import contextlib
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from zlib import crc32
 
-from scopes.loading import load
-from scopes.regular_file import UnusableFile, check_regular
+from scopes.result import Note
 
 if TYPE_CHECKING:
     from scopes.store.prunes import Prunes
 
 APPLICATION: Final = 0x73636F70  # "scop", identifies our SQLite files
-SUFFIXES: Final = ("", "-wal", "-shm", "-journal", "-sums")
+SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 Connection: TypeAlias = sqlite3.Connection
 READ_ERRORS: Final = (sqlite3.Error, MemoryError, UnicodeDecodeError)  # a damaged length can exhaust the memory
 _DAMAGE: Final = frozenset(
     {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH}
 )
+_BUSY_SECONDS: Final = 20.0
+_UPDATE_CACHE_KIBIBYTES: Final = 65536  # hashes are random, so that a large file is read and written all over with less
+_REBUILT: Final = "it was rebuilt; nothing was lost"
 _PROPERTIES: Final = "CREATE TABLE property (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID"
 
 
@@ -48,7 +51,7 @@ class UnusableIndex(Exception):
         self.text = text
 
 
-_DIRECTORY: Final = re.compile("[0-9a-f]{16}")  # as `location.index_directory` names it
+_DIRECTORY: Final = re.compile("[0-9a-f]{16}")  # as `store.discovery.index_directory` names it
 _OWN_FILE: Final = re.compile(
     r"(?:index|conversations|sessions|commits|usage|code-lines|counts|staged)\.sqlite(?:-\w+)?"
 )
@@ -67,16 +70,11 @@ def connect(directory: str, layout: Layout, timeout: float) -> sqlite3.Connectio
     """Open a file of the index, or create it readable by its owner alone; `timeout` for locks is in seconds.
 
     Raises:
-        UnusableIndex: the file belongs to another user, or one of its files is not a regular file.
         OSError, sqlite3.Error: the file cannot be opened.
     """
     prepare(directory)
     path = os.path.join(directory, layout.file)
-    if not has_regular_files(path):
-        raise UnusableIndex("was not a regular file")
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-    if os.stat(path).st_uid != os.geteuid():
-        raise UnusableIndex("belonged to another user")
     return sqlite3.connect(path, timeout=timeout, isolation_level=None)
 
 
@@ -99,7 +97,7 @@ def create_if_empty(connection: sqlite3.Connection, layout: Layout, store: str) 
 
 
 def prepare_rows(connection: sqlite3.Connection, layout: Layout, store: str) -> None:
-    """Prepare a file of rows that have checksums of their own (`checksum_of`): a lost one costs time only.
+    """Prepare a file of rows that can be lost one by one; `store` is the result of `identity_of`.
 
     Raises:
         UnusableIndex: the file is of another layout or store.
@@ -127,6 +125,103 @@ def open_rows(directory: str, layout: Layout, store: str, timeout: float) -> Ite
         raise
 
 
+State: TypeAlias = Literal["fresh", "updated", "built", "rebuilt", "in-memory"]
+
+
+class Opened(NamedTuple):
+    """An open file that is up to date; `read` is what its update returned, and `notes` are for the user."""
+
+    connection: sqlite3.Connection
+    state: State
+    read: int
+    notes: tuple[Note, ...]
+
+
+def open_updated(
+    directory: str,
+    layout: Layout,
+    store: str,
+    is_current: Callable[[sqlite3.Connection], bool],
+    update: Callable[[sqlite3.Connection], int],
+    *,
+    what: str,
+    is_damaged: bool = False,
+) -> Opened:
+    """Open a file, or create it, and call `update` in a transaction unless it `is_current`.
+
+    A file that is damaged, or of another store or version, is deleted and built again. One that cannot be written, or
+    that another process writes for too long, is built in memory instead. The caller closes the connection.
+
+    what: names the file in notes.
+    is_damaged: it has impossible content.
+
+    Raises:
+        As `update` does; the file stays as it was.
+    """
+    notes: list[Note] = []
+    if is_damaged:
+        notes.append(Note(f"{what} was damaged", _REBUILT))
+        remove(directory, layout)
+    is_rebuilt = is_damaged
+    for is_last in (False, True):
+        try:
+            connection, state, read = _open_updated(directory, layout, store, is_current, update)
+        except UnusableIndex as reason:
+            if reason.text is not None:
+                notes.append(Note(f"{what} {reason.text}", _REBUILT))
+            remove(directory, layout)
+            is_rebuilt = True
+        except (sqlite3.Error, OSError) as error:
+            if not is_last and getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR:
+                continue  # another process has deleted the file meanwhile
+            notes.append(Note(f"{what} cannot be kept: {error}", f"it would be in {directory}"))
+            break
+        else:
+            return Opened(connection, "rebuilt" if is_rebuilt else state, read, tuple(notes))
+    with contextlib.ExitStack() as on_error:
+        connection = on_error.enter_context(contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)))
+        create_tables(connection, layout, store)
+        read = update(connection)
+        on_error.pop_all()
+    return Opened(connection, "in-memory", read, tuple(notes))
+
+
+def _open_updated(
+    directory: str,
+    layout: Layout,
+    store: str,
+    is_current: Callable[[sqlite3.Connection], bool],
+    update: Callable[[sqlite3.Connection], int],
+) -> tuple[sqlite3.Connection, State, int]:
+    """Open or create the file and update it.
+
+    Raises:
+        UnusableIndex: it must be deleted.
+        sqlite3.Error, OSError: it cannot be opened or written now.
+    """
+    with contextlib.ExitStack() as on_error, translate_damage():
+        connection = on_error.enter_context(contextlib.closing(connect(directory, layout, _BUSY_SECONDS)))
+        identity = identity_of(store)
+        state: State = "fresh"
+        read = 0
+        if is_empty(connection):
+            with contextlib.suppress(sqlite3.OperationalError):  # another process creates it at this moment
+                connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if is_empty(connection) or not is_ours(connection, layout, identity) or not is_current(connection):
+            connection.execute(f"PRAGMA cache_size = -{_UPDATE_CACHE_KIBIBYTES}")
+            connection.execute("BEGIN IMMEDIATE")
+            with connection:  # commits, or rolls back
+                state = "built" if is_empty(connection) else "updated"
+                if state == "built":
+                    create_tables(connection, layout, identity)
+                elif not is_ours(connection, layout, identity):
+                    raise UnusableIndex("belonged to another store or another version")
+                read = update(connection)
+        on_error.pop_all()
+    return connection, state, read
+
+
 @contextmanager
 def without_purged(directory: str, store: str) -> Iterator[Prunes]:
     """Run a block that reads a store and writes into its index; delete the index if objects were deleted meanwhile.
@@ -134,7 +229,9 @@ def without_purged(directory: str, store: str) -> Iterator[Prunes]:
     A purge deletes objects first and then the index. So what is written before that goes with it, and what is written
     afterwards is deleted here. An open file stays readable. Yields what has counted the deletions since the beginning.
     """
-    prunes: Prunes = load("scopes.store.prunes:Prunes")(store)  # imports pygit2, which most readers of an index do not
+    from scopes.store.prunes import Prunes  # imports pygit2, which most readers of an index do not need
+
+    prunes = Prunes(store)
     try:
         yield prunes
     finally:
@@ -195,10 +292,12 @@ def _has_own_file(directory: str) -> bool:
 def _walk_identities(directory: str) -> Iterator[str]:
     """Yield what files of an index directory say of their store; nothing of those that cannot be read."""
     for path in sorted(Path(directory).absolute().glob("*.sqlite")):
-        with contextlib.suppress(*READ_ERRORS, OSError, UnusableFile):
-            check_regular(str(path))
-            with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", timeout=0, uri=True)) as connection:
-                yield read_property(connection, "store") or ""
+        uri = f"{path.as_uri()}?mode=ro"
+        with (
+            contextlib.suppress(*READ_ERRORS, OSError),
+            contextlib.closing(sqlite3.connect(uri, timeout=0, uri=True)) as connection,
+        ):
+            yield read_property(connection, "store") or ""
 
 
 def _is_of_store(identity: str) -> bool:
@@ -223,29 +322,11 @@ def remove_unusable(directory: str, layout: Layout, error: Exception) -> None:
         remove(directory, layout)
 
 
-def has_regular_files(path: str) -> bool:
-    """Return True if a database file and its journal files are missing or regular files: SQLite waits on a named pipe.
-
-    Raises:
-        OSError: one of them cannot be looked at.
-    """
-    try:
-        for suffix in SUFFIXES:
-            check_regular(path + suffix)
-    except UnusableFile:
-        return False
-    return True
-
-
 def delete_files(directory: str) -> list[str]:
-    """Delete all files of an index directory, but no directories; return an error text for each that stays.
-
-    Lock files stay: another process may hold one of them, and they are empty.
-    """
+    """Delete all files of an index directory, but no directories; return an error text for each that stays."""
     errors: list[str] = []
     try:
-        files = [entry for entry in os.scandir(directory) if not entry.is_dir(follow_symlinks=False)]
-        entries = [file.path for file in files if not file.name.endswith("-lock")]
+        entries = [entry.path for entry in os.scandir(directory) if not entry.is_dir(follow_symlinks=False)]
     except OSError as error:
         return [] if isinstance(error, FileNotFoundError | NotADirectoryError) else [str(error)]
     for path in entries:

@@ -3,8 +3,8 @@
 A new session is compared with all others: it may begin like one, or be in the store already. `@` is the conversation
 with the newest tip, perhaps among those of a project. What that needs of a conversation depends on the commit of its
 metadata alone, what it needs of a tip on that commit, and of a source on the commit of its record; the ids of its
-messages depend on all its tips, of which they have a hash. So a row has one of these as its key, the bytes that were
-made of it, and a checksum of both. A row never is outdated. Rows of commits that no ref has any more are deleted when
+messages depend on all its tips, of which they have a hash. So a row has one of these as its key, and the bytes that
+were made of it. A row never is outdated. Rows of commits that no ref has any more are deleted when
 others are added.
 
 Nothing here raises: if the file is missing, locked, damaged or of another store, the objects are read again.
@@ -18,16 +18,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from scopes.ids import Oid
-from scopes.index.database import ROW_ERRORS, Layout, checksum_of, open_rows
+from scopes.index.database import ROW_ERRORS, Layout, open_rows
 
 TABLES: Final = ("conversation", "source", "origin", "tip", "ids")
-LAYOUT: Final = Layout(
+SESSIONS: Final = Layout(
     "sessions.sqlite",
-    version=3,
-    tables=";".join(
-        f"CREATE TABLE {name} (key BLOB PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT"
-        for name in TABLES
-    ),
+    version=4,
+    tables=";".join(f"CREATE TABLE {name} (key BLOB PRIMARY KEY, data BLOB NOT NULL) STRICT" for name in TABLES),
 )
 _BUSY_SECONDS: Final = 0.05  # without the lock nothing is kept, and the next import tries again
 Compute: TypeAlias = Callable[[Oid], bytes]
@@ -53,24 +50,24 @@ def find_or_compute(
 
 
 def _read(directory: str, store: str, rows: str) -> dict[Oid, bytes]:
-    """Return all rows with a right checksum."""
-    if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
+    """Return all rows."""
+    if not os.path.lexists(os.path.join(directory, SESSIONS.file)):
         return {}
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
-        found = connection.execute(f"SELECT key, checksum, data FROM {rows}")  # noqa: S608 - one of TABLES
-        return {Oid(key.hex()): data for key, checksum, data in found if checksum_of(key, data) == checksum}
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
+        found = connection.execute(f"SELECT key, data FROM {rows}")  # noqa: S608 - one of TABLES
+        return {Oid(key.hex()): data for key, data in found}
     return {}
 
 
 def _write(directory: str, store: str, rows: str, added: Mapping[Oid, bytes], gone: Iterable[Oid]) -> None:
     """Add rows and delete others, or do nothing if that is not possible now."""
     new = [(bytes.fromhex(oid), data) for oid, data in added.items()]
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             connection.executemany(
-                f"INSERT OR REPLACE INTO {rows} VALUES (?, ?, ?)",  # noqa: S608 - one of TABLES
-                [(key, checksum_of(key, data), data) for key, data in new],
+                f"INSERT OR REPLACE INTO {rows} VALUES (?, ?)",  # noqa: S608 - one of TABLES
+                new,
             )
             connection.executemany(
                 f"DELETE FROM {rows} WHERE key = ?",  # noqa: S608 - one of TABLES

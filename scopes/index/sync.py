@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from scopes.errors import Corrupt, NotFound
-from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.ids import BranchName, ConversationId, Oid
 from scopes.index.writer import Describe, Writer
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
@@ -47,12 +47,6 @@ _DESCRIBED_BY_DEAD = """
 _COUNT_CONVERSATIONS = "SELECT count(DISTINCT conversation) FROM branch"
 _COUNT_UNREADABLE = """
     SELECT count(*) FROM commits WHERE message IS NULL AND EXISTS (SELECT 1 FROM edge WHERE child = number)"""
-_IS_ANY_UNREACHED = "SELECT 1 FROM commits WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = number) LIMIT 1"
-_FIRST_PLACE = """
-    SELECT (
-        SELECT min(text) FROM commits JOIN place ON place.entry = commits.number
-        JOIN value ON value.number = place.conversation WHERE commits.message = :message
-    ), (SELECT oid FROM commits WHERE commits.message = :message ORDER BY number LIMIT 1)"""
 _DELETE_UNREACHABLE = (
     "DELETE FROM edge WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = child)",
     "DELETE FROM commits WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = number)",
@@ -79,22 +73,14 @@ def digest_of(refs: Mapping[str, str]) -> str:
 
 
 def sync_index(
-    connection: sqlite3.Connection,
-    repository: Repository,
-    refs: Mapping[str, str],
-    describe: Describe,
-    *,
-    find_unreached: bool = False,
+    connection: sqlite3.Connection, repository: Repository, refs: Mapping[str, str], describe: Describe
 ) -> int:
     """Update the index for these branches in the current transaction; return the number of commits read.
-
-    find_unreached: commits were added that perhaps no branch reaches; delete these.
 
     Raises:
         StaleEntryUnreadable: the index must be rebuilt.
     """
-    is_new = connection.execute("SELECT 1 FROM commits LIMIT 1").fetchone() is None
-    writer = Writer(connection, describe, is_empty=is_new)
+    writer = Writer(connection, describe)
     tips = tips_by_conversation(refs)
     before = _known_tips(connection)
     read = 0
@@ -105,58 +91,14 @@ def sync_index(
         if old != new:
             commits = _new_commits(repository, new, writer)
             numbers = [writer.add(commit) for commit in commits or ()]
-            writer.flush()
             read += len(numbers)
             if commits and not old and _are_whole(commits, new):
                 _place_range(connection, writer.value_number("conversation", conversation), numbers)
             lost |= _move(connection, writer, conversation, old, {} if commits is None else new)
-    if lost or (find_unreached and connection.execute(_IS_ANY_UNREACHED).fetchone() is not None):
+    if lost:
         _delete_unreachable(connection, repository, writer)
     _save_status(connection, refs, len(tips))
     return read
-
-
-def describe_first(
-    connection: sqlite3.Connection,
-    repository: Repository,
-    refs: Mapping[str, str],
-    describe: Describe,
-    messages: Iterable[MessageId],
-) -> None:
-    """Describe messages of several commits by the first of these, in the order in which `sync_index` reads them.
-
-    Raises:
-        StaleEntryUnreadable: the index must be rebuilt.
-    """
-    writer = Writer(connection, describe)
-    tips = tips_by_conversation(refs)
-    orders: dict[ConversationId, list[Commit]] = {}
-    for number in filter(None, map(writer.message_number, messages)):
-        conversation, described = connection.execute(_FIRST_PLACE, {"message": number}).fetchone()
-        if conversation not in orders:
-            orders[conversation] = list(walk_oldest_first(repository, tips[conversation].values()))
-        oids = {oid for (oid,) in connection.execute("SELECT oid FROM commits WHERE message = ?", (number,))}
-        first = next(commit for commit in orders[conversation] if commit.oid in oids)
-        if first.oid != described:
-            try:
-                writer.replace(number, read_commit(repository, described), first)
-            except (Corrupt, NotFound) as error:
-                raise StaleEntryUnreadable from error
-
-
-def lacks_more_than(
-    limit: int, connection: sqlite3.Connection, repository: Repository, refs: Mapping[str, str], describe: Describe
-) -> bool:
-    """Return True if branches reach more than `limit` commits that are not in the index."""
-    writer = Writer(connection, describe)
-    before = _known_tips(connection)
-    lacking = 0
-    for conversation, tips in tips_by_conversation(refs).items():
-        if before.get(conversation) != tips:
-            lacking += len(_new_commits(repository, tips, writer) or ())
-        if lacking > limit:
-            return True
-    return False
 
 
 def _new_commits(repository: Repository, tips: Mapping[BranchName, Oid], known: Writer) -> list[Commit] | None:

@@ -1,7 +1,7 @@
 """The cache of what conversations have used: the answers of each, and their sums.
 
-A row belongs to a state of the refs of its conversation. It has a checksum, because SQLite does not detect a flipped
-bit. Nothing here raises: if the file is missing, locked, damaged or of another store, the messages are read again.
+A row belongs to a state of the refs of its conversation. Nothing here raises: if the file is missing, locked, damaged
+or of another store, the messages are read again.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from scopes.ids import ConversationId
-from scopes.index.database import ROW_ERRORS, Layout, checksum_of, open_rows
+from scopes.index.database import ROW_ERRORS, Layout, open_rows
 
-LAYOUT: Final = Layout(
+USAGE: Final = Layout(
     "usage.sqlite",
-    version=2,
-    tables="CREATE TABLE usage (conversation TEXT PRIMARY KEY, state TEXT NOT NULL, checksum INTEGER NOT NULL, "
-    "summary BLOB NOT NULL, answers_checksum INTEGER NOT NULL, answers BLOB NOT NULL) STRICT;"
-    "CREATE TABLE total (state TEXT PRIMARY KEY, checksum INTEGER NOT NULL, data BLOB NOT NULL) STRICT",
+    version=3,
+    tables="CREATE TABLE usage (conversation TEXT PRIMARY KEY, state TEXT NOT NULL, summary BLOB NOT NULL, "
+    "answers BLOB NOT NULL) STRICT; CREATE TABLE total (state TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT",
 )
-_BUSY_SECONDS: Final = 0.25
+_USAGE_BUSY_SECONDS: Final = 0.25
 
 
 class UsageRow(NamedTuple):
@@ -34,63 +33,48 @@ class UsageRow(NamedTuple):
 
 
 def read_summaries(directory: str, store: str) -> dict[ConversationId, tuple[str, bytes]]:
-    """Return state and summary of all conversations with a right checksum."""
-    if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
+    """Return state and summary of all conversations."""
+    if not os.path.lexists(os.path.join(directory, USAGE.file)):
         return {}
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
-        rows = connection.execute("SELECT conversation, state, checksum, summary FROM usage")
-        return {
-            ConversationId(name): (state, summary)
-            for name, state, checksum, summary in rows
-            if _checksum(name, state, summary) == checksum
-        }
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
+        rows = connection.execute("SELECT conversation, state, summary FROM usage")
+        return {ConversationId(name): (state, summary) for name, state, summary in rows}
     return {}
 
 
 def read_answers(directory: str, store: str, conversations: Iterable[ConversationId]) -> dict[ConversationId, bytes]:
     """Return the answers of conversations as they were in the state of their rows."""
     found: dict[ConversationId, bytes] = {}
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
         for name in conversations:
-            select = "SELECT state, answers_checksum, answers FROM usage WHERE conversation = ?"
-            for state, checksum, answers in connection.execute(select, (name,)):
-                if _checksum(name, state, answers) == checksum:
-                    found[name] = answers
+            for (answers,) in connection.execute("SELECT answers FROM usage WHERE conversation = ?", (name,)):
+                found[name] = answers
     return found
 
 
 def write_rows(directory: str, store: str, rows: Iterable[UsageRow], gone: Iterable[ConversationId]) -> None:
     """Add rows and delete others, or do nothing if that is not possible now."""
-    values = [
-        (name, state, _checksum(name, state, summary), summary, _checksum(name, state, answers), answers)
-        for name, state, summary, answers in rows
-    ]
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with connection:
-            connection.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?)", values)
+            connection.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)", list(rows))
             connection.executemany("DELETE FROM usage WHERE conversation = ?", [(name,) for name in gone])
 
 
 def read_total(directory: str, store: str, state: str) -> bytes | None:
     """Return the sum of all conversations that was saved for a state of the refs; None if it is not there."""
-    if not os.path.lexists(os.path.join(directory, LAYOUT.file)):
+    if not os.path.lexists(os.path.join(directory, USAGE.file)):
         return None
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
-        for checksum, data in connection.execute("SELECT checksum, data FROM total WHERE state = ?", (state,)):
-            if _checksum("", state, data) == checksum:
-                return bytes(data)
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
+        found = connection.execute("SELECT data FROM total WHERE state = ?", (state,)).fetchone()
+        return None if found is None else bytes(found[0])
     return None
 
 
 def write_total(directory: str, store: str, state: str, data: bytes) -> None:
     """Save the sum of all conversations in place of the one before, or do nothing if that is not possible now."""
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
+    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             connection.execute("DELETE FROM total")
-            connection.execute("INSERT INTO total VALUES (?, ?, ?)", (state, _checksum("", state, data), data))
-
-
-def _checksum(name: str, state: str, data: bytes) -> int:
-    return checksum_of(f"{name} {state}".encode("utf-8", "surrogatepass"), data)
+            connection.execute("INSERT INTO total VALUES (?, ?)", (state, data))

@@ -6,7 +6,7 @@ The indexed fields of a message come from a function of a higher package (`Descr
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from scopes.errors import Corrupt, NotFound
@@ -25,12 +25,7 @@ _UPDATE_MESSAGE = "UPDATE message SET author = ?, author_kind = ?, kind = ?, mod
 _DELETE_TEXT = """
     INSERT INTO full_text (full_text, rowid, text, reasoning, tool_input, tool_result)
     VALUES ('delete', ?, ?, ?, ?, ?)"""
-
-
 _MAX_REMEMBERED = 10_000
-_MAX_WAITING = 1000  # commits; rows are inserted in as many calls as there are tables
-_MAX_WAITING_CHARACTERS = 1 << 20
-_FILTER_BYTES = 1 << 24
 
 
 class IndexDocument(NamedTuple):
@@ -61,152 +56,73 @@ class Describe(Protocol):
         """Take a function that counts the messages that are still to be added, for a progress bar."""
 
 
-class _Waiting:
-    """Rows that are still to be inserted, by statement, and the numbers of the messages in them."""
-
-    def __init__(self) -> None:
-        self.commits: list[tuple[int, Oid, int | None]] = []
-        self.edges: list[tuple[int, int]] = []
-        self.messages: list[tuple[object, ...]] = []
-        self.touched: list[tuple[int, int]] = []
-        self.texts: list[tuple[int | str, ...]] = []
-        self.numbers: dict[MessageId, int] = {}
-        self.characters = 0
-
-    @property
-    def is_full(self) -> bool:
-        return len(self.commits) >= _MAX_WAITING or self.characters >= _MAX_WAITING_CHARACTERS
-
-    def insert(self, connection: sqlite3.Connection) -> None:
-        connection.executemany(_INSERT_COMMIT, self.commits)
-        connection.executemany(_INSERT_EDGE, self.edges)
-        connection.executemany(_INSERT_MESSAGE, self.messages)
-        connection.executemany(_INSERT_TOUCHED, self.touched)
-        connection.executemany(_INSERT_TEXT, self.texts)
-
-
-class _AddedIds:
-    """The ids that were added to an empty index, in 16 MiB of bits however many they are.
-
-    An id that is not in here is not in the index. One that is may have met the bit of another id: the index knows.
-    """
-
-    def __init__(self) -> None:
-        self._bits = bytearray(_FILTER_BYTES)
-
-    def add(self, added: str) -> None:
-        number = hash(added)
-        self._bits[(number >> 3) % _FILTER_BYTES] |= 1 << (number & 7)
-
-    def __contains__(self, wanted: object) -> bool:
-        number = hash(wanted)
-        return self._bits[(number >> 3) % _FILTER_BYTES] & 1 << (number & 7) != 0
-
-
 class Writer:
-    """Writes through one connection, in the current transaction; `is_empty` if the index has no entry yet.
+    """Writes through one connection, in the current transaction; no other may add meanwhile."""
 
-    Added rows may wait for others; `flush` inserts them. No other Writer of the connection may add meanwhile.
-    """
-
-    def __init__(self, connection: sqlite3.Connection, describe: Describe, *, is_empty: bool = False) -> None:
+    def __init__(self, connection: sqlite3.Connection, describe: Describe) -> None:
         self._connection = connection
         self._describe = describe
         self._values: dict[tuple[str, str], int] = {}
-        self._folded: dict[tuple[str, str], int] = {}  # as `_values`, by texts that are not folded
-        self._recent: dict[Oid, int] = {}  # numbers of the commits added last, with all that wait
-        self._added = _AddedIds() if is_empty else None  # None if the index has ids that this did not add
-        self._waiting = _Waiting()
-        self._last_numbers: tuple[int, int] | None = None  # of commits and messages
+        self._recent: dict[Oid, int] = {}  # numbers of the commits added last, which most commits follow
+        found = connection.execute(_LAST_NUMBERS).fetchone()
+        self._last_commit: int = found[0] or 0
+        self._last_message: int = found[1] or 0
 
     def __contains__(self, oid: object) -> bool:
         """Return True if a commit is in the index."""
-        if oid in self._recent:
-            return True
-        if self._added is not None and oid not in self._added:
-            return False
-        return self._connection.execute("SELECT 1 FROM commits WHERE oid = ?", (oid,)).fetchone() is not None
+        return oid in self._recent or self._find("SELECT number FROM commits WHERE oid = ?", oid) is not None
 
     def number_of(self, oid: Oid) -> int:
         """Return the number of a commit that is in the index."""
-        recent = self._recent.get(oid)
-        if recent is not None:
-            return recent
-        return int(self._connection.execute("SELECT number FROM commits WHERE oid = ?", (oid,)).fetchone()[0])
-
-    def flush(self) -> None:
-        """Insert the rows that wait; call it before other statements read the tables."""
-        waiting, self._waiting = self._waiting, _Waiting()
-        waiting.insert(self._connection)
-        if len(self._recent) >= _MAX_REMEMBERED:
-            self._recent.clear()
+        number = self._recent.get(oid) or self._find("SELECT number FROM commits WHERE oid = ?", oid)
+        if number is None:
+            raise NotFound(f"commit {oid} is not in the index")
+        return number
 
     def value_number(self, field: str, text: str) -> int:
         """Return the number of a value of a field; add it if it is new. Values except conversation ids are folded."""
-        known = self._folded.get((field, text))
-        if known is not None:
-            return known
-        key = (field, text if field == "conversation" else fold(text).encode("utf-8", "replace").decode())
-        number = self._values.get(key)
+        number = self._values.get((field, text))
         if number is None:
+            key = (field, text if field == "conversation" else fold(text).encode("utf-8", "replace").decode())
             self._connection.execute("INSERT OR IGNORE INTO value (field, text) VALUES (?, ?)", key)
             found = self._connection.execute("SELECT number FROM value WHERE field = ? AND text = ?", key).fetchone()
-            number = self._values[key] = int(found[0])
-        if len(self._folded) >= _MAX_REMEMBERED:
-            self._folded.clear()
-        self._folded[field, text] = number
+            if len(self._values) >= _MAX_REMEMBERED:
+                self._values.clear()
+            number = self._values[field, text] = int(found[0])
         return number
 
     def add(self, commit: Commit) -> int:
-        """Add a commit whose parents are in the index, and its message if it is new and readable; return its number."""
+        """Add a commit whose parents are in the index, and its message if it is new and readable.
+
+        Return its number, which is that of the one before plus one.
+        """
         try:
             document = self._describe(commit)
         except (Corrupt, NotFound):
             document = None
-        return self.add_document(commit.oid, commit.parents, document)
-
-    def add_document(self, oid: Oid, parents: Iterable[Oid], document: IndexDocument | None) -> int:
-        """Add a commit whose parents are in the index, and return its number, which is that of the one before plus one.
-
-        `document` is None if it has no message that can be read.
-        """
         message = None if document is None else self._add_message(document)
-        waiting = self._waiting
-        last_commit, last_message = self._last()
-        number = last_commit + 1
-        self._last_numbers = number, last_message
-        waiting.commits.append((number, oid, message))
-        waiting.edges += [(number, self.number_of(parent)) for parent in dict.fromkeys(parents)]
-        self._recent[oid] = number
-        if self._added is not None:
-            self._added.add(oid)
-        if waiting.is_full:
-            self.flush()
+        self._last_commit = number = self._last_commit + 1
+        self._connection.execute(_INSERT_COMMIT, (number, commit.oid, message))
+        edges = [(number, self.number_of(parent)) for parent in dict.fromkeys(commit.parents)]
+        self._connection.executemany(_INSERT_EDGE, edges)
+        if len(self._recent) >= _MAX_REMEMBERED:
+            self._recent.clear()
+        self._recent[commit.oid] = number
         return number
-
-    def _last(self) -> tuple[int, int]:
-        """Return the largest numbers of commits and of messages, also of those that wait."""
-        if self._last_numbers is None:
-            found = self._connection.execute(_LAST_NUMBERS).fetchone()
-            self._last_numbers = found[0] or 0, found[1] or 0
-        return self._last_numbers
 
     def _add_message(self, document: IndexDocument) -> int:
-        known = self.message_number(document.id)
+        known = self._find("SELECT number FROM message WHERE id = ?", document.id)
         if known is not None:
             return known
-        if self._added is not None:
-            self._added.add(document.id)
-        last_commit, last_message = self._last()
-        number = last_message + 1
-        self._last_numbers = last_commit, number
-        waiting = self._waiting
-        waiting.numbers[document.id] = number
-        waiting.messages.append((number, document.id, *self._fields(document)))
-        waiting.touched += [(value, number) for value in self._touched(document)]
-        waiting.texts.append((number, *map(searchable, document.texts)))
-        waiting.characters += sum(map(len, document.texts))
+        self._last_message = number = self._last_message + 1
+        self._connection.execute(_INSERT_MESSAGE, (number, document.id, *self._fields(document)))
+        self._connection.executemany(_INSERT_TOUCHED, [(value, number) for value in self._touched(document)])
+        self._connection.execute(_INSERT_TEXT, (number, *map(searchable, document.texts)))
         return number
+
+    def _find(self, statement: str, key: object) -> int | None:
+        found = self._connection.execute(statement, (key,)).fetchone()
+        return None if found is None else int(found[0])
 
     def _fields(self, document: IndexDocument) -> tuple[int | None, ...]:
         """Return the row of a message without its number and id."""
@@ -217,15 +133,6 @@ class Writer:
             None if document.model is None else self.value_number("model", document.model),
             document.time,
         )
-
-    def message_number(self, message_id: MessageId) -> int | None:
-        """Return the number of a message; None if it is not in the index."""
-        if self._added is not None and message_id not in self._added:
-            return None
-        if message_id in self._waiting.numbers:
-            return self._waiting.numbers[message_id]
-        found = self._connection.execute("SELECT number FROM message WHERE id = ?", (message_id,)).fetchone()
-        return None if found is None else int(found[0])
 
     def replace(self, number: int, old: Commit, new: Commit) -> None:
         """Describe a message, which was described by `old`, by another one of its commits.

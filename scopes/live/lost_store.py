@@ -10,9 +10,9 @@ import os
 import shlex
 
 from scopes.errors import Inaccessible
-from scopes.index.location import index_directory
 from scopes.live.event_log import HOOK_LOG, read_events
 from scopes.result import Note
+from scopes.store.discovery import index_directory
 from scopes.store.init import is_store
 
 _THE_STORE, _IS_GONE = "the store ", " is gone"

@@ -11,7 +11,6 @@ from scopes.ids import ConversationId
 from scopes.index.full_text import Index
 from scopes.search.compile import IN_CONVERSATION, Plan
 from scopes.search.predicates import Candidate, Predicate, Texts
-from scopes.search.regex import TooSlow
 
 _BM25 = "bm25(full_text, 4.0, 1.0, 1.0, 1.0)"  # message text weighs four times as much as reasoning and tools
 _SELECT = "SELECT message.number, message.id, {} AS score{} "
@@ -93,13 +92,11 @@ def _find_newest_rows(index: Index, plan: Plan, limit: int, matching: int) -> li
 class PostFilter:
     """Drops rows whose messages do not satisfy every predicate; `texts` reads a message by its row number.
 
-    Afterwards `finished` is True if all rows were tested, and `stopped_at` is the id of a message on which a regular
-    expression exceeded its time limit.
+    Afterwards `finished` is True if all rows were tested.
     """
 
     def __init__(self, predicates: Sequence[Predicate], texts: Callable[[int], Texts]) -> None:
         self.finished = False
-        self.stopped_at: str | None = None
         self._predicates = predicates
         self._texts = texts
 
@@ -107,12 +104,7 @@ class PostFilter:
         """Yield the rows that match, in order."""
         for row in rows:
             candidate = Candidate(row.tests, cache(partial(self._texts, row.number)))
-            try:
-                matched = all(predicate(candidate) for predicate in self._predicates)
-            except TooSlow:
-                self.stopped_at = row.id
-                return
-            if matched:
+            if all(predicate(candidate) for predicate in self._predicates):
                 yield row
         self.finished = True
 

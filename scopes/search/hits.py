@@ -32,7 +32,7 @@ from scopes.search.execute import Row
 from scopes.search.message_documents import texts_of
 from scopes.search.predicates import Texts
 from scopes.search.query import Node, positive_phrases
-from scopes.search.regex import Matcher, TooSlow
+from scopes.search.regex import Matcher
 from scopes.search.snippet import Piece, SpanFinder, cut_snippet, phrase_finder
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
@@ -112,10 +112,7 @@ def highlighters(plan: Plan, query: Node) -> list[Highlighter]:
 
 def _first_match(find: Matcher) -> SpanFinder:
     def spans(text: str) -> Sequence[tuple[int, int]]:
-        try:
-            span = find(text)
-        except TooSlow:
-            return ()
+        span = find(text)
         return () if span is None else (span,)
 
     return spans

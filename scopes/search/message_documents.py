@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 from scopes.history.messages import MESSAGE_FILE, header_of, is_root
-from scopes.ids import MessageId, Oid
+from scopes.ids import Oid
 from scopes.index.writer import Describe, IndexDocument
 from scopes.model.codec import decode
 from scopes.model.message import Message, Part
@@ -36,27 +36,6 @@ def describe_from(repository: Repository, progress: Progress | None = None) -> D
     return _Documents(repository, progress)
 
 
-class WrittenDocuments:
-    """Makes index documents of messages that were just written, without reading them again.
-
-    Each document equals that of `describe_from`.
-    """
-
-    def __init__(self, objects: Objects) -> None:
-        self._calls = _ToolCalls(objects)
-
-    def describe(self, oid: Oid, parent: Oid, message: Message, *, time: int) -> IndexDocument:
-        """Return the document of a message that was written as this commit with one parent and a time in seconds."""
-        return _describe(_Position(oid, (parent,)), message.id, time, message, self._calls)
-
-
-class _Position(NamedTuple):
-    """A commit, and its first parent if it has one."""
-
-    oid: Oid
-    first_parent: tuple[Oid, ...]
-
-
 class _Documents:
     def __init__(self, repository: Repository, progress: Progress | None) -> None:
         self._repository = repository
@@ -68,9 +47,7 @@ class _Documents:
             return None
         if self._progress is not None:
             self._progress(1)
-        head = header_of(commit)
-        position = _Position(commit.oid, commit.parents[:1])
-        return _describe(position, head.id, head.time, _read(self._repository, commit), self._calls)
+        return _describe(commit, _read(self._repository, commit), self._calls)
 
     def expect(self, count: Callable[[], int]) -> None:
         if self._progress is not None:
@@ -96,10 +73,9 @@ def texts_of(message: Message) -> tuple[str, str, str, str]:
     return text, reasoning, tool_input, tool_result
 
 
-def _describe(
-    position: _Position, message_id: MessageId, time: int, message: Message, calls: _ToolCalls
-) -> IndexDocument:
-    calls.add(position, message)
+def _describe(commit: Commit, message: Message, calls: _ToolCalls) -> IndexDocument:
+    head = header_of(commit)
+    calls.add(commit, message)
     tools = {message.tool or ""}
     files = {name or "" for touch in message.files for name in (touch.path, touch.source)}
     for part in message.parts:
@@ -107,11 +83,11 @@ def _describe(
             tools.add(_tool_name(part))
         elif part.type == "tool_result":
             call = part.fields.get("call_id")
-            tools.add((calls.find_tool(position, call) or "") if isinstance(call, str) else "")
+            tools.add((calls.find_tool(commit, call) or "") if isinstance(call, str) else "")
         elif part.type == "file_ref":
             files.add(str(part.fields.get("path", "")))
     return IndexDocument(
-        message_id, message.author.name, message.author.kind, message.kind, message.model, time or None,
+        head.id, message.author.name, message.author.kind, message.kind, message.model, head.time or None,
         tuple(sorted(tools - {""})), tuple(sorted(files - {""})), texts_of(message), tuple(sorted(_outcomes(message))),
     )  # fmt: skip
 
@@ -134,20 +110,20 @@ class _ToolCalls:
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
-        self._cache: dict[Oid, tuple[tuple[Oid, ...], dict[str, str]]] = {}  # first parent, tool by call id
+        self._cache: dict[Oid, tuple[Sequence[Oid], dict[str, str]]] = {}  # first parent, tool by call id
 
-    def add(self, position: _Position, message: Message) -> None:
+    def add(self, commit: Commit, message: Message) -> None:
         """Cache the calls of a message."""
         if len(self._cache) >= _CACHED_MESSAGES:
             del self._cache[next(iter(self._cache))]
         tools = {
             str(part.fields.get("call_id")): _tool_name(part) for part in message.parts if part.type == "tool_call"
         }
-        self._cache[position.oid] = (position.first_parent, {call: name for call, name in tools.items() if name})
+        self._cache[commit.oid] = (commit.parents[:1], {call: name for call, name in tools.items() if name})
 
-    def find_tool(self, position: _Position, call: str) -> str | None:
+    def find_tool(self, commit: Commit, call: str) -> str | None:
         """Return the name of the tool of a call shortly before a commit."""
-        parents = position.first_parent
+        parents: Sequence[Oid] = commit.parents[:1]
         for _ in range(_CALL_DISTANCE):
             if not parents:
                 return None
@@ -155,7 +131,7 @@ class _ToolCalls:
                 parent = read_commit(self._objects, parents[0])
                 if is_root(parent):
                     return None
-                self.add(_Position(parent.oid, parent.parents[:1]), _read(self._objects, parent))
+                self.add(parent, _read(self._objects, parent))
             parents, tools = self._cache[parents[0]]
             if call in tools:
                 return tools[call]

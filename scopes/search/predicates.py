@@ -35,7 +35,7 @@ class Candidate(NamedTuple):
 
 
 Predicate: TypeAlias = Callable[[Candidate], bool]
-"""Returns True if a message matches; raises TooSlow."""
+"""Returns True if a message matches."""
 
 
 class Pattern(NamedTuple):

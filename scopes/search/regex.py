@@ -1,120 +1,74 @@
-r"""Regular expressions with bounded run time: RE2 if it is installed, otherwise Python's `re` with a time limit.
+r"""Regular expressions in the syntax of RE2, which takes time linear in the text whatever the pattern is.
 
-Both find the same matches. RE2 takes time linear in the text. What it does not support (lookaround, back-references)
-is matched by `re`, which may take exponential time and is interrupted by SIGALRM. The `regex` library has a timeout of
-its own, but finds other matches: its \w contains combining marks and not \u00b2, its \s lacks \x1c to \x1f, and
-ignoring case its \u0130 and \u0131 do not match i.
+Classes know all scripts: \w, \d and \s, and \W, \D and \S outside of brackets. \b knows ASCII letters only, and there
+is neither lookaround nor a back-reference.
 """
 
 from __future__ import annotations
 
 import re
-import signal
-import threading
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 from scopes.errors import Invalid
-from scopes.loading import load
-from scopes.search.re2_syntax import translate_to_re2
 
 Matcher: TypeAlias = Callable[[str], tuple[int, int] | None]
-"""Returns the span of the first match in a text, or None; raises TooSlow."""
+"""Returns the span of the first match in a text, or None."""
 
-LIMIT_SECONDS = 5.0
-_MAX_PATTERN_CHARACTERS = 10_000
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class TooSlow(Exception):
-    """A pattern exceeded the time limit on one text."""
+_MAX_PATTERN_CHARACTERS: Final = 10_000
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_ESCAPE_OR_BRACKET: Final = re.compile(r"\\(?P<escaped>.)|(?P<begin>\[\^?\]?)|(?P<end>\])", re.DOTALL)
+_WORD: Final = r"\p{L}\p{N}_"
+_SPACE: Final = r"\s\x0b\x1c-\x1f\x{85}\p{Z}"
+_IN_BRACKETS: Final = {"w": _WORD, "d": r"\p{Nd}", "D": r"\P{Nd}", "s": _SPACE}
+_OUTSIDE: Final = {
+    "w": f"[{_WORD}]", "W": f"[^{_WORD}]", "d": r"\p{Nd}", "D": r"\P{Nd}", "s": f"[{_SPACE}]", "S": f"[^{_SPACE}]",
+    "Z": r"\z",
+}  # fmt: skip
+_SYNTAX: Final = "the syntax is that of RE2: without lookaround, without back-references"
 
 
 def compile_regex(pattern: str) -> Matcher:
-    """Compile a Python regular expression; ^ and $ match at line ends, and case matters unless it starts with `(?i)`.
+    """Compile a regular expression; ^ and $ match at line ends, and case matters unless it starts with `(?i)`.
 
     Raises:
-        Invalid: the pattern is not valid, too long or nested too deeply.
+        Invalid: the pattern is not valid, or too long.
     """
+    import re2  # type: ignore[import-untyped]
+
     if len(pattern) > _MAX_PATTERN_CHARACTERS:
         raise Invalid(f"a regular expression has at most {_MAX_PATTERN_CHARACTERS:,} characters")
-    try:
-        with warnings.catch_warnings(action="ignore"):  # [[ may get another meaning in a later Python
-            compiled = re.compile(pattern, re.MULTILINE)
-    except re.error as error:
-        hint = r"a letter of any script is [^\W\d_], a digit \d" if r"bad escape \p" in error.msg.lower() else None
-        raise Invalid(f"{pattern!a} is not a valid regular expression: {error}", hint=hint) from error
-    except (RecursionError, OverflowError) as error:
-        raise Invalid("the regular expression is nested too deeply", hint="use fewer parentheses") from error
-    by_python = _python_matcher(compiled)
-    return _re2_matcher(pattern, by_python) or by_python
-
-
-def install_hint() -> str | None:
-    """Return how to install RE2, which may make a slow pattern fast; None if it is installed."""
-    return "pip install 'scopes-ai[regex]'" if _re2_options() is None else None
-
-
-def _re2_options() -> Any:
-    try:
-        options = load("re2:Options")()
-    except ImportError:
-        return None
+    options = re2.Options()
     options.log_errors = False
-    return options
-
-
-def _re2_matcher(pattern: str, by_python: Matcher) -> Matcher | None:
-    """Return a matcher by RE2 that passes texts on which RE2 would differ to `by_python`.
-
-    None if RE2 is not installed or does not support the pattern.
-    """
-    options, translated = _re2_options(), translate_to_re2(pattern)
-    if options is None or translated is None:
-        return None
     try:
-        compiled = load("re2:compile")(translated.pattern, options)
-    except load("re2:error"):
-        return None
+        compiled = re2.compile(f"(?m:{_with_all_scripts(pattern)})", options)
+    except (re2.error, UnicodeEncodeError) as error:
+        raise Invalid(f"{pattern!a} is not a valid regular expression: {_reason(error)}", hint=_SYNTAX) from error
 
     def find(text: str) -> tuple[int, int] | None:
-        if not text.isascii() and (translated.ascii_only or _SURROGATE.search(text)):
-            return by_python(text)
-        match = compiled.search(text)
+        match = compiled.search(text if text.isascii() else _SURROGATE.sub("\ufffd", text))
         return None if match is None else (int(match.start()), int(match.end()))
 
     return find
 
 
-def _python_matcher(compiled: re.Pattern[str]) -> Matcher:
-    def find(text: str) -> tuple[int, int] | None:
-        with _time_limit():
-            match = compiled.search(text)
-        return None if match is None else match.span()
-
-    return find
+def _reason(error: Exception) -> str:
+    reason = error.args[0] if error.args else ""
+    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
 
 
-@contextmanager
-def _time_limit() -> Iterator[None]:
-    """Interrupt the block after LIMIT_SECONDS; `re` checks for signals while it matches.
-
-    Raises:
-        TooSlow: the time is over.
-        Invalid: this is not the main thread; only that one receives signals.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        raise Invalid("this regular expression needs the main thread", hint=install_hint())
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise TooSlow
-
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT_SECONDS)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+def _with_all_scripts(pattern: str) -> str:
+    r"""Write classes such as \w by their Unicode categories: RE2's own know ASCII only."""
+    pieces: list[str] = []
+    done = 0
+    in_brackets = False
+    for token in _ESCAPE_OR_BRACKET.finditer(pattern):
+        replaced = (_IN_BRACKETS if in_brackets else _OUTSIDE).get(token["escaped"] or "")
+        if replaced is not None:
+            pieces += (pattern[done : token.start()], replaced)
+            done = token.end()
+        elif token["begin"]:
+            in_brackets = True
+        elif token["end"]:
+            in_brackets = False
+    return "".join([*pieces, pattern[done:]])

@@ -14,14 +14,14 @@ from scopes.clock import format_seconds, local_day, now_nanoseconds, parse_windo
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import find_cached_list
 from scopes.conversation.list_filter import ListFilter
-from scopes.errors import BudgetExhausted, Corrupt, Invalid, check_not_negative
+from scopes.errors import Corrupt, Invalid, check_not_negative
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_conversation, walk_directories
 from scopes.ids import ConversationId, Oid
-from scopes.index.full_text import Index, IndexDamaged, State, open_index
+from scopes.index.database import State
+from scopes.index.full_text import Index, IndexDamaged, open_index
 from scopes.index.tokenize import tokenize
 from scopes.index.writer import Describe
-from scopes.loading import load
 from scopes.result import Note, Result, Stream
 from scopes.search.compile import Names, Plan, compile_query
 from scopes.search.execute import (
@@ -48,7 +48,6 @@ from scopes.search.query import (
     with_any_phrase,
     without_times,
 )
-from scopes.search.regex import LIMIT_SECONDS, install_hint
 from scopes.store.projects import find_project
 from scopes.store.repository import Repository
 
@@ -67,8 +66,7 @@ class SearchCoverage(Result):
     """What was searched; `hits` is the number of matches, shown or not, None if the search ended before all were found.
 
     `damaged` conversations and `unreadable` messages could not be searched; `read` commits were added to the index.
-    `stopped_at` is the message on which a regular expression exceeded its time limit. `titles` are the conversations
-    whose titles match, the most recently active first.
+    `titles` are the conversations whose titles match, the most recently active first.
     """
 
     query: str
@@ -82,7 +80,6 @@ class SearchCoverage(Result):
     read: int
     damaged: int
     unreadable: int
-    stopped_at: str | None = None
     titles: tuple[TitleHit, ...] = ()
 
 
@@ -101,9 +98,7 @@ class Search(Stream):
 
     @property
     def exit_code(self) -> int:
-        """As grep: 1 if nothing was found; 9 if the search was stopped early."""
-        if self.coverage.stopped_at is not None:
-            return BudgetExhausted.exit_code
+        """As grep: 1 if nothing was found."""
         return 0 if self.hits or self.counted or (self.titles and self.counted is None) else 1
 
 
@@ -235,8 +230,9 @@ def _directory_for(repository: Repository, directory: str) -> AbstractContextMan
     """Return the directory of the index; for an earlier state a temporary one, as the index is of the current state."""
     if not repository.is_past:
         return nullcontext(directory)
-    temporary: AbstractContextManager[str] = load("tempfile:TemporaryDirectory")(prefix="scopes-")  # slow to import
-    return temporary
+    import tempfile  # slow
+
+    return tempfile.TemporaryDirectory(prefix="scopes-")
 
 
 def _with_index(repository: Repository, directory: str, describe: Describe, run: Callable[[Index], Search]) -> Search:
@@ -270,16 +266,10 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     total = matching
     if plan.predicates:
         total = seen if post_filter.finished else None
-    stopped_at = post_filter.stopped_at
-    if not hits and request.limit:
-        index.check_whole()
-    coverage = _coverage(index, request, len(hits), total, stopped_at)
+    coverage = _coverage(index, request, len(hits), total)
     notes = (*index.notes, *request.notes)
     if not hits and not total:
         notes = (*notes, *_suggest_any(index, request, reader), *_period_notes(index, request))
-    if stopped_at is not None:
-        text = f"the search ended at message {stopped_at}: the pattern took longer than {LIMIT_SECONDS:.0f} s there"
-        notes = (*notes, Note(text, ", or: ".join(filter(None, ("make it simpler", install_hint())))))
     counted = (coverage.hits or 0) if request.count_only else None
     return Search(items=(*hits, coverage), hits=hits, coverage=coverage, counted=counted, notes=notes)
 
@@ -349,7 +339,7 @@ def _day(seconds: int) -> str:
     return local_day(seconds)
 
 
-def _coverage(index: Index, request: _Request, shown: int, total: int | None, stopped_at: str | None) -> SearchCoverage:
+def _coverage(index: Index, request: _Request, shown: int, total: int | None) -> SearchCoverage:
     status = index.status
     conversations, branches, messages = status.conversations, status.branches, status.messages
     if request.conversation is not None:
@@ -366,7 +356,6 @@ def _coverage(index: Index, request: _Request, shown: int, total: int | None, st
         read=status.read,
         damaged=status.damaged,
         unreadable=status.unreadable,
-        stopped_at=stopped_at,
     )
 
 

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from scopes.model.message import Message
 from scopes.search.message_documents import texts_of
 from scopes.search.query import Field, Node, Not, Or, Phrase, parse
-from scopes.search.regex import TooSlow, compile_regex
+from scopes.search.regex import compile_regex
 from scopes.search.snippet import has_phrase
 
 
 def text_matcher(query: str) -> Callable[[Message], bool]:
-    """Return a test of messages; a regular expression that takes too long matches.
+    """Return a test of messages.
 
     Raises:
         Invalid: the query is not valid.
@@ -48,11 +48,4 @@ def _combine(found: list[bool | None], *, decides: bool) -> bool | None:
 
 def _compile_regex(pattern: str) -> Callable[[list[str]], bool]:
     find = compile_regex(pattern)
-
-    def test(texts: list[str]) -> bool:
-        try:
-            return any(find(text) is not None for text in texts)
-        except TooSlow:
-            return True
-
-    return test
+    return lambda texts: any(find(text) is not None for text in texts)

@@ -56,6 +56,14 @@ def cache_directory(environ: Mapping[str, str]) -> str:
     return os.path.join(path if os.path.isabs(path) else os.path.expanduser("~/.cache"), "scopes")
 
 
+def index_directory(cache: str, store: str) -> str:
+    """Return the directory of a store's index, in the cache directory of scopes."""
+    import hashlib
+
+    name = hashlib.sha256(os.path.realpath(store).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return os.path.join(cache, name)
+
+
 def state_directory(environ: Mapping[str, str]) -> str:
     """Return the directory for logs and crash files, which may not exist; a relative XDG_STATE_HOME counts as unset."""
     path = environ.get("XDG_STATE_HOME", "")

@@ -11,7 +11,7 @@ from scopes.tokens.encodings import DEFAULT_ENCODING, ENCODINGS
 from scopes.tokens.estimate import EstimatingTokenizer
 from scopes.tokens.exact import shared_tokenizer
 from scopes.tokens.models import Model
-from scopes.tokens.rank_files import RankFilePaths, find_vocabulary
+from scopes.tokens.rank_files import RankFilePaths, find_ranks
 
 _CHARACTERS_PER_TOKEN = 5  # somewhat more than the average of text
 FETCH_HINT = "for exact counts: scopes tokens fetch, or pip install 'scopes-ai[tokens]'"
@@ -70,9 +70,9 @@ def choose_tokenizer(paths: RankFilePaths, model: Model | None = None, *, strict
         Refused: `strict` is set and counts can only be estimated.
     """
     encoding = ENCODINGS[DEFAULT_ENCODING if model is None else model.encoding]
-    vocabulary, notes = find_vocabulary(paths, encoding)
+    ranks, notes = find_ranks(paths, encoding)
     factor = 100 if model is None else model.factor
-    exact = None if vocabulary is None else shared_tokenizer(encoding, vocabulary)
+    exact = None if ranks is None else shared_tokenizer(encoding, ranks)
     if strict and (exact is None or factor != 100):
         reason = f"there is no data of {encoding.name}" if factor == 100 else "its tokens can only be estimated"
         raise Refused(f"exact token counts are not possible here: {reason}", hint=FETCH_HINT if factor == 100 else None)

@@ -14,13 +14,12 @@ _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]
 class Encoding(NamedTuple):
     """One encoding; `pattern` is the regular expression that splits a text before byte pair encoding.
 
-    `sha256` is the hash of the rank file, `decoded_sha256` the hash of its decoded tokens as we cache them.
+    `sha256` is the hash of the rank file.
     """
 
     name: str
     url: str
     sha256: str
-    decoded_sha256: str
     pattern: str
 
 
@@ -31,7 +30,6 @@ ENCODINGS = {
             "o200k_base",
             "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken",
             "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-            "e5b05a98cb287c708574027ac20cbcdd98f7758b515d6dbfe63d5ab13f4a6648",
             "|".join(
                 (
                     rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTION}",
@@ -48,7 +46,6 @@ ENCODINGS = {
             "cl100k_base",
             "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken",
             "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-            "ccbf0d8b860da50d4f0ac4ace5eaa3234888654419f798a8702235f8027ac40a",
             r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
             r"|\s+(?!\S)|\s",
         ),

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import re
 from _thread import allocate_lock
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from scopes.errors import Inaccessible
-from scopes.loading import load
 from scopes.tokens.encodings import Encoding
-from scopes.tokens.rank_files import Vocabulary
+from scopes.tokens.rank_files import decode_ranks
 
 if TYPE_CHECKING:
     import tiktoken
@@ -37,12 +36,12 @@ _OTHER = (  # neither white space nor ASCII
     r"\x80-\x84\x86-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff"
     r"\u3001-\U0010ffff"
 )
-_PUNCTUATION = r"\x00-\x08\x0e-\x1f!-/:-@\[-`{-\x7f"
+_ASCII_PUNCTUATION = r"\x00-\x08\x0e-\x1f!-/:-@\[-`{-\x7f"
 _CHUNKS = tuple(
     re.compile(pattern)
     for pattern in (
         rf"[^\r\nA-Za-z0-9]?[A-Za-z'{_OTHER}]+",  # a word with one character before it and contractions after it
-        rf" ?[{_PUNCTUATION}{_OTHER}\r\n]+",
+        rf" ?[{_ASCII_PUNCTUATION}{_OTHER}\r\n]+",
         rf"[0-9{_OTHER}]+",
         rf"[{_SPACE}]+",
     )
@@ -50,14 +49,14 @@ _CHUNKS = tuple(
 
 
 class ExactTokenizer:
-    """Counts with an encoding's vocabulary; special tokens in a text are counted as plain text."""
+    """Counts with the content of an encoding's rank file; special tokens in a text are counted as plain text."""
 
     method = "exact"
 
-    def __init__(self, encoding: Encoding, vocabulary: Vocabulary) -> None:
+    def __init__(self, encoding: Encoding, ranks: bytes) -> None:
         self.name = encoding.name
         self._encoding = encoding
-        self._vocabulary = vocabulary
+        self._ranks = ranks
         self._tokens: Sequence[bytes] = ()
         self._built: tiktoken.Encoding | None = None
         self._builds = 0
@@ -98,19 +97,18 @@ class ExactTokenizer:
         new_parts = None if self._needs_whole else self._find_new_parts(texts)
         if new_parts is not None and self._built is not None and new_parts <= self._parts:
             return self._built
-        self._tokens = self._tokens or self._vocabulary.load()
+        self._tokens = self._tokens or decode_ranks(self._ranks)
         self._builds += 1
         self._is_whole = new_parts is None or self._builds > _MAX_PARTIAL_BUILDS
         self._parts |= new_parts or set()
         tokens = self._tokens if self._is_whole else filter(self._parts.__contains__, self._tokens)
-        built: tiktoken.Encoding = _load_tiktoken()(
+        self._built = _load_tiktoken()(
             self.name,
             pat_str=self._encoding.pattern,
             mergeable_ranks={token: rank for rank, token in enumerate(tokens)},
             special_tokens={},
         )
-        self._built = built
-        return built
+        return self._built
 
     def _find_new_parts(self, texts: list[str]) -> set[bytes] | None:
         """Return the parts of chunks that were not seen before; None if there are too many."""
@@ -124,12 +122,12 @@ class ExactTokenizer:
 _shared: dict[str, ExactTokenizer] = {}
 
 
-def shared_tokenizer(encoding: Encoding, vocabulary: Vocabulary) -> ExactTokenizer:
+def shared_tokenizer(encoding: Encoding, ranks: bytes) -> ExactTokenizer:
     """Return the one tokenizer of a process for this encoding, so that a program builds its vocabulary once.
 
     The data of an encoding is always the same: its hash is part of `Encoding`, and was checked.
     """
-    return _shared.setdefault(encoding.sha256, ExactTokenizer(encoding, vocabulary))
+    return _shared.setdefault(encoding.sha256, ExactTokenizer(encoding, ranks))
 
 
 def chunks_of(text: str) -> set[str]:
@@ -155,14 +153,14 @@ def parts_of(chunks: Iterable[str]) -> set[bytes] | None:
     return parts
 
 
-def _load_tiktoken() -> Callable[..., tiktoken.Encoding]:
+def _load_tiktoken() -> type[tiktoken.Encoding]:
     try:
-        encoding_class: Callable[..., tiktoken.Encoding] = load("tiktoken:Encoding")
+        import tiktoken
     except (ImportError, OSError) as error:
         raise Inaccessible(
             f"tiktoken cannot be loaded: {error}", hint="reinstall it, or remove its rank files to get estimates"
         ) from error
-    return encoding_class
+    return tiktoken.Encoding
 
 
 def _replace_surrogates(text: str) -> str:

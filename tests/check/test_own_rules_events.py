@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scopes.check.own_rule_forms import find_breaches
 from scopes.check.own_rules import parse_expectation
 from scopes.check.rules.base import Settings
-from scopes.search.regex import TooSlow
 from tests.check.made_runs import DENIED, FAILED, OK, OPEN, edit, judge, make_run, parse, read, shell, write
 
 SETTINGS = Settings("error", {}, ("pytest **",), ("run_tests",))
@@ -178,16 +177,6 @@ def test_forms_that_state_the_same_agree(steps):
     assert fails["at most 1 run(a)"] == (steps.count("a") > 1)
     assert fails["run(a) needs run(b) before"] == fails["never run(a) until run(b)"]
     assert fails["run(a) needs run(b) after"] == fails["last run(b) after last run(a)"]
-
-
-def test_a_regular_expression_that_takes_too_long_makes_the_rule_unknown(monkeypatch):
-    def give_up(*_):
-        raise TooSlow("(a|aa)+$")
-
-    monkeypatch.setattr("scopes.check.judge.find_breaches", give_up)
-    policy = parse('[[rule]]\nid = "ours/x"\nexpect = "never text(/(a|aa)+$/)"\n')
-    verdict = judge("ours/x", make_run("aaab"), policy)
-    assert (verdict.status, verdict.reason) == ("unknown", "a regular expression took too long")
 
 
 def test_the_message_of_a_rule_replaces_the_text_of_its_form_and_the_cure_names_its_line():

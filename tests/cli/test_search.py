@@ -129,6 +129,17 @@ def test_a_regular_expression_takes_the_whole_query(searchable):
     assert [piece["text"] for piece in hits[0]["snippet"] if piece.get("found")] == ["overflows its"]
     assert (coverage["hits"], coverage["query"]) == (1, r"over\w+s its")
     assert "regular expression" in searchable.run_refused("conv", "search", "--regex", "(", code=2)["message"]
+    assert "without lookaround" in searchable.run_refused("conv", "search", "--regex", "(?<!x)its", code=2)["hint"]
+
+
+def test_a_damaged_index_is_built_again_with_a_note(searchable, tmp_path):
+    found(searchable, "parser")
+    (index,) = (tmp_path / "cache").glob("scopes/*/index.sqlite")
+    index.write_bytes(index.read_bytes()[:5000] + b"\x55" * 5000)
+    done = searchable.run_main("conv", "search", "--json", "parser")
+    hit, coverage = map(json.loads, done.stdout.splitlines())
+    assert (hit["message"]["id"], coverage["index"]) == (searchable.reply, "rebuilt")
+    assert "it was rebuilt; nothing was lost" in done.stderr
 
 
 def test_a_cache_that_cannot_be_written_is_a_note(searchable, monkeypatch, tmp_path):

@@ -51,7 +51,7 @@ def rows(directory, layout, table):
 
 def kept_in(index):
     return rows(index, commit_cache.LAYOUT, "digest"), *(
-        rows(index, session_cache.LAYOUT, table) for table in ("source", "conversation")
+        rows(index, session_cache.SESSIONS, table) for table in ("source", "conversation")
     )
 
 
@@ -138,13 +138,13 @@ def test_sources_of_an_import_that_failed_are_forgotten_by_the_next_one(transcri
     monkeypatch.setattr(kept_for_later, "begin_apart", at_once)
     with pytest.raises(Corrupt):
         import_demo(repository, *lost, index_directory=index)
-    assert len(rows(index, session_cache.LAYOUT, "source")) == 4
+    assert len(rows(index, session_cache.SESSIONS, "source")) == 4
     monkeypatch.setattr(import_sources, "_update_refs", update)
     import_demo(repository, transcripts[2], index_directory=index)
     import_demo(
         repository, write_transcript(tmp_path / "n.jsonl", *session_records("new", "n m")), index_directory=index
     )
-    assert len(rows(index, session_cache.LAYOUT, "source")) == 3
+    assert len(rows(index, session_cache.SESSIONS, "source")) == 3
 
 
 @contextmanager

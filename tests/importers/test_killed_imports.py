@@ -21,14 +21,13 @@ MESSAGES = 4
 IMPORT = """
 import os, sys
 from scopes.conversation.list import list_conversations
-from scopes.importers import import_groups, import_sources, index_feed
+from scopes.importers import import_groups, import_sources
 from scopes.importers.formats.base import Source
 from scopes.store.config import Setting
 from tests.importers.demo_format import DemoFormat
 from tests.support.fork_server import DEVNULL, StartedProgram
 from tests.support.store import FULL, open_store
-import_sources.INDEXED_BYTES = import_groups.BYTES_PER_WORKER = 1
-index_feed._INDEX_SHARE = 1 << 20
+import_groups.BYTES_PER_WORKER = 1
 folder, store, index = sys.argv[1:]
 repository = open_store(store, {**FULL, "scopes.importworkers": Setting("scopes.importWorkers", "2", "flag")})
 paths = sorted(entry.path for entry in os.scandir(folder))

@@ -16,33 +16,14 @@ from tests.support.store import FAST, ROOT, make_store, open_store
 SESSIONS = 24
 SECONDS = 60  # an import of these sessions takes one or two
 IMPORT = """
-import os, signal, sys
-from scopes.importers import import_groups, import_sources, index_feed
+import os, sys
+from scopes.importers import import_groups, import_sources
 from scopes.importers.formats.base import Source
 from scopes.store.config import Setting
 from tests.importers.demo_format import DemoFormat
 from tests.support.store import FAST, open_store
-import_sources.INDEXED_BYTES = import_groups.BYTES_PER_WORKER = 1
-index_feed._INDEX_SHARE = 1 << 20
-index_feed._BATCH_CHARACTERS = 40
-folder, store, index, place = sys.argv[1:]
-parent, write = os.getpid(), os.write
-
-def killed(feed, rest):
-    # the first worker that gets so far is killed: it holds the turn, and has sent a part of its message
-    if os.getpid() != parent and not os.path.exists(index + "-killed"):
-        open(index + "-killed", "x").close()
-        write(feed, rest[: int(place)])
-        os.kill(os.getpid(), signal.SIGKILL)
-    return write(feed, rest)
-
-class FeedSystem:
-    write = staticmethod(lambda descriptor, data: (write if len(data) == 1 else killed)(descriptor, data))
-    def __getattr__(self, name):
-        return getattr(os, name)
-
-if int(place) >= 0:
-    index_feed.os = FeedSystem()
+import_groups.BYTES_PER_WORKER = 1
+folder, store, index = sys.argv[1:]
 repository = open_store(store, {**FAST, "scopes.importworkers": Setting("scopes.importWorkers", "3", "flag")})
 sources = [Source(entry.path, entry.stat().st_size) for entry in sorted(os.scandir(folder), key=lambda e: e.path)]
 print("begin", flush=True)
@@ -63,9 +44,9 @@ def sources(tmp_path):
     ]
 
 
-def start(tmp_path, store, place=-1):
-    """Start an import by three workers; the first one to send is killed after it has sent `place` bytes."""
-    words = [tmp_path / "sources", store.path, tmp_path / "index", str(place)]
+def start(tmp_path, store):
+    """Start an import by three workers."""
+    words = [tmp_path / "sources", store.path, tmp_path / "index"]
     return StartedProgram(IMPORT, words, {**os.environ, "PYTHONPATH": ROOT}, stderr=PIPE, text=True, cwd=ROOT)
 
 
@@ -98,20 +79,6 @@ def check_store(path, sources, *, done):
     assert len(open_store(path).list_refs("refs/heads/")) == SESSIONS
 
 
-@pytest.mark.parametrize("place", [0, 3, 8, 50])
-def test_a_worker_killed_while_it_sends_to_the_index_fails_the_import_and_nobody_waits_for_its_turn(
-    tmp_path, sources, place
-):
-    """Before its message, in the length of the message, between length and content, and in the content."""
-    store = make_store(tmp_path / "store.git", FAST)
-    process = start(tmp_path, store, place)
-    done, errors = end(process, [])
-    assert os.path.exists(tmp_path / "index-killed")
-    assert not done
-    assert "a worker process of the import was killed; nothing was imported" in errors
-    check_store(store.path, sources, done=False)
-
-
 def whole_seconds(tmp_path):
     """Return how long an import takes."""
     with start(tmp_path, make_store(tmp_path / "whole.git", FAST)) as process:
@@ -123,7 +90,7 @@ def whole_seconds(tmp_path):
 
 @pytest.mark.parametrize("kills", [2, pytest.param(60, marks=[pytest.mark.sweep, pytest.mark.timeout(1800)])])
 def test_a_process_of_an_import_killed_at_any_moment_ends_it_with_all_or_nothing_stored(tmp_path, sources, kills):
-    """Each of its processes in turn, the one of the index too, which costs no more than the index."""
+    """Each of its processes in turn."""
     whole, killed = whole_seconds(tmp_path), 0
     for number in range(kills):
         store = make_store(tmp_path / f"{number}.git", FAST)

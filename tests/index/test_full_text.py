@@ -14,12 +14,10 @@ from scopes.conversation.new import new
 from scopes.conversation.rename import rename_conversation
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
-from scopes.index import full_text
-from scopes.index.database import delete_files, remove
-from scopes.index.location import index_directory
-from scopes.index.schema import LAYOUT
+from scopes.index.database import delete_files
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
+from scopes.store.discovery import index_directory
 from tests.index.corpus import dump, file_in, matches, opened, status_and_notes
 from tests.support.history import history, say
 from tests.support.store import make_store, open_store
@@ -109,24 +107,6 @@ def test_an_index_of_another_version_is_rebuilt(repository, directory, drawn, ch
     assert status_and_notes(repository, directory)[0].state == "fresh"
 
 
-@pytest.mark.parametrize("times", [1, 2, 9])
-def test_an_index_that_another_process_deletes_meanwhile_is_built_again(
-    repository, directory, drawn, times, monkeypatch
-):
-    """P6: `gc --expire` deletes the file, and so does a process that rebuilds it; it was reported as damage."""
-    real, left = full_text._update_file, iter(range(times))
-
-    def update_and_lose(*arguments):
-        result = real(*arguments)
-        if next(left, None) is not None:
-            remove(str(directory), LAYOUT)
-        return result
-
-    monkeypatch.setattr(full_text, "_update_file", update_and_lose)
-    seen, notes = status_and_notes(repository, directory)
-    assert (seen.state, seen.messages, notes) == ("built" if times < 2 else "in-memory", 4, [])
-
-
 @pytest.mark.parametrize("content", [b"no database at all " * 100, b"SQLite format 3\0" + b"\0" * 4080])
 def test_a_file_that_is_not_an_index_is_replaced(repository, directory, drawn, content):
     directory.mkdir(parents=True)
@@ -150,7 +130,7 @@ def test_a_link_is_not_followed(repository, directory, drawn, tmp_path):
 
 
 def test_while_another_process_writes_the_index_is_built_in_memory(repository, directory, drawn, monkeypatch):
-    monkeypatch.setattr("scopes.index.full_text._BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("scopes.index.database._BUSY_SECONDS", 0.01)
     status_and_notes(repository, directory)
     writer = sqlite3.connect(file_in(directory), isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")
@@ -181,7 +161,7 @@ def test_delete_files_keeps_directories_and_follows_no_link(repository, director
     (tmp_path / "victim").write_text("mine")
     os.symlink(tmp_path / "victim", directory / "link")
     assert delete_files(str(directory)) == []
-    assert sorted(os.listdir(directory)) == ["index.sqlite-lock", "kept"]  # another process may hold the lock
+    assert sorted(os.listdir(directory)) == ["kept"]
     assert (tmp_path / "victim").read_text() == "mine"
     assert delete_files(str(tmp_path / "nowhere")) == delete_files(str(tmp_path / "victim")) == []
     assert status_and_notes(repository, directory)[0].state == "built"

@@ -27,16 +27,15 @@ from scopes.index import (
     conversation_table,
     schema,
     session_cache,
-    staging,
     usage_cache,
 )
 from scopes.index.database import list_abandoned
-from scopes.index.location import index_directory
 from scopes.purge.leftovers import delete_caches, delete_in_store
 from scopes.purge.proof import prove
 from scopes.purge.purge import Places, plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.search.search import search
+from scopes.store.discovery import index_directory
 from scopes.store.maintenance import drop_unreachable
 from scopes.store.repository import Caller
 from scopes.store.transactions import exclusive_write
@@ -277,8 +276,8 @@ def test_a_directory_of_another_program_in_the_cache_keeps_its_files(repository,
 @pytest.mark.parametrize(
     "layout",
     [
-        schema.LAYOUT, staging.STAGED, code_lines.LAYOUT, commit_cache.LAYOUT, conversation_table.LAYOUT,
-        session_cache.LAYOUT, usage_cache.LAYOUT,
+        schema.LAYOUT, code_lines.CODE_LINES, commit_cache.LAYOUT, conversation_table.LAYOUT,
+        session_cache.SESSIONS, usage_cache.USAGE,
     ],
     ids=lambda layout: layout.file,
 )  # fmt: skip

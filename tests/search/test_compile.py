@@ -130,7 +130,7 @@ def position_shown(text, at):
     return text.index("in:") + 1 if text == "a (in:text OR b)" else at
 
 
-@pytest.mark.parametrize("pattern", ["(", "[a", "*", "(?P<x", r"\p{L}"])
+@pytest.mark.parametrize("pattern", ["(", "[a", "*", "(?P<x", "(?<!x)y"])
 def test_an_invalid_regular_expression_is_refused(pattern):
     with pytest.raises(Invalid, match="is not a valid regular expression"):
         plan(f're:"{pattern}"')

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 from contextlib import ExitStack
 
 import pytest
 
+from scopes.tokens import count_cache
 from scopes.tokens.count_cache import FILE, CachingTokenizer, CountCache
 
 
@@ -87,9 +89,9 @@ def test_saving_without_new_counts_writes_nothing(tmp_path, make_tokenizer):
 
 
 def test_without_a_cache_file_sqlite_is_not_loaded(tmp_path, monkeypatch, make_tokenizer):
-    monkeypatch.delitem(sys.modules, "scopes.index.token_counts", raising=False)
+    monkeypatch.delitem(sys.modules, "scopes.index.database", raising=False)
     make_tokenizer(tmp_path)[0].count("one")
-    assert "scopes.index.token_counts" not in sys.modules
+    assert "scopes.index.database" not in sys.modules
 
 
 def test_a_cache_that_cannot_be_written_is_ignored(tmp_path, make_tokenizer):
@@ -97,3 +99,35 @@ def test_a_cache_that_cannot_be_written_is_ignored(tmp_path, make_tokenizer):
     tokenizer, cache, _ = make_tokenizer(tmp_path / "file")
     assert tokenizer.count("one") == 3
     cache.save()
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0", b"no database" * 100, bytes(5000)])
+def test_a_file_of_another_format_is_replaced(filled, make_tokenizer, content):
+    (filled / FILE).write_bytes(content)
+    for calls in (1, 0):
+        tokenizer, cache, inner = make_tokenizer(filled)
+        assert (tokenizer.count("one"), inner.calls) == (3, calls)
+        cache.save()
+
+
+def test_a_locked_file_finds_nothing_and_is_not_replaced(filled, make_tokenizer, monkeypatch):
+    monkeypatch.setattr(count_cache, "_BUSY_SECONDS", 0.0)
+    other = sqlite3.connect(filled / FILE, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    tokenizer, cache, inner = make_tokenizer(filled)
+    assert (tokenizer.count("one"), inner.calls) == (3, 1)
+    cache.save()
+    other.execute("ROLLBACK")
+    other.close()
+    tokenizer, _, inner = make_tokenizer(filled)
+    assert (tokenizer.count("one"), inner.calls) == (3, 0)
+
+
+def test_a_file_that_is_too_large_is_emptied(filled, make_tokenizer, monkeypatch):
+    monkeypatch.setattr(count_cache, "_MAX_FILE_BYTES", 100)
+    tokenizer, cache, _ = make_tokenizer(filled)
+    tokenizer.count("seven")
+    cache.save()
+    tokenizer, _, inner = make_tokenizer(filled)
+    tokenizer.prepare(iter(["one", "seven", "three"]))
+    assert inner.prepared == ["one", "three"]

@@ -18,7 +18,7 @@ from scopes.tokens.choose import choose_tokenizer
 from scopes.tokens.encodings import ENCODINGS
 from scopes.tokens.exact import MAX_TOKEN_BYTES, ExactTokenizer, chunks_of, parts_of
 from scopes.tokens.models import resolve_model
-from scopes.tokens.rank_files import RankFilePaths, find_vocabulary, walk_rank_files
+from scopes.tokens.rank_files import RankFilePaths, decode_ranks, find_ranks, walk_rank_files
 from tests.cli.running import environment
 from tests.support.examples import examples
 from tests.tokens.conftest import INSTALLED, skip_without_rank_files
@@ -134,28 +134,22 @@ def test_an_error_of_importing_tiktoken_has_a_hint(tmp_path, monkeypatch):
     assert refusal.value.hint
 
 
-class LoadedVocabulary:
-    """A vocabulary in memory that counts its loads."""
-
-    def __init__(self, tokens):
-        self.tokens = tokens
-        self.loads = 0
-
-    def load(self):
-        self.loads += 1
-        return self.tokens
-
-
 @pytest.fixture(scope="module", params=ENCODINGS)
 def both(request, tmp_path_factory):
     """Return a factory of our tokenizers, and a function that counts with tiktoken and the whole vocabulary."""
     skip_without_rank_files()
     row = ENCODINGS[request.param]
-    vocabulary, _ = find_vocabulary(RankFilePaths(str(tmp_path_factory.mktemp("cache")), None, INSTALLED), row)
-    tokens = vocabulary.load()
+    data, _ = find_ranks(RankFilePaths(str(tmp_path_factory.mktemp("cache")), None, INSTALLED), row)
+    tokens = decode_ranks(data)
     ranks = {token: rank for rank, token in enumerate(tokens)}
     whole = load("tiktoken:Encoding")(row.name, pat_str=row.pattern, mergeable_ranks=ranks, special_tokens={})
-    return (lambda: ExactTokenizer(row, LoadedVocabulary(tokens))), (lambda text: len(whole.encode_ordinary(text)))
+
+    def make():
+        tokenizer = ExactTokenizer(row, data)
+        tokenizer._tokens = tokens  # decoded once for all tests
+        return tokenizer
+
+    return make, (lambda text: len(whole.encode_ordinary(text)))
 
 
 @pytest.fixture
@@ -233,7 +227,7 @@ def test_a_megabyte_without_a_space_has_too_many_parts():
 
 def test_no_token_is_longer_than_the_longest_part(both):
     make, _ = both
-    assert max(map(len, make()._vocabulary.load())) == MAX_TOKEN_BYTES
+    assert max(map(len, make()._tokens)) == MAX_TOKEN_BYTES
 
 
 def test_announced_texts_need_one_build(both, builds):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 
 import pytest
 
 from scopes.clock import parse_time
-from scopes.index.usage_cache import LAYOUT
 from scopes.usage.prices import read_prices
 from scopes.usage.statusline import Spent, usage_status
 from tests.support.history import history
@@ -52,15 +50,6 @@ def test_the_store_is_opened_only_if_a_ref_has_changed(spent):
     answer(spent, "conv-001", "x", time="2026-01-31T11:00:00.5Z")
     assert (status(spent, opened).today.answers, len(opened)) == (2, 2)
     assert (status(spent, opened).today.answers, len(opened)) == (2, 2)
-
-
-def test_a_sum_with_a_wrong_checksum_is_made_again(spent, tmp_path):
-    opened = []
-    first = status(spent, opened)
-    with sqlite3.connect(tmp_path / "index" / LAYOUT.file) as connection:
-        connection.execute("UPDATE total SET data = zeroblob(length(data))")
-    connection.close()
-    assert (status(spent, opened), len(opened)) == (first, 2)
 
 
 def test_other_prices_apply_to_what_is_cached(spent, tmp_path):

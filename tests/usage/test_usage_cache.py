@@ -9,7 +9,7 @@ import pytest
 
 from scopes.conversation.delete import delete
 from scopes.conversation.new import new
-from scopes.index.usage_cache import LAYOUT
+from scopes.index.usage_cache import USAGE
 from scopes.store.open_repository import open_repository
 from scopes.usage import read_usage as reading
 from scopes.usage.read_usage import read_usage
@@ -69,7 +69,7 @@ def test_a_deleted_conversation_leaves_the_cache(cached, tmp_path):
     count(cached)
     delete(cached, "conv-001")
     assert count(cached).total.answers == 1
-    with sqlite3.connect(tmp_path / "index" / LAYOUT.file) as connection:
+    with sqlite3.connect(tmp_path / "index" / USAGE.file) as connection:
         assert connection.execute("SELECT conversation FROM usage").fetchall() == [("conv-002",)]
     connection.close()
 
@@ -80,21 +80,10 @@ def test_an_earlier_state_of_the_store_is_read_without_the_cache(cached, walked,
     assert (count(cached), len(walked)) == (first, 4)
 
 
-@pytest.mark.parametrize("column", ["checksum", "answers_checksum"])
-def test_a_row_with_a_wrong_checksum_is_made_again(cached, tmp_path, walked, column):
-    first = count(cached)
-    with sqlite3.connect(tmp_path / "index" / LAYOUT.file) as connection:
-        connection.execute(f"UPDATE usage SET {column} = {column} + 1")
-    connection.close()
-    answer(cached, "conv-002", "c", time="2026-01-03T10:00:00.5Z")
-    found = count(cached)
-    assert (found.total.answers, found.rows[:2]) == (3, first.rows)
-
-
 @pytest.mark.parametrize("content", [b"", b"no database" * 1000])
 def test_a_file_that_is_no_database_is_made_again(cached, tmp_path, walked, content):
     first = count(cached)
-    (tmp_path / "index" / LAYOUT.file).write_bytes(content)
+    (tmp_path / "index" / USAGE.file).write_bytes(content)
     assert count(cached) == first
     assert (count(cached), count(cached)) == (first, first)
     assert len(walked) <= 6
@@ -111,7 +100,7 @@ def test_the_cache_of_another_store_is_not_used(cached, tmp_path, walked):
 
 def test_a_locked_file_costs_time_only(cached, tmp_path, walked):
     first = count(cached)
-    connection = sqlite3.connect(tmp_path / "index" / LAYOUT.file, isolation_level=None)
+    connection = sqlite3.connect(tmp_path / "index" / USAGE.file, isolation_level=None)
     connection.execute("BEGIN EXCLUSIVE")
     assert (count(cached), len(walked)) == (first, 4)
     connection.close()

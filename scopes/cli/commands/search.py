@@ -62,7 +62,8 @@ def search(
     words, the newest come first, without a score, as they do with --newest and in a query without words.
 
     --regex makes the whole query one regular expression; re:"..." is one within a query, next to fields and words and
-    under NOT and OR. The syntax is Python's; \w, \d and \b know every script, and ^ and $ match at the ends of lines.
+    under NOT and OR. The syntax is that of RE2, without lookaround and back-references; \w, \d and \s know every
+    script, \b ASCII letters only, and ^ and $ match at the ends of lines.
 
     Conversations whose titles contain the words come first, unless the query has fields, NOT, OR or --regex; in a pipe
     they are notes, and in JSON the titles of the last line. Each hit is named so that cat and branch --from accept it,
@@ -74,9 +75,8 @@ def search(
     has made. Of one without a title the first prompt is searched if it is here; a note says in how many others nothing
     can be found. It can be combined with -n only.
 
-    Exit code 1 means that nothing was found, 9 that a regular expression took longer than 5 seconds on one message: the
-    search ends there, and the hits found before it are shown. A query of several words needs no quotes. The name of a
-    conversation as the last word means the same as with --in.
+    Exit code 1 means that nothing was found. A query of several words needs no quotes. The name of a conversation as
+    the last word means the same as with --in.
 
     Examples:
       scopes search parser error

@@ -59,7 +59,7 @@ def secrets_scan(
 
     Secrets are not printed. Each has an id, which differs from store to store. Conversations that have not changed
     since the last scan are not read again. The exit code is 1 if a secret was found that is not allowed, and 0
-    otherwise. With RE2 (pip install 'scopes-ai[secrets]') a scan is twice as fast.
+    otherwise.
 
     Examples:
       scopes secrets scan

@@ -195,7 +195,6 @@ def format_search_coverage(result: SearchCoverage) -> dict[str, object]:
         index=result.index,
         commits_read=result.read,
         titles=[hit._asdict() for hit in result.titles] or None,
-        stopped_at=result.stopped_at,
     )
 
 

@@ -17,7 +17,6 @@ from mcp.server.mcpserver.exceptions import MCPServerError, ResourceError, Resou
 from scopes.api.store import Store, open_store
 from scopes.errors import Ambiguous, Invalid, NotFound, ScopesError
 from scopes.ids import MAX_NAME_BYTES, AgentName
-from scopes.index.location import index_directory
 from scopes.live.lost_store import require_store_not_lost
 from scopes.model.message import Author
 from scopes.result import Note
@@ -27,7 +26,7 @@ from scopes.secrets.gates import gate_of
 from scopes.server.mcp.clearing import answering, clear_text
 from scopes.server.mcp.hints import agent_hint, agent_text
 from scopes.server.mcp.positions import current_directory
-from scopes.store.discovery import cache_directory, state_directory
+from scopes.store.discovery import cache_directory, index_directory, state_directory
 from scopes.store.init import is_store
 from scopes.store.objects import header_safe
 from scopes.store.projects import find_project
