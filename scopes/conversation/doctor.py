@@ -14,7 +14,6 @@ from typing import Final
 from scopes import __version__
 from scopes.errors import Busy, Corrupt, Inaccessible, ScopesError
 from scopes.result import Result
-from scopes.store.containment import list_program_keys
 from scopes.store.git_program import find_git
 from scopes.store.init import FORMAT_VERSION
 from scopes.store.libgit2 import library_versions
@@ -150,11 +149,3 @@ def _safety_checks(path: str) -> Iterator[Check]:
     free_bytes = disk.f_bavail * disk.f_frsize
     low = free_bytes < 100 << 20
     yield Check("free space", "warning" if low else "ok", f"{free_bytes >> 20} MiB", "free some space" if low else None)
-    try:
-        programs = list_program_keys(path)
-    except ScopesError as error:
-        yield Check("git and the store", "warning", error.message, error.hint)
-        return
-    if programs:
-        cure = "remove them if you did not set them; scopes runs none of them, but git in this store does"
-        yield Check("programs", "warning", f"the store's configuration names programs: {', '.join(programs)}", cure)

@@ -9,9 +9,7 @@ import shutil
 
 from scopes.errors import Inaccessible, Invalid
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
-from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import translated
-from scopes.store.file_checks import check_store_files
 from scopes.store.libgit2 import pygit2
 from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
 from scopes.store.refs import META
@@ -35,7 +33,6 @@ def create_store(path: str, *, durable: bool = True) -> bool:
     Raises:
         Invalid: `path` exists and is something else.
         Inaccessible: the store cannot be written there.
-        Refused: it is a clone that reaches outside itself.
     """
     if is_store(path):
         return False
@@ -74,9 +71,7 @@ def _is_clone(path: str) -> bool:
 
 
 def _adopt(path: str) -> bool:
-    check_self_contained(path)
     with translated(f"turn {path} into a store", path):
-        check_store_files(path)
         config = pygit2.Config(os.path.join(path, "config"))
         for key, value in STORE_CONFIG.items():
             config[key] = value

@@ -38,8 +38,7 @@ def move_many(repository: Repository, changes: Sequence[RefChange], reason: str)
     """Make those of the changes that create a ref, or delete one to a commit that has no file of its own.
 
     Return the refs that it has created in `packed-refs`. Only refs to commits can be packed. Nothing is done if these
-    are few, if another program has locked `packed-refs`, or if the disk fails. The caller holds the exclusive lock and
-    has checked the files of the refs.
+    are few, if another program has locked `packed-refs`, or if the disk fails. The caller holds the exclusive lock.
     """
     created = _pack(repository, changes, reason)
     symbolic = [change for change in changes if change.old is None and not _is_direct(change.new)]
