@@ -36,10 +36,13 @@ class Repaired(Result):
         return 7 if any(finding.severity == "error" for finding in self.remaining) else 0
 
 
-def repair(repository: Repository, more_checks: MoreChecks = (), *, dry_run: bool = False) -> Repaired:
+def repair(
+    repository: Repository, more_checks: MoreChecks = (), *, dry_run: bool = False, before: tuple[Repair, ...] = ()
+) -> Repaired:
     """Repair the store under the exclusive lock, and check it again; with `dry_run` only list what would be repaired.
 
     more_checks: as for `verify`
+    before: what `repair_unopened` has repaired
 
     Every object is read from disk: a copy in memory would hide that it is damaged there.
 
@@ -49,7 +52,7 @@ def repair(repository: Repository, more_checks: MoreChecks = (), *, dry_run: boo
     repository.require_writable()
     quarantine = Quarantine(repository.path)
     with repository.lock.exclusive(), repository.from_disk():
-        repairs = tuple(dict.fromkeys(walk_repairs(repository, quarantine, dry_run=dry_run)))
+        repairs = before + tuple(dict.fromkeys(walk_repairs(repository, quarantine, dry_run=dry_run)))
         repairs += tuple(_remove_damaged_requests(repository, dry_run=dry_run))
         remaining = () if dry_run else tuple(dict.fromkeys(_check(repository, more_checks)))
     return Repaired(

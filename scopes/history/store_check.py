@@ -19,9 +19,10 @@ from scopes.ids import Oid
 from scopes.model.codec import decode
 from scopes.model.conversation import decode_root
 from scopes.store import refs
+from scopes.store.error_translation import REPAIR
 from scopes.store.fsck import (
-    REPAIR,
     Finding,
+    walk_file_defects,
     walk_leftover_defects,
     walk_object_defects,
     walk_pack_defects,
@@ -34,10 +35,10 @@ from scopes.store.repository import Repository, read_commit_stub
 from scopes.store.trees import find_blob
 
 PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES = "packs", "objects", "refs", "leftovers", "metadata", "messages"
-TIMES, MORE = "times", "more"
+FILES, TIMES, MORE = "files", "times", "more"
 _MAX_NAME = 40
 _FAR_SECONDS = 24 * 3600
-ALL_CHECKS = frozenset({PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES, TIMES})
+ALL_CHECKS = frozenset({PACKS, FILES, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES, TIMES})
 
 
 @dataclass
@@ -75,7 +76,8 @@ def check_store(repository: Repository, checks: Collection[str] = ALL_CHECKS, *,
         values = {}
     tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(refs.SYMBOLIC)}
     found = {
-        OBJECTS: (defect.finding for defect in walk_object_defects(repository, tips)),
+        FILES: walk_file_defects(repository),
+        OBJECTS: (defect.finding for defect in walk_object_defects(repository)),
         REFS: (defect.finding() for defect in walk_ref_defects(repository, values)),
         LEFTOVERS: walk_leftover_defects(repository, locked=locked),
         METADATA: _metadata_defects(repository, tips),

@@ -265,7 +265,18 @@ def check_key(key: str) -> str:
     """
     if not _KEY.fullmatch(key) or key.lower() in {"scopes.formatversion", MACHINE_ID.lower()}:
         raise _unknown_key(key)
+    _check_rule(key)
     return key
+
+
+def _check_rule(key: str) -> None:
+    """Raise Invalid if a key is a merge rule for an unknown type of conflict."""
+    if key.lower().startswith(_RULE):
+        from scopes.model.conflicts import CONFLICT_TYPES
+
+        conflict_type = key[len(_RULE) :].lower()
+        if conflict_type not in CONFLICT_TYPES:
+            raise Invalid(f"{conflict_type!a} is not a valid conflict type", hint="types: " + ", ".join(CONFLICT_TYPES))
 
 
 def is_known(key: str) -> bool:
@@ -280,6 +291,7 @@ def check_known(key: str) -> None:
     """Raise Invalid with the nearest settings as hint if a key is not a setting of scopes."""
     if not is_known(key):
         raise _unknown_key(key)
+    _check_rule(key)
 
 
 def nearest_key(key: str) -> str | None:

@@ -16,11 +16,11 @@ from contextlib import contextmanager, suppress
 from scopes.errors import Inaccessible
 from scopes.loading import load
 from scopes.store.error_translation import translated
+from scopes.store.init import HEAD
 
 PRIVATE_PREFIX = "scopes-git-"
 _DIRECTORIES = ("objects", "refs", "logs")
 _PACKED_REFS = "packed-refs"
-_HEAD = "ref: refs/heads/scopes-none\n"
 _CONFIG = """\
 [core]
 	repositoryFormatVersion = 0
@@ -51,11 +51,15 @@ def find_git() -> str | None:
     return shutil.which("git", path=os.pathsep.join(directories))
 
 
-def run_git(store: str, *arguments: str, settings: Sequence[str] = (), lock: int | None = None) -> str:
+def run_git(
+    store: str, *arguments: str, settings: Sequence[str] = (), lock: int | None = None, check: bool = True
+) -> str:
     """Run git on a store and return its output; `settings` are `key=value` pairs for this run.
 
     `lock` is the descriptor of the held lock. Git inherits it: if this process is killed, the store stays locked until
     git has ended.
+
+    Without `check` the output includes what git reports on standard error, and git may fail.
 
     Raises:
         Inaccessible: the git program is not installed, or it failed.
@@ -76,6 +80,8 @@ def run_git(store: str, *arguments: str, settings: Sequence[str] = (), lock: int
             check=False,
             pass_fds=() if lock is None else (lock,),
         )
+    if not check:
+        return done.stdout + done.stderr
     if done.returncode != 0:
         last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise Inaccessible(f"git {arguments[0]} failed: {last_line}", hint="check the disk's space; nothing was lost")
@@ -114,7 +120,7 @@ def private_directory(store: str) -> Iterator[str]:
     try:
         with translated("prepare a directory for git", store):
             _write(os.path.join(path, "config"), _CONFIG)
-            _write(os.path.join(path, "HEAD"), _HEAD)
+            _write(os.path.join(path, "HEAD"), HEAD)
             for name in (*_DIRECTORIES, _PACKED_REFS):
                 os.symlink(os.path.join(os.pardir, name), os.path.join(path, name))
         yield path

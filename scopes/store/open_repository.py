@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from scopes.errors import Corrupt, Inaccessible, NotFound
 from scopes.store.config import Config, Setting
-from scopes.store.error_translation import refusal
-from scopes.store.init import is_store
+from scopes.store.error_translation import REPAIR, refusal
+from scopes.store.init import is_config_damaged, is_store
 from scopes.store.libgit2 import OPEN_EXACTLY_HERE, pygit2, skip_unreadable_home
 from scopes.store.repository import Caller, Repository
 
@@ -32,6 +32,8 @@ def open_repository(
         if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
             if is_store(path):  # another process has created it since the first look
                 return open_repository(path, overrides, caller)
+            if is_config_damaged(path):
+                raise Corrupt(f"the configuration of the store {path} is damaged", hint=REPAIR)
             raise Corrupt(
                 f"{path} is not a scopes store", hint="choose the store with --store, or create one: scopes init"
             )
@@ -80,6 +82,8 @@ def _foreign(path: str) -> Inaccessible:
 
 
 def _cannot_open(path: str, error: Exception) -> Exception:
+    if not os.path.isfile(os.path.join(path, "HEAD")):
+        return Corrupt(f"the file HEAD of the store {path} is missing", hint=REPAIR)
     text = str(error).replace(path, "").lower()
     if "owner" in text or "owned" in text:
         return _foreign(path)

@@ -199,7 +199,7 @@ def test_damaged_packed_refs_are_corrupt_and_give_no_wrong_value(repository, lin
     git(repository, "pack-refs", "--all")
     packed = read_bytes(f"{repository.path}/packed-refs")
     write_bytes(f"{repository.path}/packed-refs", packed + line + b"\n")
-    with pytest.raises(Corrupt, match="a ref of the store is damaged"):
+    with pytest.raises(Corrupt, match="packed-refs of the store is damaged"):
         open_store(repository).list_refs()
     assert open_store(repository).find_ref(MAIN) == tip
 

@@ -12,6 +12,7 @@ from scopes.conversation.repair import repair as run_repair
 from scopes.facts.damage import walk_fact_defects
 from scopes.purge.damage import walk_purge_defects
 from scopes.secrets.damage import walk_allowed_defects
+from scopes.store.repair import repair_unopened
 
 
 def repair(
@@ -34,6 +35,7 @@ def repair(
       scopes repair
     """
     invocation: Invocation = context.obj
+    before = () if dry_run else repair_unopened(invocation.store_path)
     return invocation.show(
         run_repair(
             invocation.repository(),
@@ -45,5 +47,6 @@ def repair(
                 walk_purge_defects,
             ),
             dry_run=dry_run,
+            before=before,
         )
     )
