@@ -85,12 +85,12 @@ def repair_unopened(path: str) -> tuple[Repair, ...]:
     Raises:
         Inaccessible: the store belongs to another user, or cannot be written.
     """
-    damaged = {
-        "HEAD": lambda: not has_valid_head(path) and (is_store(path) or is_clone(path)),
-        "config": lambda: not is_store(path) and is_config_damaged(path),
-    }
+    found: list[str] = []
+    if not has_valid_head(path) and (is_store(path) or is_clone(path)):
+        found.append("HEAD")
+    if not is_store(path) and is_config_damaged(path):
+        found.append("config")
     quarantine = Quarantine(path)
-    found = [name for name, is_damaged in damaged.items() if is_damaged()]
     for name in found:
         check_owner(path)
         with translated("repair the store", path):

@@ -56,8 +56,7 @@ def verify(
 
     With --require-signatures, also prints the merges, the decisions and resolutions by people, and the lists of what
     was purged that are not signed; the exit code is 1 if there are any. With --since, unsigned commits before that time
-    are accepted, unless a commit in their history has a later time. A note lists good signatures by somebody else than
-    the named author.
+    are accepted, unless a commit in their history has a later time.
 
     Examples:
       scopes verify
