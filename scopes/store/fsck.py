@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import NamedTuple
 
-from scopes.clock import seconds_of
 from scopes.errors import ScopesError
 from scopes.ids import Oid
 from scopes.regular_file import read_regular
@@ -153,14 +152,12 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     The operation log has the value that the last operation gave a ref; the reflog has every append since.
     """
     expected: dict[str, str | None] = {}
-    log_begins = None
-    has_expired = False
     moving: set[str] = set()
+    kinds: set[str] = set()
     try:
         moving = _find_moving(repository)
         for _, operation in walk_operations(repository):
-            has_expired |= operation.kind == EXPIRE
-            log_begins = None if operation.kind == EXPIRE else seconds_of(operation.time)
+            kinds.add(operation.kind)
             for change in operation.changes:
                 expected.setdefault(change.ref, change.new)
     except ScopesError as error:
@@ -178,8 +175,9 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
         move = last.get(ref)
         if move is not None and move.new not in (value, repository.raw_ref(ref)):
             yield _moved_back(repository, ref, value, move)
-        if ref.startswith((refs.HEADS, refs.META)) and ref not in expected and log_begins is not None:
-            yield from _unrecorded_ref(repository, ref, log_begins, has_expired=has_expired)
+        is_known = ref in expected or ref in moving or EXPIRE in kinds or not kinds
+        if ref.startswith((refs.HEADS, refs.META)) and not is_known:
+            yield RefDefect(ref, "warning", "no operation created it: a git command did, or packed-refs is damaged")
         if ref.startswith(refs.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
             cure = f"choose the active branch again: scopes switch {quote(ref.removeprefix(refs.ACTIVE))} BRANCH"
             yield RefDefect(ref, "error", "it differs from the value that the last operation set", cure)
@@ -223,21 +221,6 @@ def _is_intact(repository: Repository, value: str) -> bool:
         return is_hash_of(Oid(value), *repository.read(Oid(value)))
     except ScopesError:
         return False
-
-
-def _unrecorded_ref(repository: Repository, ref: str, log_begins: int, *, has_expired: bool) -> Iterator[RefDefect]:
-    """Report a ref that is not in the operation log, unless its operation may have expired.
-
-    An operation moves its refs after its own time, much later if its process died. So a ref that scopes created after
-    the first operation in the log may still belong to an expired one.
-    """
-    moves = list(walk_moves(repository, ref))
-    if moves and moves[-1].actor is not None and has_expired:
-        return
-    if moves and moves[-1].old == NULL_OID and moves[-1].time >= log_begins:
-        yield RefDefect(ref, "warning", "no operation created it: a git command did")
-    elif not os.path.exists(os.path.join(repository.path, "logs", ref)):
-        yield RefDefect(ref, "warning", "it has no reflog and no operation created it: is packed-refs damaged?")
 
 
 def walk_leftover_defects(repository: Repository, *, locked: bool) -> Iterator[Finding]:

@@ -236,7 +236,10 @@ def test_a_program_that_never_ends_is_killed(home, tmp_path, monkeypatch):
     configure(home, commit_gpgsign="true", user_signingkey="k", gpg_program=program)
     fails(home, "did not answer")
     pid = (tmp_path / "pid").read_text().strip() if (tmp_path / "pid").exists() else "0"
-    assert not os.path.exists(f"/proc/{pid}/exe") or pid == "0"
+    deadline = time.monotonic() + 5
+    while pid != "0" and os.path.exists(f"/proc/{pid}/exe") and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not os.path.exists(f"/proc/{pid}/exe")
 
 
 def test_a_kind_of_signature_that_git_does_not_know_is_refused(home):
