@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Self
 
 from scopes.api.conversation import Branch, Conversation
 from scopes.api.registering import RegisteringStore
+from scopes.api.undo import redo as redo_operation
+from scopes.api.undo import undo as undo_operation
 from scopes.conversation.cat import MessageView, cat
 from scopes.conversation.list import list_conversations
 from scopes.conversation.list_cached import ConversationList
 from scopes.conversation.new import new
 from scopes.conversation.undo import Undone
-from scopes.conversation.undo import redo as redo_operation
-from scopes.conversation.undo import undo as undo_operation
 from scopes.history.messages import check_author, default_author
 from scopes.history.revisions import conversation_ids, resolve_branch, resolve_conversation
 from scopes.ids import ConversationId
@@ -37,9 +37,7 @@ if TYPE_CHECKING:
     from scopes.conversation.merge_requests import MergeRequestList, list_merge_requests
     from scopes.conversation.range_diff import RangeDifference
     from scopes.conversation.range_diff import range_diff as compare_ranges
-    from scopes.exporters.undo_session import follow_undo as follow_session
     from scopes.history.past import show_past
-    from scopes.importers.deleted_journals import follow_undo
     from scopes.importers.discovery import find_sources
     from scopes.importers.import_sources import ImportOptions, import_sources
     from scopes.importers.results import Imported, Skipped
@@ -51,8 +49,6 @@ else:
     list_conflicts = deferred("scopes.conversation.conflicts:list_conflicts")
     list_merge_requests = deferred("scopes.conversation.merge_requests:list_merge_requests")
     compare_ranges = deferred("scopes.conversation.range_diff:range_diff")
-    follow_session = deferred("scopes.exporters.undo_session:follow_undo")
-    follow_undo = deferred("scopes.importers.deleted_journals:follow_undo")
     find_sources = deferred("scopes.importers.discovery:find_sources")
     ImportOptions = deferred("scopes.importers.import_sources:ImportOptions")
     import_sources = deferred("scopes.importers.import_sources:import_sources")
@@ -307,10 +303,9 @@ class Store(RegisteringStore):
         Raises:
             NotFound, Refused: there is no such operation, or its refs have moved since.
         """
-        undone = undo_operation(
-            self.repository, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run
+        return undo_operation(
+            self.repository, os.environ, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run
         )
-        return follow_session(self.repository, follow_undo(self.repository, undone, os.environ))
 
     def redo(self, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False) -> Undone:
         """Redo what this store's author undid last; the options are those of `undo`.
@@ -318,5 +313,6 @@ class Store(RegisteringStore):
         Raises:
             NotFound, Refused: nothing was undone last, or its refs have moved since.
         """
-        redone = redo_operation(self.repository, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
-        return follow_session(self.repository, follow_undo(self.repository, redone, os.environ))
+        return redo_operation(
+            self.repository, os.environ, conversation=conversation, any_actor=any_actor, dry_run=dry_run
+        )

@@ -97,7 +97,7 @@ class RecordingOrder:
                 for value, is_new in ((change.old, False), (change.new, True)):
                     self._see(value, (number, is_new), parents)
         for append in walk_appends(self._repository, conversation):
-            after = None if append.after is None else self._numbers.get(append.after)
+            after = self._numbers.get(append.after)
             self._appends |= {move.new: _Append(after, append.nanoseconds) for move, _ in append.moves}
 
     def _see(self, tip: str | None, seen: tuple[int, bool], parents: Mapping[Oid, Sequence[Oid]]) -> None:

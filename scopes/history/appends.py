@@ -43,7 +43,7 @@ class Append(NamedTuple):
     Attributes:
         nanoseconds: the time of the last message, since 1970.
         id: the id of the first message.
-        after: the start of the id of the operation log's tip at that time; None in lines of older versions.
+        after: the start of the id of the operation log's tip at that time.
         ref: the branch.
         moves: the moves of the ref, newest first, each with the id of its message.
         contiguous: False if another command appended to the branch between them.
@@ -52,7 +52,7 @@ class Append(NamedTuple):
 
     nanoseconds: int
     id: MessageId
-    after: str | None
+    after: str
     ref: str
     moves: tuple[tuple[RefMove, str], ...]
     contiguous: bool
@@ -112,7 +112,7 @@ class _Appends:
             changes=tuple(RefChange(change.ref, change.new, change.old) for change in record.changes),
             details={key: value for key, value in saved.items() if key not in ("actor", "time")},
         )
-        nanoseconds, after = parse_time(operation.time) or 0, saved.get("after")
+        nanoseconds, after = parse_time(operation.time) or 0, str(saved.get("after"))
         append = Append(nanoseconds, MessageId(record.undoes), after, "", (), contiguous=True, operation=operation)
         heappush(self._undone, (-nanoseconds, next(self._number), append))
 
@@ -173,7 +173,7 @@ def _walk_branch(repository: Repository, ref: str) -> Iterator[Append]:
 def _append(ref: str, lines: list[tuple[int, RefMove, AppendNote]]) -> Append:
     (last_position, last, note), (first_position, _, first_note) = lines[0], lines[-1]
     return Append(
-        nanoseconds=(parse_time(note.time) if note.time else None) or last.time * _SECOND,
+        nanoseconds=parse_time(note.time) or last.time * _SECOND,
         id=MessageId(first_note.message),
         after=note.after,
         ref=ref,
@@ -186,9 +186,9 @@ def _is_newer(append: Append, record: Operation, newer: set[str], *, expired: bo
     """Return True if an append came after an operation; `newer` marks this operation and those after it.
 
     An append names the tip of the operation log at its time. Expire writes the log anew, so that appends before an
-    expire name commits that no longer exist: these, and lines of older versions, are compared by time.
+    expire name commits that no longer exist: these are compared by time.
     """
-    if append.after is not None and (append.after in newer or not expired):
+    if append.after in newer or not expired:
         return append.after in newer
     return append.nanoseconds > (parse_time(record.time) or 0)
 
@@ -205,7 +205,7 @@ def _as_operation(repository: Repository, append: Append) -> Iterator[Operation]
         return
     where = append.ref.removeprefix(refs.HEADS)
     conversation, _, branch = where.partition("/")
-    actor = last.actor or head.author  # older versions did not write the actor
+    actor = last.actor or head.author
     by = head.author if head.author == actor else f"{head.author}, appended by {actor}"
     number = len(append.moves)
     yield Operation(
@@ -220,7 +220,7 @@ def _as_operation(repository: Repository, append: Append) -> Iterator[Operation]
             "conversation": conversation,
             "branch": branch,
             "messages": [message for _, message in reversed(append.moves)],
-            **({} if append.after is None else {"after": append.after}),
+            "after": append.after,
             **({} if append.contiguous else {"contiguous": False}),
         },
     )

@@ -2,14 +2,13 @@
 
 Operation records have the old and the new value of every ref that they moved, so the newer ones are reverted in memory.
 Appends have no record: their lines in the reflogs tell which of them were made later. The reflog of a branch that was
-renamed or deleted later is that of its new name, or of its place in the trash; the records of operations that delete a
-branch without a copy have its lines. Only where git has removed lines because they expired, and for branches that older
-versions deleted, do the times of the messages tell.
+renamed or deleted later is that of its new name, or of its place in the trash. Where git has removed lines because they
+expired, or with the branch, the times of the messages tell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date, parse_time
@@ -18,7 +17,7 @@ from scopes.history.messages import is_root, read_message
 from scopes.history.name_syntax import parse_latest, split_time
 from scopes.ids import Oid
 from scopes.model.message import Message
-from scopes.model.operation import LOST_APPENDS, Operation
+from scopes.model.operation import Operation
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.expire import EXPIRE
@@ -30,7 +29,6 @@ from scopes.store.reflog import (
     RefMove,
     has_log,
     parse_append,
-    parse_append_lines,
     walk_moves,
 )
 from scopes.store.repository import Repository, read_commit
@@ -76,8 +74,7 @@ def show_past(repository: Repository, text: str) -> Note | None:
     logs = _find_logs(repository, point.newer)
     for ref, value in values.items():
         if value is not None and ref.startswith(refs.HEADS):
-            log = logs.get(ref, ref)
-            moves = walk_moves(repository, log) if isinstance(log, str) else log
+            moves = walk_moves(repository, logs.get(ref, ref))
             values[ref] = _before_appends(repository, moves, value, known.get(ref), later_appends)
     repository.override_refs({ref: value for ref, value in sorted(values.items()) if value is not None})
     return _note_empty(point)
@@ -141,23 +138,17 @@ def _point_at(log: _Log, nanoseconds: int) -> _PointInTime:
     return _PointInTime(log[:number], log[number:], last, nanoseconds, by_time=True)
 
 
-def _find_logs(repository: Repository, newer: _Log) -> Mapping[str, str | Sequence[RefMove]]:
-    """Return where the moves of branches before operations are: the ref that has their reflog now, or the moves.
-
-    A branch that is left out still has its own reflog.
-    """
-    logs: dict[str, str | Sequence[RefMove]] = {}
+def _find_logs(repository: Repository, newer: _Log) -> Mapping[str, str]:
+    """Return the refs that have the reflogs of branches from before operations now; the others have their own."""
+    logs: dict[str, str] = {}
     for _, record in newer:
         new_names = {old: new for new, old in renamed_branches(record.changes).items()}
-        found: dict[str, str | Sequence[RefMove]] = {c.ref: () for c in record.changes if c.old is None}
+        found: dict[str, str] = {}
         for change in record.changes:
             new_name = new_names.get(change.ref)
             if new_name is not None:
                 is_moved = new_name in logs or has_log(repository, new_name)
                 found[change.ref] = logs.get(new_name, new_name) if is_moved else logs.get(change.ref, change.ref)
-            elif change.new is None and change.ref.startswith(refs.HEADS):
-                lost = record.details.get(LOST_APPENDS)
-                found[change.ref] = parse_append_lines(lost.get(change.ref) if isinstance(lost, dict) else None)
         logs |= found
     return logs
 
@@ -201,7 +192,7 @@ class _LaterAppends:
     """The appends that were made after a point.
 
     An append names the tip of the operation log at its time, by a prefix of its commit. Expire writes the log anew, so
-    that those before it name commits that no longer exist: these, and lines of older versions, are compared by time.
+    that those before it name commits that no longer exist: these are compared by time.
     """
 
     def __init__(self, point: _PointInTime) -> None:
@@ -213,9 +204,9 @@ class _LaterAppends:
     def has(self, append: AppendNote, move: RefMove) -> bool:
         """Return True if an append was made after the point; `move` is its line in the reflog."""
         is_known = append.after in self._operation_prefixes
-        if not self._point.by_time and append.after is not None and (is_known or not self._expired):
+        if not self._point.by_time and (is_known or not self._expired):
             return is_known
-        nanoseconds = (parse_time(append.time) if append.time else None) or move.time * _SECOND
+        nanoseconds = parse_time(append.time) or move.time * _SECOND
         return nanoseconds > self._point.nanoseconds
 
     def has_message(self, message: Message) -> bool:

@@ -12,9 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.conversations import read_uuid
-from scopes.history.messages import is_root, read_root_of
 from scopes.history.revisions import conversation_ids
-from scopes.ids import ConversationId, Oid, is_oid
+from scopes.ids import ConversationId, Oid
 from scopes.model import encoding
 from scopes.model.operation import Operation, RefChange
 from scopes.model.path_encoding import decode_component, encode_component
@@ -148,25 +147,17 @@ class NamesOfUuids:
 
 
 class EntryConversations:
-    """Finds the conversations of inbox entries, which keep their uuids when they are renamed.
-
-    An entry that an older version wrote has no uuid: its conversation is the one that its commit is part of.
-    """
+    """Finds the conversations of inbox entries, which keep their uuids when they are renamed."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._names = NamesOfUuids(repository)
         self._by_id: dict[str, str | None] = {}
-        self._by_commit: dict[Oid, str | None] = {}
 
     def find_uuid(self, entry: Mapping[str, Any]) -> str | None:
-        """Return the uuid of the conversation of an entry; None if its commit is no longer in the store."""
-        match entry:
-            case {"uuid": str(uuid)}:
-                return uuid
-            case {"oid": str(oid)} if is_oid(oid):
-                return self._uuid_of_commit(Oid(oid))
-        return None
+        """Return the uuid of the conversation of an entry; None if it has none."""
+        uuid = entry.get("uuid")
+        return uuid if isinstance(uuid, str) else None
 
     def find_id(self, entry: Mapping[str, Any]) -> ConversationId:
         """Return the present id of the conversation of an entry.
@@ -187,23 +178,6 @@ class EntryConversations:
             with suppress(NotFound, Corrupt):
                 self._by_id[name] = read_uuid(self._repository, name)
         return self._by_id[name]
-
-    def _uuid_of_commit(self, oid: Oid) -> str | None:
-        """Return the uuid in the root of the history of a commit; every commit is read once."""
-        path: list[Oid] = []
-        uuid: str | None = None
-        next_oid: Oid | None = oid
-        with suppress(NotFound, Corrupt):
-            while next_oid is not None and next_oid not in self._by_commit:
-                path.append(next_oid)
-                commit = read_commit(self._repository, next_oid)
-                if is_root(commit):
-                    uuid = read_root_of(self._repository, commit, oid).uuid
-                next_oid = next(iter(commit.parents), None)
-            if next_oid is not None:
-                uuid = self._by_commit[next_oid]
-        self._by_commit |= dict.fromkeys(path, uuid)
-        return uuid
 
 
 def read_json(objects: Objects, blob: Oid | None) -> Mapping[str, Any]:

@@ -29,10 +29,8 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import load
 from scopes.model.conversation import BranchEntry, branch_id, random_branch_id
 from scopes.model.message import Author, Message
-from scopes.model.operation import LOST_APPENDS, SAME_COMMAND, Operation, RefChange
+from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.store import refs
-from scopes.store.recovery import renamed_branches
-from scopes.store.reflog import list_append_lines
 from scopes.store.repository import Objects, Repository, read_commit_stub
 from scopes.store.transactions import append, commit_operation
 from scopes.store.trees import BlobChange
@@ -110,24 +108,12 @@ class RefTransaction:
             time=now(),
             changes=tuple(change for change in self.list_changes() if change.old != change.new),
             undoes=undoes,
-            details={**(details or {}), **linked, **self._list_lost_appends()},
+            details={**(details or {}), **linked},
         )
         commit_operation(self.repository, operation)
         if earlier:
             earlier.append(operation.id)
         return operation
-
-    def _list_lost_appends(self) -> Mapping[str, Any]:
-        """Return the appends to branches that are deleted without a copy: git deletes their reflogs with them."""
-        renamed = set(renamed_branches(self._changes.values()).values())
-        deleted = (change.ref for change in self._changes.values() if change.old is not None and change.new is None)
-        lines = {
-            ref: list_append_lines(self.repository, ref)
-            for ref in deleted
-            if ref.startswith(refs.HEADS) and ref not in renamed
-        }
-        lost = {ref: found for ref, found in lines.items() if found}
-        return {LOST_APPENDS: lost} if lost else {}
 
 
 class Transaction(RefTransaction):

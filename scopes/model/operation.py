@@ -13,8 +13,6 @@ from scopes.model import encoding
 VERSION = 1
 SAME_COMMAND = "same_command"
 """The key of an operation's details with the ids of the operations that the same command recorded before."""
-LOST_APPENDS = "lost_appends"
-"""The key of an operation's details with the reflog lines of the appends to branches that it deletes without a copy."""
 _TEXTS = ("id", "kind", "summary", "command", "actor", "time")
 
 

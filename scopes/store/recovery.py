@@ -7,7 +7,6 @@ one for milliseconds. A lock file that does not change for a second is therefore
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import time
@@ -63,43 +62,29 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
     this is harmless.
     """
     reason = one_line(f"{operation.kind}: {operation.summary}", _MAX_REASON)  # a name in it may have any character
-    waiting = _copy_reflogs(repository, operation)
+    _copy_reflogs(repository, operation)
     created: set[str] = set()
     if len(operation.changes) >= _MANY_REFS:
         created = load("scopes.store.many_refs:move_many")(repository, operation.changes, reason)
     for change in sorted(operation.changes, key=lambda change: change.new is not None):
-        if change.new is not None and change.ref in waiting:
-            _write_saved_reflog(repository, change.ref)
         if change.ref not in created:
             set_ref(repository, change, reason)
-    for ref in waiting:
-        with contextlib.suppress(OSError):
-            os.unlink(_saved_reflog(repository, ref))
     previous = repository.raw_ref(refs.OPERATIONS)
     if previous != commit and all(change.ref != refs.OPERATIONS for change in operation.changes):
         set_ref(repository, RefChange(refs.OPERATIONS, previous, commit), f"{reason} [{operation.id}]")
     set_ref(repository, RefChange(refs.PENDING, commit, None), reason)
 
 
-def _copy_reflogs(repository: Repository, operation: Operation) -> set[str]:
+def _copy_reflogs(repository: Repository, operation: Operation) -> None:
     """Copy the reflogs of branches that get another name, because git deletes a reflog with its ref.
 
-    Return the new names at which there is still a directory or a file of the old one: `x` becomes `x/y`, or the other
-    way round. Their reflogs are saved in files of their own, because the process may die after the old ref is deleted.
-    A copy that fails is left out: only `undo` and times such as `main@{yesterday}` need it.
+    A copy that fails is left out, such as that of `x` which becomes `x/y`: only `undo` of its appends and times such as
+    `main@{yesterday}` need it.
     """
-    waiting: set[str] = set()
     for new_name, source in renamed_branches(operation.changes).items():
-        saved = _saved_reflog(repository, new_name)
         with contextlib.suppress(OSError):
             if os.path.isfile(_reflog_path(repository, source)):
-                data = _read_reflog(_reflog_path(repository, source))
-                if _write_reflog(repository, new_name, data):
-                    continue
-                _write_file(saved, data)
-        if os.path.lexists(saved):  # now, or by an earlier try that deleted the old ref
-            waiting.add(new_name)
-    return waiting
+                _write_reflog(repository, new_name, _read_reflog(_reflog_path(repository, source)))
 
 
 def renamed_branches(changes: Iterable[RefChange]) -> dict[str, str]:
@@ -114,22 +99,12 @@ def renamed_branches(changes: Iterable[RefChange]) -> dict[str, str]:
     return renamed
 
 
-def _write_reflog(repository: Repository, ref: str, data: bytes) -> bool:
-    """Write the reflog of a ref that does not exist yet; return False if that failed."""
+def _write_reflog(repository: Repository, ref: str, data: bytes) -> None:
+    """Write the reflog of a ref that does not exist yet; raise OSError if that fails."""
     path = _reflog_path(repository, ref)
-    if repository.raw_ref(ref) is not None:
-        return True  # an earlier try moved it
-    try:
+    if repository.raw_ref(ref) is None:  # else an earlier try moved it
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         _write_file(path, data)
-    except OSError:
-        return False
-    return True
-
-
-def _write_saved_reflog(repository: Repository, ref: str) -> None:
-    with contextlib.suppress(OSError):
-        _write_reflog(repository, ref, _read_reflog(_saved_reflog(repository, ref)))
 
 
 def _read_reflog(path: str) -> bytes:
@@ -145,12 +120,6 @@ def _write_file(path: str, data: bytes) -> None:
 
 def _reflog_path(repository: Repository, ref: str) -> str:
     return os.path.join(repository.path, "logs", ref)
-
-
-def _saved_reflog(repository: Repository, ref: str) -> str:
-    """Return the file that keeps a reflog during the rename; `gc` removes it by its suffix if it is left over."""
-    name = hashlib.sha1(ref.encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()
-    return os.path.join(repository.path, f"reflog-{name}.lock")
 
 
 def _is_branch(ref: str) -> bool:

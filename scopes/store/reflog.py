@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import dropwhile, islice
+from itertools import dropwhile
 from typing import NamedTuple
 
 from scopes.clock import format_time, wall_nanoseconds
@@ -32,11 +32,10 @@ from scopes.store.repository import Repository
 NULL_OID = Oid("0" * 40)
 _BLOCK_BYTES = 1 << 16
 _MAX_LINE_BYTES = 1 << 20
-_MAX_KEPT_LINES = 10_000
 OPERATION_PREFIX_LENGTH = 16  # hexadecimal digits of an operation's commit in a line of an append
 _ACTOR_DOMAIN = "@actors.scopes"
 _LINE = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) ([^\t]*)> ([0-9]{1,18}) [+-][0-9]{4}(?:\t(.*))?")
-_APPEND = re.compile(r"append: (?P<id>\S+)(?: at (?P<time>\S+) after (?P<after>\S+)(?: of (?P<first>\S+))?)?")
+_APPEND = re.compile(r"append: (?P<id>\S+) at (?P<time>\S+) after (?P<after>\S+)(?: of (?P<first>\S+))?")
 
 
 class RefMove(NamedTuple):
@@ -50,15 +49,12 @@ class RefMove(NamedTuple):
 
 
 class AppendNote(NamedTuple):
-    """The message of an append's line; `first` is the first message of the command.
-
-    `time` and `after` are None in lines of older versions, which did not write them.
-    """
+    """The line of an append: its message, the first message of the command, its time, and the log's tip before it."""
 
     message: str
     first: str
-    time: str | None
-    after: str | None
+    time: str
+    after: str
 
 
 def identify_actor(repository: Repository) -> None:
@@ -99,22 +95,6 @@ def parse_append(move: RefMove) -> AppendNote | None:
     if match is None:
         return None
     return AppendNote(match["id"], match["first"] or match["id"], match["time"], match["after"])
-
-
-def list_append_lines(repository: Repository, ref: str) -> list[list[str | int]]:
-    """Return the newest appends in the reflog of a ref as JSON, for the record of an operation that deletes the ref."""
-    moves = (move for move in walk_moves(repository, ref) if parse_append(move) is not None)
-    return [[move.old, move.new, move.time, move.reason] for move in islice(moves, _MAX_KEPT_LINES)]
-
-
-def parse_append_lines(lines: object) -> list[RefMove]:
-    """Return the moves of `list_append_lines`; lines with another shape are left out."""
-    found: list[RefMove] = []
-    for line in lines if isinstance(lines, list) else ():
-        match line:
-            case [str(old), str(new), int(time), str(reason)]:
-                found.append(RefMove(Oid(old), Oid(new), time, reason))
-    return found
 
 
 def has_log(repository: Repository, ref: str) -> bool:

@@ -72,13 +72,6 @@ def test_an_inbox_shows_the_present_id_of_a_conversation(sent, reuse):
     assert conversations(sent) == ["foo"]
 
 
-def test_an_entry_of_an_older_version_is_found_by_its_commit(sent):
-    without_uuid(sent)
-    assert conversations(sent) == ["conv-001"]
-    rename(sent)
-    assert conversations(sent) == ["foo"]
-
-
 def test_the_change_log_has_the_inboxes_of_a_conversation_whatever_its_id_was(sent):
     rename(sent)
     read_inbox(sent, "ann", acknowledge=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from scopes.conversation.append import append_to
@@ -27,7 +25,7 @@ from scopes.importers.import_sample import import_sample
 from tests.importers.demo_format import write_transcript
 from tests.importers.stores import import_demo
 from tests.support.history import history, say, texts
-from tests.support.store import git, move, open_store, read_bytes, refs, write_bytes
+from tests.support.store import git, move, open_store, refs
 from tests.support.tool_calls import call_tool
 
 
@@ -252,17 +250,6 @@ def test_appends_are_still_known_after_a_deletion_was_undone(two):
     delete(two, "conv-001")
     undo(two)
     assert undo(two).target.summary.endswith("'one' (1 message)")
-
-
-def test_an_append_without_an_actor_in_the_reflog_belongs_to_its_author(two):
-    """Older versions wrote neither actor nor time."""
-    path = os.path.join(two.path, "logs/refs/heads/conv-002/main")
-    message = say(two, "conv-002", "old", author="bob")
-    lines = read_bytes(path).decode().splitlines()
-    old, new_value = lines[-1].split()[:2]
-    lines[-1] = f"{old} {new_value} scopes <scopes@systems.scopes> 4102444800 +0000\tappend: {message.id}"
-    write_bytes(path, ("\n".join(lines) + "\n").encode())
-    assert undo(as_actor(two, "bob")).target.summary == "append to conv-002/main by bob: 'old' (1 message)"
 
 
 def test_after_an_expire_undo_says_why_it_stops_and_an_older_operation_is_named_by_its_id(two):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from scopes.api.undo import redo as run_redo
 from scopes.cli import usage
 from scopes.cli.arguments import AnyActor, OfConversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.undo import redo as run_redo
-from scopes.loading import load
 
 
 def redo(
@@ -33,6 +32,5 @@ def redo(
     invocation: Invocation = context.obj
     limit = name if conversation is None else conversation
     repository = invocation.repository()
-    redone = run_redo(repository, conversation=limit, any_actor=any_actor, dry_run=dry_run)
-    redone = load("scopes.importers.deleted_journals:follow_undo")(repository, redone, invocation.environ)
-    return invocation.show(load("scopes.exporters.undo_session:follow_undo")(repository, redone))
+    redone = run_redo(repository, invocation.environ, conversation=limit, any_actor=any_actor, dry_run=dry_run)
+    return invocation.show(redone)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from scopes.api.undo import undo as run_undo
 from scopes.cli import usage
 from scopes.cli.arguments import AnyActor, OfConversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.undo import undo as run_undo
-from scopes.loading import load
 
 
 def undo(
@@ -44,6 +43,7 @@ def undo(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    undone = run_undo(repository, name, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
-    undone = load("scopes.importers.deleted_journals:follow_undo")(repository, undone, invocation.environ)
-    return invocation.show(load("scopes.exporters.undo_session:follow_undo")(repository, undone))
+    undone = run_undo(
+        repository, invocation.environ, name, conversation=conversation, any_actor=any_actor, dry_run=dry_run
+    )
+    return invocation.show(undone)

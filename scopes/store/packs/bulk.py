@@ -64,7 +64,10 @@ def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkO
     limit_mapped_packs()
     directory = os.path.join(repository.path, "objects", "pack")
     known = KnownObjects(repository)  # the lock keeps what is there
-    with PackWriter(directory, known.has, durable=repository.durable, on_installed=known.look_again) as writer:
-        yield BulkObjects(repository, writer, directory, keep=keep)
-        if not keep:
-            writer.discard()
+    try:
+        with PackWriter(directory, known.has, durable=repository.durable, on_installed=known.look_again) as writer:
+            yield BulkObjects(repository, writer, directory, keep=keep)
+            if not keep:
+                writer.discard()
+    finally:
+        known.close()

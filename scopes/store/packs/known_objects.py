@@ -18,7 +18,9 @@ class KnownObjects:
 
     def __init__(self, repository: Repository) -> None:
         self._directory = os.path.join(repository.path, "objects")
-        self._packs = pygit2.OdbBackendPack(self._directory)
+        self._packs: pygit2.OdbBackend | None = pygit2.OdbBackendPack(self._directory)
+        self._owner: pygit2.Odb | None = pygit2.Odb()  # the packs are closed with it
+        self._owner.add_backend(self._packs, 1)
         self._loose: set[str] | None = None
 
     def has(self, oid: Oid) -> bool:
@@ -29,8 +31,13 @@ class KnownObjects:
                 if len(start) == 2:
                     with suppress(FileNotFoundError):
                         self._loose |= {start + rest for rest in os.listdir(os.path.join(self._directory, start))}
-        return oid in self._loose or self._packs.exists(oid)
+        return oid in self._loose or (self._packs is not None and self._packs.exists(oid))
 
     def look_again(self) -> None:
         """Find the packs that were added since."""
-        self._packs.refresh()
+        if self._packs is not None:
+            self._packs.refresh()
+
+    def close(self) -> None:
+        """Close the packs."""
+        self._packs = self._owner = None
