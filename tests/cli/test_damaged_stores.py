@@ -57,6 +57,7 @@ def test_a_damaged_operation_log_stops_no_reader_and_is_restored_from_its_reflog
     assert run(store, "append", "conv-001", "x", "--as", "carol").returncode == 7
     found = run(store, "verify")
     assert (found.returncode, "refs/scopes/operations\tits file is damaged" in found.stdout) == (7, True)
+    assert run(store, "doctor").returncode == 1
     assert_repaired(store, "refs/scopes/operations")
 
 
