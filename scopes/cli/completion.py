@@ -16,10 +16,11 @@ from scopes.store.discovery import (
     list_branches,
     list_conversations,
     list_operations,
-    may_have_aliases,
+    may_user_have_set,
 )
 from scopes.store.projects import find_project
 
+_ALIASES = (b'[scopes "alias"', b"[scopes.alias")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -370,7 +371,7 @@ def _setting_values(_placeholder: str, _current: str, parsed: ParsedWords) -> Ca
 def _commands(table: Table, line: CommandLine, parsed: ParsedWords) -> Candidates:
     """Return the commands that may follow: also settings after `config`, and aliases of the user as the first word."""
     names = members(table, line.path) + (read_keys() if line.path == ("config",) else [])
-    return names if line.path or not may_have_aliases(parsed.environ) else names + _aliases(names)
+    return names if line.path or not may_user_have_set(parsed.environ, *_ALIASES) else names + _aliases(names)
 
 
 def _aliases(names: Candidates) -> Candidates:

@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 
 from scopes.errors import Invalid, NotFound
-from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.result import Result
 from scopes.store.config import (
     COMMANDS,
@@ -27,7 +26,6 @@ from scopes.store.settings import DEFAULTS, SETTINGS
 from scopes.store.signals import defer_signals
 
 LEVELS = ("store", "user")
-_RULE = "scopes.merge.rule."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +91,6 @@ def set_setting(
         Inaccessible: the file cannot be written.
     """
     check_key(key)
-    _check_rule(key)
     if value is not None:
         if not force:
             check_known(key)
@@ -116,10 +113,3 @@ def set_setting(
         if repository is not None:
             repository.committed = f"the setting {key}"
     return ConfigValue(key=key, value=value, origin=level, written=True, before=before)
-
-
-def _check_rule(key: str) -> None:
-    """Raise Invalid if the key is a merge rule for an unknown type of conflict."""
-    conflict_type = key.lower().removeprefix(_RULE)
-    if conflict_type != key.lower() and conflict_type not in CONFLICT_TYPES:
-        raise Invalid(f"{conflict_type!a} is not a valid conflict type", hint="types: " + ", ".join(CONFLICT_TYPES))

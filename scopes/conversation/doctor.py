@@ -14,7 +14,7 @@ from typing import Final
 from scopes import __version__
 from scopes.errors import Busy, Corrupt, Inaccessible, ScopesError
 from scopes.result import Result
-from scopes.store.containment import list_program_keys
+from scopes.store.error_translation import REPAIR
 from scopes.store.git_program import find_git
 from scopes.store.init import FORMAT_VERSION
 from scopes.store.libgit2 import library_versions
@@ -22,7 +22,7 @@ from scopes.store.locks import LOCK_FILE, StoreLock
 from scopes.store.loose_writer import try_write
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
 from scopes.store.recovery import list_leftovers, list_orphans
-from scopes.store.refs import PENDING
+from scopes.store.refs import OPERATIONS, PENDING
 from scopes.store.repository import Repository
 
 _TRIED_BYTES: Final = 16 << 10
@@ -86,6 +86,10 @@ def _store_checks(repository: Repository) -> Iterator[Check]:
         yield Check("format", "failed", "the store's configuration names none", "git config scopes.formatVersion 1")
     else:
         yield Check("format", "ok", str(version))
+    try:
+        repository.raw_ref(OPERATIONS)
+    except Corrupt as error:
+        yield Check("operation log", "failed", error.message, REPAIR)
     yield _check_writing(repository)
     durable = repository.durable
     yield Check(
@@ -150,11 +154,3 @@ def _safety_checks(path: str) -> Iterator[Check]:
     free_bytes = disk.f_bavail * disk.f_frsize
     low = free_bytes < 100 << 20
     yield Check("free space", "warning" if low else "ok", f"{free_bytes >> 20} MiB", "free some space" if low else None)
-    try:
-        programs = list_program_keys(path)
-    except ScopesError as error:
-        yield Check("git and the store", "warning", error.message, error.hint)
-        return
-    if programs:
-        cure = "remove them if you did not set them; scopes runs none of them, but git in this store does"
-        yield Check("programs", "warning", f"the store's configuration names programs: {', '.join(programs)}", cure)

@@ -10,7 +10,6 @@ from scopes.clock import now_nanoseconds, parse_date
 from scopes.index.database import delete_files
 from scopes.model.operation import Operation
 from scopes.result import Note, Result
-from scopes.store.containment import list_program_keys
 from scopes.store.expire import expire, plan_expire
 from scopes.store.maintenance import count_loose_objects, pack
 from scopes.store.repository import Repository
@@ -83,14 +82,10 @@ def gc(repository: Repository, *, expire_before: str | None = None, caches: Iter
         operations, refs = (0, 0) if cutoff is None else expire(repository, cutoff)
         pack(repository)
         after = _size(repository.path)
-    programs = list_program_keys(repository.path)
     notes = [Note("git deletes expired objects two weeks after they were written")] if refs or operations else []
     if cutoff is not None:
         failures = [failure for directory in caches for failure in delete_files(directory)]
         notes += [Note(f"a cache may still hold what was deleted: {why}", "remove it yourself") for why in failures]
-    if programs:
-        hint = f"if you did not set them, remove them from {os.path.join(repository.path, 'config')}"
-        notes.append(Note(f"git ran without the store's settings that name programs: {', '.join(programs)}", hint))
     return GarbageCollected(
         path=repository.path,
         bytes_before=before,

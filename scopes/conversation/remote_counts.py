@@ -19,11 +19,10 @@ from scopes.history.revisions import find_root_commit
 from scopes.ids import ConversationId, Oid
 from scopes.model.conversation import branch_id
 from scopes.store.config_write import read_setting
-from scopes.store.gone_file import read_gone
 from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.refs import REMOTES
 from scopes.store.remote_family import list_family
-from scopes.store.remote_file import DEFAULT, find_default, read_addresses
+from scopes.store.remote_file import DEFAULT, find_default, read_addresses, read_gone
 from scopes.store.repository import Repository, read_commit
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scopes.conversation.verify import MoreChecks, run_more_checks
 from scopes.errors import ScopesError
 from scopes.history.metadata import read_metadata_at, write_metadata
 from scopes.history.registers import clocks_of_edit
-from scopes.history.store_check import check_store, describe_damaged_request
+from scopes.history.store_check import MoreChecks, check_store, describe_damaged_request
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.result import Result, plural
@@ -36,10 +35,13 @@ class Repaired(Result):
         return 7 if any(finding.severity == "error" for finding in self.remaining) else 0
 
 
-def repair(repository: Repository, more_checks: MoreChecks = (), *, dry_run: bool = False) -> Repaired:
+def repair(
+    repository: Repository, more_checks: MoreChecks = (), *, dry_run: bool = False, before: tuple[Repair, ...] = ()
+) -> Repaired:
     """Repair the store under the exclusive lock, and check it again; with `dry_run` only list what would be repaired.
 
     more_checks: as for `verify`
+    before: what `repair_unopened` has repaired
 
     Every object is read from disk: a copy in memory would hide that it is damaged there.
 
@@ -49,9 +51,9 @@ def repair(repository: Repository, more_checks: MoreChecks = (), *, dry_run: boo
     repository.require_writable()
     quarantine = Quarantine(repository.path)
     with repository.lock.exclusive(), repository.from_disk():
-        repairs = tuple(dict.fromkeys(walk_repairs(repository, quarantine, dry_run=dry_run)))
+        repairs = before + tuple(dict.fromkeys(walk_repairs(repository, quarantine, dry_run=dry_run)))
         repairs += tuple(_remove_damaged_requests(repository, dry_run=dry_run))
-        remaining = () if dry_run else tuple(dict.fromkeys(_check(repository, more_checks)))
+        remaining = () if dry_run else tuple(dict.fromkeys(check_store(repository, more_checks, locked=True).findings))
     return Repaired(
         path=repository.path,
         dry_run=dry_run,
@@ -59,12 +61,6 @@ def repair(repository: Repository, more_checks: MoreChecks = (), *, dry_run: boo
         remaining=remaining,
         quarantine=quarantine.path if quarantine.is_used else None,
     )
-
-
-def _check(repository: Repository, more_checks: MoreChecks) -> list[Finding]:
-    result = check_store(repository, locked=True)
-    run_more_checks(repository, result, more_checks)
-    return result.findings
 
 
 def _remove_damaged_requests(repository: Repository, *, dry_run: bool) -> Iterator[Repair]:

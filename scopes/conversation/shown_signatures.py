@@ -12,7 +12,7 @@ from scopes.conversation.show import ConversationView
 from scopes.result import Result
 from scopes.store.repository import Repository
 from scopes.store.signatures import check_signatures
-from scopes.store.signing_settings import read_signing_settings
+from scopes.store.signing import read_signing_settings
 
 _AT_ONCE = 50  # messages; a git is started for them if one is signed
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from scopes.errors import Inaccessible
-from scopes.history.store_check import MORE, StoreCheck, check_store
+from scopes.history.store_check import MoreChecks, StoreCheck, check_store
 from scopes.result import Note, Result
 from scopes.store.fsck import Finding
 from scopes.store.repository import Repository
-
-MoreChecks: TypeAlias = Sequence[Callable[[Repository], Iterable[Finding]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,33 +48,23 @@ def verify(repository: Repository, more_checks: MoreChecks = ()) -> Verification
 
 
 def _verify(repository: Repository, more_checks: MoreChecks) -> Verification:
-    first = check_store(repository)
-    run_more_checks(repository, first, more_checks)
-    if not first.failed:
-        return _verification(repository, first, first.findings)
+    first = check_store(repository, more_checks)
+    if not first.findings:
+        return _verification(repository, first)
     try:
         with repository.lock.exclusive():
-            second = check_store(repository, first.failed, locked=True)
-            run_more_checks(repository, second, more_checks)
+            return _verification(repository, check_store(repository, more_checks, locked=True))
     except Inaccessible as error:
         note = Note(f"{error.message}: a defect may be the work of another process", "run it again: scopes verify")
-        return _verification(repository, first, first.findings, note)
-    return _verification(repository, first, second.findings)
+        return _verification(repository, first, note)
 
 
-def run_more_checks(repository: Repository, result: StoreCheck, more_checks: MoreChecks) -> None:
-    """Add the findings of further checks; nothing is read through a damaged pack index, which might crash."""
-    if not any(finding.where.endswith(".idx") for finding in result.findings):
-        for check in more_checks:
-            result.add(MORE, check(repository))
-
-
-def _verification(repository: Repository, read: StoreCheck, findings: list[Finding], *notes: Note) -> Verification:
+def _verification(repository: Repository, read: StoreCheck, *notes: Note) -> Verification:
     return Verification(
         path=repository.path,
         conversations=read.conversations,
         branches=read.branches,
         messages=read.messages,
-        findings=tuple(dict.fromkeys(findings)),
+        findings=tuple(dict.fromkeys(read.findings)),
         notes=notes,
     )

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from shlex import quote
 from typing import NamedTuple
 
-from scopes.clock import format_seconds, known_seconds, now_nanoseconds, parse_window
+from scopes.clock import format_seconds, now_nanoseconds, parse_window
 from scopes.history.messages import NO_TEXT, header_of, read_stored_body, with_subject
 from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.signature import GOOD, UNCHECKED, UNKNOWN_KEY
-from scopes.result import Note, Result, plural
+from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 from scopes.store.signatures import check_signatures
-from scopes.store.signing_settings import read_signing_settings
+from scopes.store.signing import read_signing_settings
 
 _PEOPLE = "@humans.scopes"
 _SSH_LIST = "gpg.ssh.allowedsignersfile"
 _NANOSECONDS = 1_000_000_000  # a second
-_NOBODY = "user"  # the author where no name is set
-_FEW = 5
 
 
 class SignedCommit(NamedTuple):
@@ -120,8 +117,6 @@ def verify_signatures(
         and (start is None or latest[oid] * _NANOSECONDS >= start)
         and (what := _describe_signable(repository, commit)) is not None
     )
-    times = [commits[oid].time for oid in found]  # the list of what was purged has none
-    first = min(filter(known_seconds, times), default=None)
     return SignatureCheck(
         path=repository.path,
         commits=len(commits),
@@ -129,9 +124,8 @@ def verify_signatures(
         unsigned=unsigned,
         required=required,
         notes=(
-            *_notes({row.state for row in rows}, settings.values.get(_SSH_LIST)),
-            *_note_others(row for row in rows if commits[row.oid].author.email.endswith(_PEOPLE)),
-            *_note_unsigned(unsigned, None if first is None else format_seconds(first), required=required),
+            *_notes({row.state for row in rows}, settings.get(_SSH_LIST)),
+            *_note_unsigned(unsigned, required=required),
         ),
     )
 
@@ -183,49 +177,20 @@ def _describe_signable(repository: Repository, commit: Commit) -> str | None:
     return None
 
 
-def _note_unsigned(unsigned: tuple[UnsignedCommit, ...], first: str | None, *, required: bool) -> Iterator[Note]:
-    if not unsigned:
-        return
-    counts = Counter(each.what for each in unsigned)
-    named = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-    hint = "let git sign: git config --global commit.gpgSign true; make it an error: scopes verify --require-signatures"
-    if first is not None:
-        newer = sum(each.time >= first for each in unsigned)
-        named += f"; {newer} of them since the first signature, {first}"
-        hint = f"make it an error: scopes verify --require-signatures --since {quote(first)}"
-    if required:
-        hint = (
-            "let git sign from now on: git config --global commit.gpgSign true; leave out what is older: --since WHEN"
-        )
-    yield Note(f"not signed, although scopes signs such commits where git does: {named}", hint)
+def _note_unsigned(unsigned: tuple[UnsignedCommit, ...], *, required: bool) -> Iterator[Note]:
+    if unsigned:
+        counts = Counter(each.what for each in unsigned)
+        named = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+        hint = "let git sign: git config --global commit.gpgSign true"
+        hint += "; leave out what is older: --since WHEN" if required else "; make it an error: --require-signatures"
+        yield Note(f"not signed, although scopes signs such commits where git does: {named}", hint)
 
 
 def _notes(states: set[str], trusted: str | None) -> Iterator[Note]:
     """Yield notes about what git lacks to check signatures; `trusted` is its file of trusted ssh keys."""
-    if UNKNOWN_KEY in states and trusted and not os.path.exists(os.path.expanduser(trusted)):
-        hint = "make that file, or name another: git config --global gpg.ssh.allowedSignersFile FILE"
-        yield Note(f"git has no list of the ssh keys that you trust: there is no file {trusted}", hint)
-    elif UNKNOWN_KEY in states and not trusted:
+    if UNKNOWN_KEY in states and not (trusted and os.path.exists(os.path.expanduser(trusted))):
+        reason = f": there is no file {trusted}" if trusted else ""
         hint = "name it: git config --global gpg.ssh.allowedSignersFile FILE; see: man ssh-keygen, ALLOWED SIGNERS"
-        yield Note("git has no list of the ssh keys that you trust", hint)
+        yield Note(f"git has no list of the ssh keys that you trust{reason}", hint)
     if UNCHECKED in states:
         yield Note("git could not check a signature", "is the program installed that made it? see: git verify-commit")
-
-
-def _note_others(rows: Iterable[SignedCommit]) -> Iterator[Note]:
-    """Yield a note about good signatures by somebody else than the named author."""
-    others = [row for row in rows if row.state == GOOD and not _is_by(row)]
-    if others:
-        named = ", ".join(f"{row.oid[:8]} of {row.author} by {row.signer}" for row in others[:_FEW])
-        number = len(others)
-        text = f"{number} good {plural(number, 'signature')} {'is' if number == 1 else 'are'} not by the author"
-        more = ", ..." if number > _FEW else ""
-        yield Note(f"{text}: {named}{more}", "a good signature says who signed, not who is named as author: ask them")
-
-
-def _is_by(row: SignedCommit) -> bool:
-    """Return True if the author is the name of the signer, the mail address, or the part of that before the @."""
-    signer, author = (row.signer or "").casefold(), row.author.casefold()
-    name, _, address = signer.partition(" <")
-    mail = address.rstrip(">") or name
-    return author in {_NOBODY, signer, name, mail, mail.partition("@")[0]}

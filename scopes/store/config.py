@@ -19,7 +19,7 @@ from scopes.lazy_patterns import compile_lazily
 from scopes.loading import load
 from scopes.store.error_translation import translated
 from scopes.store.libgit2 import pygit2
-from scopes.store.settings import BOOLEANS, CHOICES, SETTINGS
+from scopes.store.settings import BOOLEANS, CHOICES, NUMBERS, SETTINGS
 
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "core.pager"})
 # A store may not start work either, and not let calls run unchecked or name files to read.
@@ -32,68 +32,36 @@ NOT_FROM_STORE = COMMANDS | {
 }
 _TRUSTED_WITH_COMMANDS = frozenset({"flag", "program"})
 MACHINE_ID = "scopes.machineId"
-_NAMES = {name.lower(): name for name in SETTINGS}
+_NAMES = {name.lower(): name for name in SETTINGS if "<" not in name}
 _ENVIRONMENT_PREFIX = "SCOPES_"
 _NO_SETTINGS = frozenset({"SCOPES_STORE", "SCOPES_DEBUG", "SCOPES_CONVERSATION", "SCOPES_MESSAGE", "SCOPES_REVISION"})
 _PREFIXES = ("scopes.", "core.pager", "color.ui")
 _WHOLE_NUMBER = compile_lazily(r"[0-9]{1,9}")
 _PERCENTAGES = compile_lazily(r"[0-9]{1,3}/[0-9]{1,3}/[0-9]{1,3}")
-_RULE = "scopes.merge.rule."
-ALIAS = "scopes.alias."
-_MODEL = r"scopes\.model\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>window|encoding|factor)"
-MODEL_SETTING = compile_lazily(_MODEL, re.IGNORECASE)
-_AGENT = "scopes.agent."
-_OF_AGENT = r"scopes\.agent\.(?P<name>[^\s\"\\]{1,100})\.(?P<field>command|delivery|timeout)"
-AGENT_SETTING = compile_lazily(_OF_AGENT, re.IGNORECASE)
-_RETENTION = r"scopes\.retention\.(?P<name>[^\s\"\\]{1,100})\.age"
-RETENTION_SETTING = compile_lazily(_RETENTION, re.IGNORECASE)
 _AGE = compile_lazily(r"[1-9][0-9]{0,4}(?: (?:day|week|month|year)s?|d|w|mo|y)", re.IGNORECASE)
-_KEY = compile_lazily(
-    "|".join(
-        (
-            r"scopes\.[a-z][a-z0-9-]*",
-            r"scopes\.merge\.reuse",
-            r"scopes\.secrets\.onimport",
-            r"scopes\.check\.(?:hookfailure|hookunread)",
-            rf"{re.escape(_RULE)}[a-z-]+",
-            rf"{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}",
-            _MODEL,
-            _OF_AGENT.replace("?P<name>", "").replace("?P<field>", ""),
-            _RETENTION.replace("?P<name>", ""),
-        )
+_RULE = "scopes.merge.rule."
+_AGENT = "scopes.agent."
+ALIAS = "scopes.alias."
+_NAME = r"(?P<name>[^\s\"\\]{1,100})"
+MODEL_SETTING = compile_lazily(rf"scopes\.model\.{_NAME}\.(?P<field>window|encoding|factor)", re.IGNORECASE)
+RETENTION_SETTING = compile_lazily(rf"scopes\.retention\.{_NAME}\.age", re.IGNORECASE)
+_OF_MANY = {  # settings of SETTINGS with a name in the middle or at the end
+    "scopes.merge.rule.<type>": compile_lazily(rf"{re.escape(_RULE)}[a-z-]+", re.IGNORECASE),
+    "scopes.alias.<name>": compile_lazily(rf"{re.escape(ALIAS)}[a-z][a-z0-9-]{{0,63}}", re.IGNORECASE),
+    "scopes.model.<name>.{field}": MODEL_SETTING,
+    "scopes.agent.<name>.{field}": compile_lazily(
+        rf"scopes\.agent\.{_NAME}\.(?P<field>command|delivery|timeout)", re.IGNORECASE
     ),
-    re.IGNORECASE,
-)
-_VALUES = {
-    "scopes.durability": compile_lazily("|".join(CHOICES["scopes.durability"])),
-    "scopes.hints": compile_lazily("|".join(BOOLEANS), re.IGNORECASE),
-    "scopes.secrets.onimport": compile_lazily("|".join(BOOLEANS), re.IGNORECASE),
-    "scopes.signcommits": compile_lazily("|".join(BOOLEANS), re.IGNORECASE),
-    "scopes.fetchmanifests": compile_lazily("|".join(BOOLEANS), re.IGNORECASE),
-    "scopes.color": compile_lazily("|".join((*CHOICES["scopes.color"], *BOOLEANS)), re.IGNORECASE),
-    "scopes.merge.reuse": compile_lazily("|".join(CHOICES["scopes.merge.reuse"])),
-    "scopes.check.hookfailure": compile_lazily("|".join(CHOICES["scopes.check.hookFailure"])),
-    "scopes.check.hookunread": compile_lazily("|".join(CHOICES["scopes.check.hookUnread"])),
-    "scopes.locktimeout": _WHOLE_NUMBER,
-    "scopes.packthreshold": _WHOLE_NUMBER,
-    "scopes.summarizertimeout": _WHOLE_NUMBER,
-    "scopes.memoryevery": _WHOLE_NUMBER,
-    "scopes.remoteconversations": _WHOLE_NUMBER,
-    "scopes.remotemegabytes": _WHOLE_NUMBER,
-    "scopes.contextseconds": _WHOLE_NUMBER,
-    "scopes.tightbudget": _WHOLE_NUMBER,
-    "scopes.maxturns": _WHOLE_NUMBER,
-    "scopes.idleseconds": _WHOLE_NUMBER,
-    "scopes.importworkers": _WHOLE_NUMBER,
-    "scopes.budgetwindow": _PERCENTAGES,
-    "scopes.budgetcontent": _PERCENTAGES,
+    "scopes.retention.<project>.age": RETENTION_SETTING,
 }
-_RULE_VALUES = compile_lazily("|".join(CHOICES["scopes.merge.rule.<type>"]))
-_MODEL_VALUES = {
-    "window": compile_lazily(r"[1-9][0-9]{0,8}"),
-    "encoding": compile_lazily("|".join(CHOICES["scopes.model.<name>.encoding"])),
-    "factor": compile_lazily(r"[0-9]{1,2}(\.[0-9]{1,2})?"),
-}
+_NEWER = compile_lazily(r"scopes\.[a-z][a-z0-9-]*", re.IGNORECASE)  # a setting that a newer scopes may know
+_FORMS = {  # of the values that are neither any text nor one of a few
+    "scopes.model.<name>.window": compile_lazily(r"[1-9][0-9]{0,8}"),
+    "scopes.model.<name>.factor": compile_lazily(r"[0-9]{1,2}(\.[0-9]{1,2})?"),
+    "scopes.retention.<project>.age": _AGE,
+    "scopes.budgetWindow": _PERCENTAGES,
+    "scopes.budgetContent": _PERCENTAGES,
+} | dict.fromkeys(NUMBERS, _WHOLE_NUMBER)
 LEVELS = {
     pygit2.enums.ConfigLevel.SYSTEM: "system",
     pygit2.enums.ConfigLevel.XDG: "user",
@@ -263,23 +231,44 @@ def check_key(key: str) -> str:
     Raises:
         Invalid: it is outside of scopes, or only scopes itself may write it.
     """
-    if not _KEY.fullmatch(key) or key.lower() in {"scopes.formatversion", MACHINE_ID.lower()}:
+    is_own = key.lower() in {"scopes.formatversion", MACHINE_ID.lower()}
+    if is_own or not (is_known(key) or _NEWER.fullmatch(key)):
         raise _unknown_key(key)
+    _check_rule(key)
     return key
+
+
+def _check_rule(key: str) -> None:
+    """Raise Invalid if a key is a merge rule for an unknown type of conflict."""
+    if key.lower().startswith(_RULE):
+        from scopes.model.conflicts import CONFLICT_TYPES
+
+        conflict_type = key[len(_RULE) :].lower()
+        if conflict_type not in CONFLICT_TYPES:
+            raise Invalid(f"{conflict_type!a} is not a valid conflict type", hint="types: " + ", ".join(CONFLICT_TYPES))
 
 
 def is_known(key: str) -> bool:
     """Return True if a key is a setting of scopes."""
-    name = key.lower()
-    if name in _NAMES or name.startswith((_RULE, ALIAS)):
-        return True
-    return any(pattern.fullmatch(key) is not None for pattern in (MODEL_SETTING, AGENT_SETTING, RETENTION_SETTING))
+    return _find_setting(key) is not None
+
+
+def _find_setting(key: str) -> str | None:
+    """Return the entry of SETTINGS for a key; None if there is none."""
+    if key.lower() in _NAMES:
+        return _NAMES[key.lower()]
+    for name, pattern in _OF_MANY.items():
+        found = pattern.fullmatch(key)
+        if found is not None:
+            return name.format(field=found.groupdict().get("field", "").lower())
+    return None
 
 
 def check_known(key: str) -> None:
     """Raise Invalid with the nearest settings as hint if a key is not a setting of scopes."""
     if not is_known(key):
         raise _unknown_key(key)
+    _check_rule(key)
 
 
 def nearest_key(key: str) -> str | None:
@@ -300,24 +289,15 @@ def check_value(key: str, value: str) -> str:
     Raises:
         Invalid: the value is not valid for this key; the hint describes valid values.
     """
-    model = MODEL_SETTING.fullmatch(key)
-    name, pattern = key.lower(), _VALUES.get(key.lower())
-    if name.startswith(_RULE):
-        name, pattern = f"{_RULE}<type>", _RULE_VALUES
-    elif model is not None:
-        field = model["field"].lower()
-        name, pattern = f"scopes.model.<name>.{field}", _MODEL_VALUES[field]
-    agent = AGENT_SETTING.fullmatch(key)
-    if agent is not None and agent["field"].lower() == "timeout":
-        name, pattern = "scopes.agent.<name>.timeout", _WHOLE_NUMBER
-    if RETENTION_SETTING.fullmatch(key):
-        name, pattern = "scopes.retention.<project>.age", _AGE
-    wrong = pattern is not None and not pattern.fullmatch(value)
-    if not wrong and pattern is _PERCENTAGES and sum(map(int, value.split("/"))) != 100:
+    name = _find_setting(key) or ""
+    form = _FORMS.get(name)
+    if form is not None and not form.fullmatch(value):
+        hint = "it is an age, such as: 2 years, 6mo, 30d" if form is _AGE else f"it is {SETTINGS[name]}"
+        raise Invalid(f"{value!a} is not a valid value of {key}", hint=hint)
+    if form is _PERCENTAGES and sum(map(int, value.split("/"))) != 100:
         raise Invalid(f"{value!a} is not a valid value of {key}", hint="the three percentages must sum to 100")
-    if wrong and pattern is _AGE:
-        raise Invalid(f"{value!a} is not a valid value of {key}", hint="it is an age, such as: 2 years, 6mo, 30d")
-    if wrong:
-        description = next(text for known, text in SETTINGS.items() if known.lower() == name)
-        raise Invalid(f"{value!a} is not a valid value of {key}", hint=f"it is {description}")
+    choices = CHOICES.get(name, ())
+    is_boolean = value.lower() in BOOLEANS and ("true" in choices or name == "scopes.color")
+    if choices and not is_boolean and (value.lower() if name == "scopes.color" else value) not in choices:
+        raise Invalid(f"{value!a} is not a valid value of {key}", hint=f"it is {SETTINGS[name]}")
     return value

@@ -101,16 +101,21 @@ def list_operations(store: str) -> list[tuple[str, str]]:
     return found
 
 
-def may_have_aliases(environ: Mapping[str, str]) -> bool:
-    """Return True if the user's or the system's git configuration may define aliases of scopes, or includes files."""
+def may_user_have_set(environ: Mapping[str, str], *texts: bytes) -> bool:
+    """Return False if the git configuration of the user and the system has none of some texts in lower case.
+
+    A file that cannot be read or includes others may have them.
+    """
     path = environ.get("XDG_CONFIG_HOME", "")
     user = path if os.path.isabs(path) else os.path.expanduser("~/.config")
     for name in ("/etc/gitconfig", os.path.join(user, "git", "config"), os.path.expanduser("~/.gitconfig")):
         try:
-            text = read_regular(name, _MAX_CONFIGURATION_BYTES).lower()
-        except OSError:
+            content = read_regular(name, _MAX_CONFIGURATION_BYTES).lower()
+        except FileNotFoundError:
             continue
-        if b'[scopes "alias"' in text or b"[scopes.alias" in text or b"[include" in text:
+        except OSError:
+            return True
+        if any(text in content for text in (b"[include", *texts)):
             return True
     return False
 

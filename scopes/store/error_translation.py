@@ -15,6 +15,7 @@ from scopes.errors import Busy, Corrupt, Inaccessible, ScopesError
 from scopes.regular_file import UnusableFile
 from scopes.store.libgit2 import pygit2
 
+REPAIR = "repair it: scopes repair"
 REMOVE = "remove it, and see: scopes verify"
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _DENIED = {errno.EACCES, errno.EPERM}

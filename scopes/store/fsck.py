@@ -1,25 +1,30 @@
-"""Find damage: check pack files, every reachable object, and every ref against operation log and reflog.
+"""Find damage: check pack files, every object (with `git fsck`), and every ref against operation log and reflog.
 
-Nothing is repaired here; see `repair`. libgit2 does not verify objects from packs, so all bytes are hashed again.
+Nothing is repaired here; see `repair`.
 """
 
 from __future__ import annotations
 
+import hashlib
+import mmap
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from shlex import quote
 from typing import NamedTuple
 
-from scopes.clock import seconds_of
 from scopes.errors import ScopesError
 from scopes.ids import Oid
+from scopes.regular_file import read_regular
 from scopes.store import refs
-from scopes.store.checksums import ends_with_own_hash
+from scopes.store.error_translation import REPAIR
 from scopes.store.expire import EXPIRE
+from scopes.store.git_program import find_git, run_git
 from scopes.store.graph import is_ancestor
-from scopes.store.objects import COMMIT, TAG, TREE, is_hash_of, parse_commit, parse_tree
+from scopes.store.init import FORMAT_VERSION
+from scopes.store.objects import is_hash_of
 from scopes.store.operation_log import walk_operations
 from scopes.store.recovery import list_leftovers, list_orphans
 from scopes.store.reflog import NULL_OID, RefMove, list_logged_refs, walk_moves
@@ -27,11 +32,18 @@ from scopes.store.repository import Repository
 
 _RESTORE = "restore it from a backup or a clone"
 _LOGGED = (refs.HEADS, refs.META, refs.TRASH, refs.OPERATIONS)
-REPAIR = "repair it: scopes repair"
-_CURES = {
-    ".pack": "restore the file from a backup",
-    ".idx": REPAIR,
-}
+_WRONG_CHECKSUM = "its checksum does not match"
+_MAX_HEAD_BYTES = 4096
+_HEAD = re.compile(rb"(?:ref: refs/[\x21-\x7e\x80-\xff]+|[0-9a-f]{40})\n?")
+_FSCK = ("fsck", "--full", "--name-objects", "--no-dangling", "--no-progress", "--no-reflogs")
+_MISSING = re.compile(r"^missing \w+ (?P<oid>[0-9a-f]{40})(?: \((?P<name>.*)\))?$", re.MULTILINE)
+_DAMAGED = re.compile(
+    r"(?:^error: (?=\w+: object corrupt)|found at: \S*objects/|packed object |cannot unpack |bad object )"
+    r"([0-9a-f]{40}|[0-9a-f]{2}/[0-9a-f]{38})",
+    re.MULTILINE,
+)
+_POINTER = re.compile(r"^error: (?P<name>refs/\S+): invalid sha1 pointer (?P<oid>[0-9a-f]{40})$", re.MULTILINE)
+_NAME_END = re.compile(r"[~^:@]")  # what follows the ref in the name of an object
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,55 +78,66 @@ class ObjectDefect(NamedTuple):
     finding: Finding
 
 
+def walk_file_defects(repository: Repository) -> Iterator[Finding]:
+    """Check HEAD and the format in the configuration; without any HEAD, or `[scopes]`, a store cannot be opened."""
+    if not has_valid_head(repository.path):
+        yield Finding("error", "HEAD", "it is damaged", REPAIR)
+    if repository.format_version > FORMAT_VERSION:
+        problem = f"the store has format {repository.format_version}, this scopes knows {FORMAT_VERSION}"
+        yield Finding("error", "config", problem, "update scopes; if the format never was so new, correct the file")
+
+
+def has_valid_head(store: str) -> bool:
+    """Return True if HEAD names a ref or a commit, as git demands."""
+    try:
+        return _HEAD.fullmatch(read_regular(os.path.join(store, "HEAD"), _MAX_HEAD_BYTES)) is not None
+    except OSError:
+        return False
+
+
 def walk_pack_defects(repository: Repository) -> Iterator[Finding]:
     """Check every pack and its index against the checksum at the end of the file."""
-    for path in _list_files_with_checksum(os.path.join(repository.path, "objects")):
-        where = os.path.relpath(path, repository.path)
-        try:
-            intact = ends_with_own_hash(path)
-        except OSError as error:
-            yield Finding("error", where, f"cannot be read: {os.strerror(error.errno or 0)}")
-            continue
-        if not intact:
-            cure = next(cure for suffix, cure in _CURES.items() if path.endswith(suffix))
-            yield Finding("error", where, "its checksum does not match", cure)
+    directory = os.path.join(repository.path, "objects", "pack")
+    packs = sorted(name for name in os.listdir(directory) if name.endswith(".pack")) if os.path.isdir(directory) else []
+    for name in packs:
+        index = f"{name.removesuffix('.pack')}.idx"
+        if not _ends_with_own_hash(os.path.join(directory, name)):
+            yield Finding("error", f"objects/pack/{name}", _WRONG_CHECKSUM, "restore the file from a backup")
+        if not os.path.isfile(os.path.join(directory, index)):
+            yield Finding("error", f"objects/pack/{index}", "the index of the pack is missing", REPAIR)
+        elif not _ends_with_own_hash(os.path.join(directory, index)):
+            yield Finding("error", f"objects/pack/{index}", _WRONG_CHECKSUM, REPAIR)
 
 
-def _list_files_with_checksum(directory: str) -> list[str]:
-    packs = os.path.join(directory, "pack")
-    found = [os.path.join(packs, name) for name in sorted(os.listdir(packs))] if os.path.isdir(packs) else []
-    return [path for path in found if path.endswith((".pack", ".idx"))]
+def _ends_with_own_hash(path: str) -> bool:
+    """Return True if a file can be read and ends with the SHA-1 of all bytes before."""
+    try:
+        with (
+            open(path, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+            memoryview(data) as view,
+        ):
+            return hashlib.sha1(view[:-20], usedforsecurity=False).digest() == view[-20:]
+    except (OSError, ValueError):
+        return False
 
 
-def walk_object_defects(repository: Repository, tips: dict[str, Oid]) -> Iterator[ObjectDefect]:
-    """Read and hash every object reachable from the refs; `tips` maps refs to commits."""
-    seen: set[Oid] = set()
-    for ref, tip in tips.items():
-        stack = [tip]
-        while stack:
-            oid = stack.pop()
-            if oid in seen:
-                continue
-            seen.add(oid)
-            try:
-                kind, data = repository.read(oid)
-                below = _references(oid, kind, data)
-            except ScopesError as error:
-                yield ObjectDefect(oid, Finding("error", f"{_shown(ref)}: {oid}", error.message, _RESTORE))
-                continue
-            if not is_hash_of(oid, kind, data):
-                problem = "its content does not match its id"
-                yield ObjectDefect(oid, Finding("error", f"{_shown(ref)}: {oid}", problem, _RESTORE))
-            stack.extend(below)
-
-
-def _references(oid: Oid, kind: str, data: bytes) -> list[Oid]:
-    if kind == COMMIT:
-        commit = parse_commit(oid, data)
-        return [commit.tree, *commit.parents]
-    if kind == TAG:
-        return [Oid(data[7:47].decode("ascii", "replace"))]
-    return [entry.oid for entry in parse_tree(data).values()] if kind == TREE else []
+def walk_object_defects(repository: Repository) -> Iterator[ObjectDefect]:
+    """Let `git fsck` read and hash all objects; yield the damaged ones, and those missing that refs reach."""
+    if find_git() is None:
+        problem = "not checked: the git program is not installed"
+        yield ObjectDefect(Oid(""), Finding("warning", "objects", problem, "install git"))
+        return
+    output = run_git(repository.path, *_FSCK, check=False)
+    damaged = {Oid(found.replace("/", "")) for found in _DAMAGED.findall(output)}
+    names = {Oid(match["oid"]): match["name"] or "" for match in _MISSING.finditer(output)}
+    names |= {Oid(match["oid"]): match["name"] for match in _POINTER.finditer(output)}
+    names.pop(NULL_OID, None)  # of a damaged ref
+    for oid in dict.fromkeys([*names, *sorted(damaged)]):
+        ref = _NAME_END.split(names.get(oid, ""), maxsplit=1)[0]
+        problem = f"object {oid} is damaged" if oid in damaged else f"object {oid} is not in the store"
+        where = f"{_shown(ref)}: {oid}" if ref else oid
+        yield ObjectDefect(oid, Finding("error", where, problem, _RESTORE))
 
 
 def _find_moving(repository: Repository) -> set[str]:
@@ -129,18 +152,17 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     The operation log has the value that the last operation gave a ref; the reflog has every append since.
     """
     expected: dict[str, str | None] = {}
-    log_begins = None
-    has_expired = False
     moving: set[str] = set()
+    kinds: set[str] = set()
     try:
         moving = _find_moving(repository)
         for _, operation in walk_operations(repository):
-            has_expired |= operation.kind == EXPIRE
-            log_begins = None if operation.kind == EXPIRE else seconds_of(operation.time)
+            kinds.add(operation.kind)
             for change in operation.changes:
                 expected.setdefault(change.ref, change.new)
     except ScopesError as error:
-        yield RefDefect(refs.OPERATIONS, "error", error.message, "undo cannot go back beyond this point")
+        if refs.OPERATIONS in values:  # else it is found below, with its last value
+            yield RefDefect(refs.OPERATIONS, "error", error.message, "undo cannot go back beyond this point")
     logged = (ref for ref in list_logged_refs(repository, _LOGGED) if ref not in moving)
     last = {ref: next(walk_moves(repository, ref), None) for ref in logged}
     latest = dict(expected)
@@ -153,8 +175,9 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
         move = last.get(ref)
         if move is not None and move.new not in (value, repository.raw_ref(ref)):
             yield _moved_back(repository, ref, value, move)
-        if ref.startswith((refs.HEADS, refs.META)) and ref not in expected and log_begins is not None:
-            yield from _unrecorded_ref(repository, ref, log_begins, has_expired=has_expired)
+        is_known = ref in expected or ref in moving or EXPIRE in kinds or not kinds
+        if ref.startswith((refs.HEADS, refs.META)) and not is_known:
+            yield RefDefect(ref, "warning", "no operation created it: a git command did, or packed-refs is damaged")
         if ref.startswith(refs.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
             cure = f"choose the active branch again: scopes switch {quote(ref.removeprefix(refs.ACTIVE))} BRANCH"
             yield RefDefect(ref, "error", "it differs from the value that the last operation set", cure)
@@ -198,21 +221,6 @@ def _is_intact(repository: Repository, value: str) -> bool:
         return is_hash_of(Oid(value), *repository.read(Oid(value)))
     except ScopesError:
         return False
-
-
-def _unrecorded_ref(repository: Repository, ref: str, log_begins: int, *, has_expired: bool) -> Iterator[RefDefect]:
-    """Report a ref that is not in the operation log, unless its operation may have expired.
-
-    An operation moves its refs after its own time, much later if its process died. So a ref that scopes created after
-    the first operation in the log may still belong to an expired one.
-    """
-    moves = list(walk_moves(repository, ref))
-    if moves and moves[-1].actor is not None and has_expired:
-        return
-    if moves and moves[-1].old == NULL_OID and moves[-1].time >= log_begins:
-        yield RefDefect(ref, "warning", "no operation created it: a git command did")
-    elif not os.path.exists(os.path.join(repository.path, "logs", ref)):
-        yield RefDefect(ref, "warning", "it has no reflog and no operation created it: is packed-refs damaged?")
 
 
 def walk_leftover_defects(repository: Repository, *, locked: bool) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Run the git program for what libgit2 cannot do (packing), on a store that another person may have made.
+"""Run the git program for what libgit2 cannot do (packing), without the configuration and hooks of the store.
 
 Git runs programs that a repository's configuration and hooks name, and new versions add new keys. So git never reads
 the store's configuration: it runs in a private directory with a configuration written here, and reaches only the
@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from scopes.errors import Inaccessible, Refused
+from scopes.errors import Inaccessible
 from scopes.loading import load
 from scopes.store.error_translation import translated
+from scopes.store.init import HEAD
 
 PRIVATE_PREFIX = "scopes-git-"
 _DIRECTORIES = ("objects", "refs", "logs")
 _PACKED_REFS = "packed-refs"
-_DETACHED_BYTES = 40
 _CONFIG = """\
 [core]
 	repositoryFormatVersion = 0
@@ -57,6 +56,7 @@ def run_git(
     *arguments: str,
     settings: Sequence[str] = (),
     lock: int | None = None,
+    check: bool = True,
     stdin: str = "",
     actor: tuple[str | None, str | None] = (None, None),
 ) -> str:
@@ -65,9 +65,10 @@ def run_git(
     `actor` are name and address for the reflogs. `lock` is the descriptor of the held lock. Git inherits it: if this
     process is killed, the store stays locked until git has ended.
 
+    Without `check` the output includes what git reports on standard error, and git may fail.
+
     Raises:
         Inaccessible: the git program is not installed, or it failed.
-        Refused: a directory of the store is a link to somewhere else.
     """
     program = find_git()
     if program is None:
@@ -85,6 +86,8 @@ def run_git(
             check=False,
             pass_fds=() if lock is None else (lock,),
         )
+    if not check:
+        return done.stdout + done.stderr
     if done.returncode != 0:
         last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise Inaccessible(f"git {arguments[0]} failed: {last_line}", hint="check the disk's space; nothing was lost")
@@ -114,51 +117,26 @@ def git_environment(directory: str) -> dict[str, str]:
 
 @contextmanager
 def private_directory(store: str) -> Iterator[str]:
-    """Create a git directory that has the objects, refs and reflogs of a store, and nothing else of it.
+    """Create a git directory that has the objects, refs and reflogs of a store, and not its configuration or hooks.
 
     It is in the store, so that the next gc finds it if this process is killed.
 
     Raises:
-        Refused: a directory of the store is a link to somewhere else.
         Inaccessible: it cannot be created.
     """
     with translated("prepare a directory for git", store):
         with suppress(FileExistsError):
             os.mkdir(os.path.join(store, "logs"), 0o700)
-        _require_own_files(store)
         path: str = load("tempfile:mkdtemp")(prefix=PRIVATE_PREFIX, dir=store)
     try:
         with translated("prepare a directory for git", store):
             _write(os.path.join(path, "config"), _CONFIG)
-            _write(os.path.join(path, "HEAD"), _read_head(store))
+            _write(os.path.join(path, "HEAD"), HEAD)
             for name in (*_DIRECTORIES, _PACKED_REFS):
                 os.symlink(os.path.join(os.pardir, name), os.path.join(path, name))
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
-
-
-def _require_own_files(store: str) -> None:
-    """Raise Refused if git would read or write outside the store."""
-    for name in _DIRECTORIES:
-        if not stat.S_ISDIR(os.lstat(os.path.join(store, name)).st_mode):
-            raise Refused(f"{name} of the store {store} is not a directory", hint="copy the store with its files")
-    path = os.path.join(store, _PACKED_REFS)
-    if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-        raise Refused(f"{path} is not a regular file", hint="copy the store with its files")
-
-
-def _read_head(store: str) -> str:
-    """Return the HEAD for the private directory: a detached HEAD of the store, because git keeps its commit."""
-    with suppress(OSError, UnicodeDecodeError):
-        descriptor = os.open(os.path.join(store, "HEAD"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            text = os.read(descriptor, _DETACHED_BYTES).decode("ascii")
-        finally:
-            os.close(descriptor)
-        if len(text) == _DETACHED_BYTES and set(text) <= set("0123456789abcdef"):
-            return f"{text}\n"
-    return "ref: refs/heads/scopes-none\n"
 
 
 def _write(path: str, text: str) -> None:

@@ -9,15 +9,15 @@ import shutil
 
 from scopes.errors import Inaccessible, Invalid
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
-from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import translated
-from scopes.store.file_checks import check_store_files
 from scopes.store.libgit2 import pygit2
 from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
 from scopes.store.refs import META
 
 FORMAT_VERSION = 1
 _UNFINISHED = ".new-"
+HEAD = "ref: refs/heads/scopes-none\n"  # no branch: scopes has none of its own
+_INITIAL_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 STORE_CONFIG: dict[str, int | str] = {
     "core.logAllRefUpdates": "always",  # appends are recorded in the reflog
     "gc.auto": 0,  # scopes packs the store itself, under its lock
@@ -35,12 +35,12 @@ def create_store(path: str, *, durable: bool = True) -> bool:
     Raises:
         Invalid: `path` exists and is something else.
         Inaccessible: the store cannot be written there.
-        Refused: it is a clone that reaches outside itself.
     """
     if is_store(path):
         return False
-    if _is_clone(path):
-        return _adopt(path)
+    if is_clone(path):
+        adopt(path)
+        return True
     if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
         if is_store(path):  # another process has created it since the first look
             return False
@@ -64,7 +64,7 @@ def create_store(path: str, *, durable: bool = True) -> bool:
     return True
 
 
-def _is_clone(path: str) -> bool:
+def is_clone(path: str) -> bool:
     """Return True for a bare clone of a store, which has refs that only stores have."""
     try:
         packed = parse_packed_refs(read_packed_refs(path), (META,))
@@ -73,16 +73,31 @@ def _is_clone(path: str) -> bool:
     return bool(packed) or os.path.isdir(os.path.join(path, META))
 
 
-def _adopt(path: str) -> bool:
-    check_self_contained(path)
+def is_config_damaged(path: str) -> bool:
+    """Return True if the configuration of a store, or of a clone of one, is not one that git wrote."""
+    try:
+        content = read_regular(os.path.join(path, "config"), MAX_CONFIG_BYTES)
+    except OSError:
+        return is_clone(path)
+    return (b"[core]" not in content or b"\0" in content) and is_clone(path)
+
+
+def write_initial_config(path: str) -> None:
+    """Write the configuration of a store anew; settings that the user made in it are lost."""
+    config = os.path.join(path, "config")
+    with open(config, "w", encoding="ascii") as file:
+        file.write(_INITIAL_CONFIG)
+    adopt(path)
+
+
+def adopt(path: str) -> None:
+    """Write the settings that a clone of a store lacks."""
     with translated(f"turn {path} into a store", path):
-        check_store_files(path)
         config = pygit2.Config(os.path.join(path, "config"))
         for key, value in STORE_CONFIG.items():
             config[key] = value
         os.chmod(path, 0o700)
         sync(os.path.join(path, "config"))
-    return True
 
 
 def remove_unfinished_stores(path: str) -> None:

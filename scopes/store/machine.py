@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from scopes.ids import OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.store.config import MACHINE_ID
 from scopes.store.config_write import read_setting, write_setting
-from scopes.store.repository import Repository
+
+if TYPE_CHECKING:
+    from scopes.store.repository import Repository
 
 _ID = compile_lazily(r"[0-9a-f]{12}")
 _DIGITS = 12

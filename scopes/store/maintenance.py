@@ -8,7 +8,6 @@ from contextlib import suppress
 from scopes.errors import ScopesError
 from scopes.store import refs
 from scopes.store.error_translation import translated
-from scopes.store.file_checks import check_all
 from scopes.store.git_program import find_git, run_git
 from scopes.store.init import remove_unfinished_stores, sync
 from scopes.store.libgit2 import pygit2
@@ -72,10 +71,8 @@ def pack(repository: Repository) -> None:
 
     Raises:
         Inaccessible: git is not installed, or it failed; nothing is lost.
-        Corrupt: the store contains a named pipe or a device, on which git would wait.
     """
-    remove_leftovers(repository)  # the directory of a killed git has links, which the check refuses
-    check_all(repository.path)
+    remove_leftovers(repository)
     # --force: the lock is held, so no other gc runs.
     lock = repository.lock.descriptor
     if _is_unsearched(repository):
@@ -97,10 +94,9 @@ def drop_unreachable(repository: Repository) -> None:
     Call it under the exclusive lock. Repeating it is harmless; until it has returned, objects may still be there.
 
     Raises:
-        Inaccessible, Corrupt: as `pack`.
+        Inaccessible: as `pack`.
     """
     remove_leftovers(repository)
-    check_all(repository.path)
     lock = repository.lock.descriptor
     with translated("delete derived files", repository.path):
         for top, _, files in os.walk(os.path.join(repository.path, "objects")):

@@ -1,16 +1,19 @@
-"""Open a store: check its files first, and say why one cannot be opened."""
+"""Open a store: it must belong to this user, as git demands (`safe.directory`); say why one cannot be opened.
+
+What another person made comes in by `fetch`, `clone` or a bundle. What is in a store of this user was written by scopes
+or by this user, and is trusted.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 
 from scopes.errors import Corrupt, Inaccessible, NotFound
 from scopes.store.config import Config, Setting
-from scopes.store.containment import check_self_contained
-from scopes.store.error_translation import refusal
-from scopes.store.file_checks import check_store_files
-from scopes.store.init import is_store
+from scopes.store.error_translation import REPAIR, refusal
+from scopes.store.init import is_config_damaged, is_store
 from scopes.store.libgit2 import OPEN_EXACTLY_HERE, pygit2, skip_unreadable_home
 from scopes.store.repository import Caller, Repository
 
@@ -22,20 +25,20 @@ def open_repository(
 
     Raises:
         NotFound: there is no store at `path`.
-        Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read, or one of its files is not a
-            regular file.
+        Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read.
         Inaccessible: permission denied, or the store belongs to another user.
-        Refused: the store reaches outside itself.
     """
     if not is_store(path):
         if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
             if is_store(path):  # another process has created it since the first look
                 return open_repository(path, overrides, caller)
+            if is_config_damaged(path):
+                raise Corrupt(f"the configuration of the store {path} is damaged", hint=REPAIR)
             raise Corrupt(
                 f"{path} is not a scopes store", hint="choose the store with --store, or create one: scopes init"
             )
         raise NotFound(f"there is no store at {path} yet", hint="create one: scopes import, or: scopes new")
-    check_self_contained(path)
+    check_owner(path)
     return open_unchecked(path, overrides, caller)
 
 
@@ -45,7 +48,6 @@ def open_unchecked(
     """Open a store that consists of links to an open one; raises as `open_repository` does."""
     skip_unreadable_home()
     try:
-        check_store_files(path)
         git = pygit2.Repository(path, OPEN_EXACTLY_HERE)
     except (pygit2.GitError, OSError) as error:
         raise _cannot_open(path, error) from error
@@ -55,11 +57,36 @@ def open_unchecked(
     return repository
 
 
+def check_owner(path: str) -> None:
+    """Refuse a store of another user, before its configuration is read, unless the user's git trusts the directory.
+
+    Raises:
+        Inaccessible: it belongs to another user; this holds for the superuser too.
+    """
+    if os.stat(path).st_uid != os.geteuid() and not _is_trusted(path):
+        raise _foreign(path)
+
+
+def _is_trusted(path: str) -> bool:
+    """Return True if `safe.directory` of the user's or the system's git names a directory."""
+    try:
+        trusted = set(pygit2.config.DefaultConfig().get_multivar("safe.directory"))
+    except (pygit2.GitError, OSError, ValueError):
+        return False
+    return not trusted.isdisjoint({"*", path, os.path.realpath(path)})
+
+
+def _foreign(path: str) -> Inaccessible:
+    hint = f"if you trust it: git config --global --add safe.directory {shlex.quote(path)}"
+    return Inaccessible(f"the store {path} belongs to another user", hint=hint)
+
+
 def _cannot_open(path: str, error: Exception) -> Exception:
+    if not os.path.isfile(os.path.join(path, "HEAD")):
+        return Corrupt(f"the file HEAD of the store {path} is missing", hint=REPAIR)
     text = str(error).replace(path, "").lower()
     if "owner" in text or "owned" in text:
-        hint = f"if you trust it: git config --global --add safe.directory {path}"
-        return Inaccessible(f"the store {path} belongs to another user", hint=hint)
+        return _foreign(path)
     if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
         hint = "SHA-256, reftable and partial-clone repositories are not supported"
         return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)

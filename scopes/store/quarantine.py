@@ -17,11 +17,11 @@ from typing import Final
 from scopes.ids import Oid
 from scopes.loading import load
 from scopes.store.error_translation import translated
-from scopes.store.file_checks import QUARANTINE_PREFIX
 from scopes.store.init import sync
 from scopes.store.prunes import Prunes
 from scopes.store.signals import unwound
 
+QUARANTINE_PREFIX: Final = "scopes-incoming-"
 _LOCK: Final = "lock"
 _PACKED_REFS: Final = "packed-refs"
 _CONFIG: Final = """\

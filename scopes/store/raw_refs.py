@@ -103,7 +103,7 @@ def list_ref_names(store: str, prefixes: tuple[str, ...]) -> set[str]:
 @lru_cache(maxsize=1)  # a command that reads many refs checks the same content again and again
 def _check_packed(packed: bytes) -> None:
     if not _PACKED.fullmatch(packed):
-        raise Corrupt("a ref of the store is damaged", hint="see: scopes verify")
+        raise Corrupt("packed-refs of the store is damaged", hint="repair it: scopes repair")
 
 
 def _split(prefix: str) -> tuple[str, str]:

@@ -19,12 +19,11 @@ from scopes.model.operation import Operation, RefChange
 from scopes.regular_file import read_regular
 from scopes.store import refs
 from scopes.store.error_translation import is_locked, refusal
-from scopes.store.file_checks import QUARANTINE_PREFIX
 from scopes.store.git_program import PRIVATE_PREFIX
 from scopes.store.libgit2 import pygit2
 from scopes.store.locks import LOCK_FILE
 from scopes.store.objects import one_line
-from scopes.store.quarantine import list_abandoned
+from scopes.store.quarantine import QUARANTINE_PREFIX, list_abandoned
 from scopes.store.repository import Repository, read_commit, read_operation
 
 _ORPHAN_AFTER_SECONDS = 1.0
@@ -51,7 +50,6 @@ def finish_pending(repository: Repository) -> Operation | None:
             None if last is None or marker != last else read_operation(repository, read_commit(repository, Oid(last)))
         )
     commit, operation = pending
-    repository.ref_reader.check_updates(*(change.ref for change in operation.changes), refs.PENDING, refs.OPERATIONS)
     move_refs(repository, operation, commit)
     return operation
 
@@ -61,18 +59,18 @@ def move_refs(repository: Repository, operation: Operation, commit: str) -> None
 
     An operation that moves the log itself (expire) is not recorded in it. Deletions come first, so that a name can
     become a directory of names. The reflog of the operation log also has the ids, which completion offers. Repeating
-    this is harmless. The caller has checked the files of the refs.
+    this is harmless.
     """
     reason = one_line(f"{operation.kind}: {operation.summary}", _MAX_REASON)  # a name in it may have any character
     _copy_reflogs(repository, operation)
     if len(operation.changes) >= _MANY_REFS:
         load("scopes.store.many_refs:move_many")(repository, operation.changes, reason)
     for change in sorted(operation.changes, key=lambda change: change.new is not None):
-        set_ref(repository, change, reason, checked=True)
+        set_ref(repository, change, reason)
     previous = repository.raw_ref(refs.OPERATIONS)
     if previous != commit and all(change.ref != refs.OPERATIONS for change in operation.changes):
-        set_ref(repository, RefChange(refs.OPERATIONS, previous, commit), f"{reason} [{operation.id}]", checked=True)
-    set_ref(repository, RefChange(refs.PENDING, commit, None), reason, checked=True)
+        set_ref(repository, RefChange(refs.OPERATIONS, previous, commit), f"{reason} [{operation.id}]")
+    set_ref(repository, RefChange(refs.PENDING, commit, None), reason)
 
 
 def _copy_reflogs(repository: Repository, operation: Operation) -> None:
@@ -132,19 +130,15 @@ def _count_common_names(one: str, two: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def set_ref(repository: Repository, change: RefChange, reason: str, *, checked: bool = False) -> None:
+def set_ref(repository: Repository, change: RefChange, reason: str) -> None:
     """Move one ref from its old to its new value; do nothing if it already has the new value.
 
-    `checked` means that the caller has just called `RefReader.check_updates`. A ref with a third value (a git command
-    moved it in the meantime) is not changed; `verify` reports it.
+    A ref with a third value (a git command moved it in the meantime) is not changed; `verify` reports it.
     """
     for turns_left in reversed(range(_TRIES)):
         current = repository.raw_ref(change.ref)
         if current == change.new or current != change.old:
             return
-        if not checked:
-            repository.ref_reader.check_updates(change.ref)
-        checked = False
         try:
             _set(repository.git, change.ref, change.new, current, reason)
         except (pygit2.GitError, OSError, ValueError) as error:

@@ -11,7 +11,6 @@ import re
 
 from scopes.errors import Corrupt
 from scopes.store.error_translation import refusal
-from scopes.store.file_checks import check_ref, check_ref_updates
 from scopes.store.libgit2 import pygit2
 from scopes.store.raw_refs import read_loose_ref
 from scopes.store.refs import SYMBOLIC
@@ -31,7 +30,7 @@ class RefReader:
         """Return the value of a ref (`ref: <name>` if symbolic); None if it does not exist.
 
         Raises:
-            Corrupt: the ref is damaged, or one of its files is not a regular file.
+            Corrupt: the ref is damaged.
         """
         if _PLAIN.fullmatch(name) and "/." not in name:
             try:
@@ -57,26 +56,13 @@ class RefReader:
             self._unpacked_since, self._unpacked = stamp, set()
         return name in self._unpacked
 
-    def check_updates(self, *names: str) -> None:
-        """Check that libgit2 can move refs without waiting for a named pipe; call it before they are moved.
+    def find(self, name: str) -> pygit2.Reference | None:
+        """Return libgit2's object for a ref, None if it does not exist.
 
         Raises:
-            Corrupt: a file that it opens is not a regular file.
+            Corrupt: the ref is damaged.
         """
         try:
-            check_ref_updates(self._path, names)
-        except OSError as error:
-            raise refusal(f"move the ref {names[0]}", self._path, error) from error
-
-    def find(self, name: str, *, checked: bool = False) -> pygit2.Reference | None:
-        """Return libgit2's object for a ref, None if it does not exist; `checked`: by `check_updates`, just now.
-
-        Raises:
-            Corrupt: the ref is damaged, or one of its files is not a regular file.
-        """
-        try:
-            if not checked:
-                check_ref(self._path, name)
             return self._git.references.get(name)
         except (pygit2.GitError, ValueError) as error:
             raise Corrupt(f"the ref {name} is damaged", hint="see: scopes verify") from error

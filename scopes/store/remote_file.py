@@ -5,19 +5,13 @@ Whoever made a store may have written the file: `sync.remotes` checks every name
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Final
 
-from scopes.clock import random_bytes
 from scopes.errors import Corrupt
-from scopes.model import encoding
-from scopes.regular_file import read_regular
-from scopes.store.error_translation import translated
-from scopes.store.init import sync
-from scopes.store.refs import REMOTES_FILE
+from scopes.store.json_file import read_json, read_sets, write_json
+from scopes.store.refs import GONE_FILE, REMOTES_FILE
 from scopes.store.remote_family import find_first, list_firsts
 
 FILE: Final = REMOTES_FILE
@@ -25,7 +19,6 @@ ORIGIN: Final = "origin"
 DEFAULT: Final = "scopes.defaultRemote"  # the setting that names the remote of commands which name none
 BUNDLE: Final = "bundle"  # what came from the last bundle is known under this name, which no remote has
 _VERSION: Final = 1
-_MAX_BYTES: Final = 4 << 20
 
 
 def read_addresses(store: str) -> dict[str, str]:
@@ -80,18 +73,28 @@ def _only(addresses: Mapping[str, str]) -> str | None:
 
 
 def _read(store: str) -> dict[str, Any]:
-    path = os.path.join(store, FILE)
     try:
-        document: Any = json.loads(read_regular(path, _MAX_BYTES))
-    except FileNotFoundError:
-        return {"remotes": {}}
-    except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(path) from error
+        document = read_json(store, FILE)
+    except Corrupt as error:
+        raise _damaged(os.path.join(store, FILE)) from error
     match document:
+        case None:
+            return {"remotes": {}}
         case {"v": 1, "remotes": dict(found)} if all(isinstance(each, str) for each in found.values()):
             if isinstance(document.get("first", ""), str):
                 return {**document}
-    raise _damaged(path)
+    raise _damaged(os.path.join(store, FILE))
+
+
+def read_gone(store: str) -> dict[str, frozenset[str]]:
+    """Return the roots of conversations that remotes had and have no more, by the name of the remote.
+
+    `purge.gone_there` says when they get into the file.
+
+    Raises:
+        Corrupt: the file is damaged.
+    """
+    return read_sets(store, GONE_FILE, "remotes")
 
 
 def _damaged(path: str) -> Corrupt:
@@ -106,22 +109,10 @@ def write_entries(store: str, entries: Mapping[str, tuple[str, bool]], first: st
     Raises:
         Inaccessible: the file cannot be written.
     """
-    path = os.path.join(store, FILE)
-    unfinished = f"{path}.{random_bytes(4).hex()}.lock"  # `gc` removes it by its suffix if this process dies
     document: dict[str, Any] = {"v": _VERSION, "remotes": {name: address for name, (address, _) in entries.items()}}
     branches = sorted(name for name, (_, as_branches) in entries.items() if as_branches)
     document |= {"as_branches": branches} if branches else {}
     first = first or read_first(store)
     first = first if first in entries else _only(document["remotes"])
     document |= {} if first is None else {"first": first}
-    with translated("write the list of remotes", store):
-        try:
-            with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-                file.write(encoding.dump(document))
-                file.flush()
-                os.fsync(file.fileno())
-            os.rename(unfinished, path)
-            sync(store)
-        finally:
-            with suppress(OSError):
-                os.unlink(unfinished)
+    write_json(store, FILE, document)

@@ -18,19 +18,20 @@ from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import RefChange
 from scopes.store import refs
-from scopes.store.error_translation import REMOVE, translated
-from scopes.store.fsck import walk_object_defects, walk_pack_defects, walk_ref_defects
+from scopes.store.error_translation import translated
+from scopes.store.fsck import has_valid_head, walk_object_defects, walk_pack_defects, walk_ref_defects
 from scopes.store.git_program import find_git, run_git
-from scopes.store.init import sync
+from scopes.store.init import HEAD, is_clone, is_config_damaged, is_store, sync, write_initial_config
 from scopes.store.libgit2 import pygit2
 from scopes.store.maintenance import remove_leftovers
 from scopes.store.objects import is_hash_of
+from scopes.store.open_repository import check_owner
 from scopes.store.packed_refs import read_packed_refs
 from scopes.store.recovery import finish_pending, list_orphans, remove_orphans, set_ref
 from scopes.store.repository import Repository
 
 _QUARANTINE = "scopes-quarantine"
-_PACKED_REF = re.compile(rb"(?P<oid>[0-9a-f]{40}) (?P<name>refs/[^\n]+)\n(?P<peeled>\^[0-9a-f]{40}\n)?")
+_PACKED_REF = re.compile(rb"(?P<oid>[0-9a-f]{40}) (?P<name>refs/[^\0-\x20\x7f]+)\n(?P<peeled>\^[0-9a-f]{40}\n)?")
 _PACKED_HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
 
 
@@ -56,7 +57,7 @@ class Quarantine:
 
     def copy(self, name: str) -> None:
         """Keep a file of the store that is about to be replaced, as a link: a file of any size needs no space."""
-        source, target = os.path.join(self._store, name), self._prepare(name)
+        source, target = os.path.join(self._store, name), self.place(name)
         try:
             os.link(source, target, follow_symlinks=False)
         except OSError:  # a file system without hard links
@@ -66,17 +67,42 @@ class Quarantine:
 
     def move(self, name: str) -> None:
         """Move a file out of the store."""
-        target = self._prepare(name)
+        target = self.place(name)
         os.rename(os.path.join(self._store, name), target)
         sync(os.path.dirname(target))
         sync(os.path.dirname(os.path.join(self._store, name)))
 
-    def _prepare(self, name: str) -> str:
-        target, top = os.path.join(self.path, name), os.path.join(self._store, _QUARANTINE)
-        if os.path.islink(top):
-            raise Corrupt(f"{_QUARANTINE} is a symbolic link in the store {self._store}", hint=REMOVE)
+    def place(self, name: str) -> str:
+        """Return the path of a file in the quarantine; its directory is made."""
+        target = os.path.join(self.path, name)
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         return target
+
+
+def repair_unopened(path: str) -> tuple[Repair, ...]:
+    """Write a damaged HEAD or configuration again, without which a store cannot be opened; keep what was there.
+
+    Raises:
+        Inaccessible: the store belongs to another user, or cannot be written.
+    """
+    found: list[str] = []
+    if not has_valid_head(path) and (is_store(path) or is_clone(path)):
+        found.append("HEAD")
+    if not is_store(path) and is_config_damaged(path):
+        found.append("config")
+    quarantine = Quarantine(path)
+    for name in found:
+        check_owner(path)
+        with translated("repair the store", path):
+            if os.path.lexists(os.path.join(path, name)):
+                quarantine.move(name)
+            if name == "config":
+                write_initial_config(path)
+            else:
+                with open(os.path.join(path, name), "x", encoding="ascii") as file:
+                    file.write(HEAD)
+                sync(file.name)
+    return tuple(Repair(name, "write it again") for name in found)
 
 
 def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
@@ -90,9 +116,9 @@ def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: boo
     with translated("repair the store", repository.path):
         yield from _rebuild_pack_indexes(repository, quarantine, dry_run=dry_run)
         yield from _rewrite_packed_refs(repository, quarantine, dry_run=dry_run)
+        yield from _restore_refs(repository, quarantine, dry_run=dry_run, only=refs.OPERATIONS)
         yield from _finish_operation(repository, quarantine, dry_run=dry_run)
         yield from _remove_leftovers(repository, dry_run=dry_run)
-        yield from _restore_refs(repository, quarantine, dry_run=dry_run, only=refs.OPERATIONS)
         yield from _restore_refs(repository, quarantine, dry_run=dry_run)
         yield from _drop_damaged_copies(repository, quarantine, dry_run=dry_run)
 
@@ -105,8 +131,9 @@ def _rebuild_pack_indexes(repository: Repository, quarantine: Quarantine, *, dry
         if pack in damaged or find_git() is None or not os.path.isfile(os.path.join(repository.path, pack)):
             continue
         if not dry_run:
-            quarantine.copy(name)
-            rebuilt = os.path.join(quarantine.path, "rebuilt.idx")
+            if os.path.isfile(os.path.join(repository.path, name)):
+                quarantine.copy(name)
+            rebuilt = quarantine.place("rebuilt.idx")
             try:
                 words = ("index-pack", "-o", rebuilt, os.path.join(repository.path, pack))
                 run_git(repository.path, *words, lock=repository.lock.descriptor)
@@ -192,12 +219,7 @@ def _replace_ref_file(repository: Repository, name: str, content: bytes) -> None
 
 def _drop_damaged_copies(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
     """Move damaged loose objects away of which a pack has an intact copy."""
-    try:
-        values = repository.list_refs()
-    except ScopesError:
-        return
-    tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(refs.SYMBOLIC)}
-    for oid, _ in walk_object_defects(repository, tips):
+    for oid, _ in walk_object_defects(repository):
         name = os.path.join("objects", oid[:2], oid[2:])
         if os.path.isfile(os.path.join(repository.path, name)) and _is_packed_intact(repository, oid):
             if not dry_run:

@@ -324,7 +324,9 @@ class Repository:
         marker, but it moves the log before it deletes the marker. The stamp includes `packed-refs`, because packing
         moves refs there, and a reader that listed loose refs before and reads `packed-refs` after would miss changes.
         """
-        marker, operations = self.raw_ref(refs.PENDING), self.raw_ref(refs.OPERATIONS)
+        marker, operations = self.raw_ref(refs.PENDING), None
+        with contextlib.suppress(Corrupt):  # a reader does without the log; `repair` restores it
+            operations = self.raw_ref(refs.OPERATIONS)
         try:
             status = os.stat(os.path.join(self.path, "packed-refs"))
         except OSError:

@@ -77,5 +77,21 @@ CHOICES = {
     "scopes.check.hookUnread": ("ask", "deny"),
     "scopes.model.<name>.encoding": ("o200k_base", "cl100k_base"),
 }
+NUMBERS = frozenset(
+    {
+        "scopes.lockTimeout",
+        "scopes.packThreshold",
+        "scopes.summarizerTimeout",
+        "scopes.memoryEvery",
+        "scopes.remoteConversations",
+        "scopes.remoteMegabytes",
+        "scopes.contextSeconds",
+        "scopes.tightBudget",
+        "scopes.maxTurns",
+        "scopes.idleSeconds",
+        "scopes.importWorkers",
+        "scopes.agent.<name>.timeout",
+    }
+)
 # Git's spellings of true and false.
 BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}

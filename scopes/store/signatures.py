@@ -6,11 +6,7 @@ The owner named by a key is untrusted text, which is sanitized when it is read.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import subprocess
-import tempfile
-import zlib
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -29,8 +25,7 @@ from scopes.model.signature import (
 from scopes.sanitize import clean_line, cut
 from scopes.store.git_program import find_git, git_environment
 from scopes.store.repository import Objects, read_data
-from scopes.store.signing import is_signed
-from scopes.store.signing_settings import SigningSettings, read_signing_settings
+from scopes.store.signing import is_signed, list_options, read_signing_settings, scratch_repository, write_loose
 
 _STATES: Final = {"G": GOOD, "B": BAD, "X": EXPIRED, "Y": EXPIRED_KEY, "R": REVOKED_KEY, "E": UNKNOWN_KEY}
 _FORMAT: Final = "%H%x00%G?%x00%GK%x00%GF%x00%GS"
@@ -38,13 +33,11 @@ _FIELDS: Final = 5
 _AT_ONCE: Final = 200  # commits; git starts a program for each
 _SECONDS_EACH: Final = 20
 _MAX_NAME: Final = 200
-_CONFIG: Final = "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n"
-_REVOKED: Final = "gpg.ssh.revocationfile"
 _SSH: Final = b"-----BEGIN SSH SIGNATURE-----"
 
 
 def check_signatures(
-    objects: Objects, commits: Iterable[Oid], directory: str, settings: SigningSettings | None = None
+    objects: Objects, commits: Iterable[Oid], directory: str, settings: Mapping[str, str] | None = None
 ) -> dict[Oid, Signature]:
     """Return git's verdicts about the signatures of commits; commits without a signature are left out.
 
@@ -58,33 +51,18 @@ def check_signatures(
         return {}
     known = read_signing_settings(directory) if settings is None else settings
     oids = list(signed)
+    options = list_options(
+        {key: value for key, value in known.items() if key.startswith("gpg.") and key != "gpg.format"}
+    )
     found: dict[Oid, Signature] = {}
     for start in range(0, len(oids), _AT_ONCE):
-        found |= _check({oid: signed[oid] for oid in oids[start : start + _AT_ONCE]}, known)
-    return found | _find_revoked(found, signed, known)
+        found |= _check({oid: signed[oid] for oid in oids[start : start + _AT_ONCE]}, options)
+    return found
 
 
-def _find_revoked(
-    found: Mapping[Oid, Signature], signed: Mapping[Oid, bytes], settings: SigningSettings
-) -> dict[Oid, Signature]:
-    """Return the signatures by revoked ssh keys: those that are bad only if the list of revoked keys is used.
-
-    Git has no verdict of its own for them, and does not print the key.
-    """
-    bad = [oid for oid, each in found.items() if (each.state, each.key) == (BAD, None) and _SSH in signed[oid]]
-    if not bad or _REVOKED not in settings.values:
-        return {}
-    others = settings._replace(values={key: value for key, value in settings.values.items() if key != _REVOKED})
-    revoked: dict[Oid, Signature] = {}
-    for start in range(0, len(bad), _AT_ONCE):
-        again = _check({oid: signed[oid] for oid in bad[start : start + _AT_ONCE]}, others)
-        revoked |= {oid: each._replace(state=REVOKED_KEY) for oid, each in again.items() if each.key is not None}
-    return revoked
-
-
-def _check(signed: Mapping[Oid, bytes], settings: SigningSettings) -> dict[Oid, Signature]:
+def _check(signed: Mapping[Oid, bytes], options: list[str]) -> dict[Oid, Signature]:
     """Ask git about some commits; those missing in its output get the state `not checked`."""
-    output = _ask_git(signed, settings)
+    output = _ask_git(signed, options)
     fields = output.decode("utf-8", "replace").split("\0")
     found = dict.fromkeys(signed, Signature(UNCHECKED))
     for start in range(0, len(fields) - _FIELDS, _FIELDS):
@@ -112,18 +90,14 @@ def _safe(text: str) -> str | None:
     return cut(clean_line(text), _MAX_NAME) or None
 
 
-def _ask_git(signed: Mapping[Oid, bytes], settings: SigningSettings) -> bytes:
+def _ask_git(signed: Mapping[Oid, bytes], options: list[str]) -> bytes:
     """Run git on a repository that has only these commits; return nothing if it fails or takes too long."""
     program = find_git()
     if program is None:
         return b""
-    options = [word for setting in settings.walk_for_checks() for word in ("-c", setting)]
-    with tempfile.TemporaryDirectory(prefix="scopes-signatures-") as directory:
+    with scratch_repository() as directory:
         for oid, data in signed.items():
-            _write_loose(directory, oid, data)
-        os.makedirs(os.path.join(directory, "refs"))
-        _write(os.path.join(directory, "HEAD"), b"ref: refs/heads/none\n")
-        _write(os.path.join(directory, "config"), _CONFIG.encode())
+            write_loose(directory, oid, b"commit %d\0" % len(data) + data)
         words = ["log", "--no-walk=unsorted", "--stdin", "-z", "--no-color", f"--format=tformat:{_FORMAT}"]
         try:
             done = subprocess.run(
@@ -139,18 +113,3 @@ def _ask_git(signed: Mapping[Oid, bytes], settings: SigningSettings) -> bytes:
         except (OSError, subprocess.TimeoutExpired):
             return b""
     return done.stdout
-
-
-def _write_loose(directory: str, oid: Oid, data: bytes) -> None:
-    """Write a commit where git finds it; one whose id is not its hash is left out."""
-    raw = b"commit %d\0" % len(data) + data
-    if hashlib.sha1(raw, usedforsecurity=False).hexdigest() != oid:
-        return
-    folder = os.path.join(directory, "objects", oid[:2])
-    os.makedirs(folder, exist_ok=True)
-    _write(os.path.join(folder, oid[2:]), zlib.compress(raw, 1))
-
-
-def _write(path: str, data: bytes) -> None:
-    with open(path, "xb") as file:
-        file.write(data)

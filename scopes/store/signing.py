@@ -1,7 +1,7 @@
-"""Sign a commit as the user's git does: with its program, its key, and in the header where git looks for it.
+"""Sign a commit as the user's git does: git makes the signature, with its program and key (`git commit-tree -S`).
 
 Whoever writes a commit calls `repository.caller.sign` with its bytes. The command line puts `Signer.sign` there; for
-other callers, such as agents behind the MCP server, it changes nothing.
+other callers, such as agents behind the MCP server, it changes nothing. `signatures` checks signatures.
 """
 
 from __future__ import annotations
@@ -10,31 +10,32 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import NamedTuple, NoReturn
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Final
 
 from scopes.child_process import kill_group
 from scopes.errors import Refused
+from scopes.ids import Oid
 from scopes.sanitize import clean_line, cut
-from scopes.store.signature_armor import is_armor, without_comments
-from scopes.store.signing_settings import SigningSettings, find_program, read_signing_settings
+from scopes.store.git_program import find_git, git_environment
+from scopes.store.settings import BOOLEANS
 
 HEADER = b"gpgsig "
 _SECONDS, _SECONDS_ON_TERMINAL = 30, 120  # until a program that asks nobody, or a person, has to have answered
+_SECONDS_FOR_SETTINGS: Final = 10
 _MAX_REASON = 300
-_LITERAL_KEYS = ("key::", "ssh-", "ecdsa-", "sk-")
-_SIGNATURE = re.compile(  # the last line of a header
-    rb"\ngpgsig -----BEGIN ([A-Z ]+)-----\n((?: [\x20-\x7e]*\n)*) -----END \1-----\Z"
+_MAX_BYTES: Final = 1 << 16  # of a signature; those of gpgsm have certificates with them, which are some kilobytes
+_KEYS = r"^(commit\.gpgsign|gpg\..*|user\.(name|email|signingkey))$"
+_TRUSTED_SCOPES = frozenset({"system", "global", "command"})
+_CONFIG: Final = "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n"
+_SIGNATURE = re.compile(  # the last line of a header: base64, and no other text
+    rb"\ngpgsig -----BEGIN ((?:SSH|PGP|SIGNED) (?:SIGNATURE|MESSAGE))-----\n(?: ?\n)?"
+    rb"(?: [A-Za-z0-9+/=]{1,76}\n)+ -----END \1-----\Z"
 )
-_CREATED = b"\n[GNUPG:] SIG_CREATED "
-_WITHOUT = "without a signature: SCOPES_SIGN_COMMITS=false"
-
-
-class _Done(NamedTuple):
-    code: int
-    output: bytes
-    errors: bytes
+_COMMENT = re.compile(rb"(-----BEGIN PGP [A-Z]+-----\n)(?:[A-Za-z]+: [^\n]*\n)+\n")  # gpg does not sign it
+_LAST_WORDS = "fatal: failed to write commit object"
 
 
 class Signer:
@@ -49,128 +50,158 @@ class Signer:
         self._directory = directory
         self._terminal = terminal
         self._choice = choice
-        self._settings: SigningSettings | None = None
+        self._settings: Mapping[str, str] | None = None
 
     def sign(self, commit: bytes) -> bytes:
         """Return the bytes of a commit with a signature, or as they are where the user's git does not sign.
 
         Raises:
             Refused: the signature cannot be made; the hint says what to do.
-            Invalid: git is told to make a kind of signature that does not exist.
         """
         if self._choice is False:
             return commit
         if self._settings is None:
             self._settings = read_signing_settings(self._directory)
-        if not (self._choice or self._settings.is_on):
+        # a key without a value is true, as in git
+        is_on = BOOLEANS.get(self._settings.get("commit.gpgsign", "no").lower(), False)
+        if not (self._choice or is_on):
             return commit
-        kind = self._settings.format
-        make = self._sign_with_ssh if kind == "ssh" else self._sign_with_gpg
-        return add_signature(commit, make(kind, commit))
+        signature = read_signature(self._commit_tree(commit, self._settings))
+        if signature is None:
+            raise _refusal("it made no signature")
+        return add_signature(commit, signature)
 
-    def _sign_with_gpg(self, kind: str, data: bytes) -> bytes:
-        """Call gpg, or gpgsm, as git does."""
-        settings = self._settings or SigningSettings({})
-        key = settings.key or settings.identity
-        if key is None:
-            _fail("git has no key to sign with", "name one: git config --global user.signingKey KEYID")
-        program = self._find(settings.program(kind))
-        done = self._run([program, "--status-fd=2", "-bsau", key], data)
-        if done.code != 0 or _CREATED not in b"\n" + done.errors:
-            _fail(
-                f"{os.path.basename(program)} did not sign: {_reason(done.errors)}",
-                f"try it: echo test | {os.path.basename(program)} -bsau {key}",
-            )
-        return done.output
+    def _commit_tree(self, commit: bytes, settings: Mapping[str, str]) -> bytes:
+        """Let git write the same commit with a signature into a repository of its own; return it.
 
-    def _sign_with_ssh(self, kind: str, data: bytes) -> bytes:
-        """Call ssh-keygen as git does: a file with the key, and one with what is to be signed."""
-        settings = self._settings or SigningSettings({})
-        key = settings.key or self._default_ssh_key(settings)
-        program = self._find(settings.program(kind))
-        with tempfile.TemporaryDirectory(prefix="scopes-sign-") as directory:
-            literal = key.startswith(_LITERAL_KEYS)
-            path = os.path.join(directory, "key") if literal else os.path.expanduser(key)
-            buffer = os.path.join(directory, "commit")
-            if literal:
-                _write(path, key.removeprefix("key::").encode("utf-8", "surrogateescape") + b"\n")
-            _write(buffer, data)
-            agent = ["-U"] if literal else []
-            done = self._run([program, "-Y", "sign", "-n", "git", "-f", path, *agent, buffer], b"")
-            signature = _read(f"{buffer}.sig")
-        if done.code != 0 or not signature:
-            shown = "the key in git's user.signingKey" if literal else key
-            _fail(
-                f"{os.path.basename(program)} did not sign with {shown}: {_reason(done.errors)}",
-                "add the key to your agent: ssh-add, or see: git config --show-origin user.signingKey",
-            )
-        return signature
+        Git looks for the tree and the parents there, but only at what kind of object they are.
+        """
+        head, _, message = commit.partition(b"\n\n")
+        fields = [line.partition(" ")[::2] for line in head.decode("utf-8", "surrogateescape").split("\n")]
+        tree = next(value for key, value in fields if key == "tree")
+        parents = [value for key, value in fields if key == "parent"]
+        words = ["commit-tree", "-F", "message", *(word for parent in parents for word in ("-p", parent))]
+        key = settings.get("user.signingkey") or ""
+        if not key and settings.get("gpg.format") != "ssh" and "user.email" in settings:
+            key = f"{settings.get('user.name', '')} <{settings['user.email']}>"  # of the user, not of the author
+        with scratch_repository() as directory:
+            write_loose(directory, Oid(tree), b"tree 0\0")
+            for parent in parents:
+                write_loose(directory, Oid(parent), b"commit 0\0")
+            with open(os.path.join(directory, "message"), "xb") as file:
+                file.write(message)
+            words[2] = file.name
+            oid = self._run([*list_options(settings), *words, f"-S{key}", tree], directory, _identities(fields))
+            return read_loose(directory, Oid(oid))
 
-    def _default_ssh_key(self, settings: SigningSettings) -> str:
-        """Return the first key that the program of `gpg.ssh.defaultKeyCommand` prints."""
-        command = settings.values.get("gpg.ssh.defaultkeycommand")
-        if not command:
-            _fail("git has no key to sign with", "name one: git config --global user.signingKey ~/.ssh/KEY.pub")
-        done = self._run(["/bin/sh", "-c", command], b"")
-        key = done.output.decode("utf-8", "surrogateescape").partition("\n")[0].strip()
-        if done.code != 0 or not key.startswith(_LITERAL_KEYS):
-            _fail(f"gpg.ssh.defaultKeyCommand gave no key: {_reason(done.errors)}", f"try it: {command}")
-        return key
-
-    def _find(self, name: str) -> str:
-        found = find_program(name)
-        if found is None:
-            _fail(f"git signs with {name}, which is not installed", "install it")
-        return found
-
-    def _run(self, words: Sequence[str], data: bytes) -> _Done:
-        """Run a program; without a terminal it runs in its own session, so that it cannot ask for a passphrase."""
+    def _run(self, words: list[str], directory: str, identities: dict[str, str]) -> str:
+        """Run git; without a terminal it runs in its own session, so that nobody is asked for a passphrase."""
+        program = find_git()
+        if program is None:
+            raise _refusal("the git program is not installed")
         seconds = _SECONDS_ON_TERMINAL if self._terminal else _SECONDS
-        given = subprocess.DEVNULL if not data else subprocess.PIPE
-        try:
-            process = subprocess.Popen(
-                words,
-                stdin=None if self._terminal and not data else given,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=not self._terminal,
-            )
-        except OSError as error:
-            _fail(f"{words[0]} cannot be started: {error.strerror}", "install it")
-        try:
-            output, errors = process.communicate(data or None, seconds)
-        except subprocess.TimeoutExpired:
-            _fail(f"{os.path.basename(words[0])} did not answer within {seconds} seconds", "unlock the key before")
-        finally:
-            self._end(process)
-        return _Done(process.returncode, output, errors)
+        with subprocess.Popen(
+            [program, "--no-pager", *words],
+            cwd=self._directory,
+            env=git_environment(directory) | identities,
+            stdin=None if self._terminal else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=not self._terminal,
+        ) as process:
+            try:
+                output, errors = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired as error:
+                raise _refusal(f"it did not answer within {seconds} seconds") from error
+            finally:
+                if process.poll() is None:
+                    with suppress(ProcessLookupError):
+                        process.kill() if self._terminal else kill_group(process)
+        if process.returncode != 0:
+            raise _refusal(_reason(errors))
+        return output.decode("ascii", "replace").strip()
 
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill the process if it still runs."""
-        if process.poll() is None:
-            with suppress(ProcessLookupError):
-                process.kill() if self._terminal else kill_group(process)
-            process.wait()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
+
+def read_signing_settings(directory: str) -> dict[str, str]:
+    """Ask git for the settings about signatures that hold in a directory, by key in lower case.
+
+    Only settings of the system, the user and the environment are used: a project may come from another person, and some
+    of these settings are programs to run. There are none if git is not installed or cannot read them.
+    """
+    program = find_git()
+    if program is None:
+        return {}
+    try:
+        done = subprocess.run(
+            [program, "--no-pager", "config", "--show-scope", "--null", "--get-regexp", _KEYS],
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_SECONDS_FOR_SETTINGS,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    fields = done.stdout.decode("utf-8", "surrogateescape").split("\0")
+    found: dict[str, str] = {}
+    for scope, entry in zip(fields[::2], fields[1::2], strict=False):
+        key, separator, value = entry.partition("\n")
+        if scope in _TRUSTED_SCOPES:
+            found[key] = value if separator else "true"
+    return found
+
+
+def list_options(settings: Mapping[str, str]) -> list[str]:
+    """Return the settings as options of git, which reads no configuration of the user by itself here."""
+    return [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
+
+
+@contextmanager
+def scratch_repository() -> Iterator[str]:
+    """Create an empty git directory outside the store, for as long as the block runs."""
+    with tempfile.TemporaryDirectory(prefix="scopes-signatures-") as directory:
+        for name in ("objects", "refs"):
+            os.makedirs(os.path.join(directory, name))
+        for name, text in (("HEAD", "ref: refs/heads/none\n"), ("config", _CONFIG)):
+            with open(os.path.join(directory, name), "x", encoding="ascii") as file:
+                file.write(text)
+        yield directory
+
+
+def write_loose(directory: str, oid: Oid, content: bytes) -> None:
+    """Write an object, with the header that says what it is, where git finds it under an id."""
+    folder = os.path.join(directory, "objects", oid[:2])
+    os.makedirs(folder, exist_ok=True)
+    with suppress(FileExistsError), open(os.path.join(folder, oid[2:]), "xb") as file:
+        file.write(zlib.compress(content, 1))
+
+
+def read_loose(directory: str, oid: Oid) -> bytes:
+    """Return the content of an object that git wrote, without its header."""
+    with open(os.path.join(directory, "objects", oid[:2], oid[2:]), "rb") as file:
+        return zlib.decompress(file.read()).partition(b"\0")[2]
+
+
+def read_signature(commit: bytes) -> bytes | None:
+    """Return the signature in the header of a commit; None if there is none."""
+    text = commit.partition(b"\n\n")[0].partition(b"\n" + HEADER)[2]
+    lines = text.split(b"\n")
+    following = next((at for at, line in enumerate(lines) if at and not line.startswith(b" ")), len(lines))
+    return b"\n".join([lines[0], *(line[1:] for line in lines[1:following])]) or None
 
 
 def add_signature(commit: bytes, signature: bytes) -> bytes:
     """Return the bytes of a commit with a signature as the last line of its header, as git puts it there."""
     end = commit.index(b"\n\n") + 1
-    lines = without_comments(signature.replace(b"\r\n", b"\n")).strip(b"\n").split(b"\n")
-    return commit[:end] + HEADER + b"\n ".join(lines) + b"\n" + commit[end:]
+    text = _COMMENT.sub(rb"\1\n", signature.replace(b"\r\n", b"\n"))
+    return commit[:end] + HEADER + b"\n ".join(text.strip(b"\n").split(b"\n")) + b"\n" + commit[end:]
 
 
 def without_signature(commit: bytes) -> bytes:
     """Return the bytes of a commit as they were before `add_signature`; unchanged if that has not written them."""
     head, gap, body = commit.partition(b"\n\n")
     found = _SIGNATURE.search(head)
-    if found is None or not is_armor(found[1], found[2].replace(b"\n ", b"\n")[1:]):
-        return commit
-    return head[: found.start()] + gap + body
+    return commit if found is None or len(found[0]) > _MAX_BYTES else head[: found.start()] + gap + body
 
 
 def is_signed(commit: bytes) -> bool:
@@ -178,23 +209,28 @@ def is_signed(commit: bytes) -> bool:
     return b"\n" + HEADER in commit.partition(b"\n\n")[0]
 
 
-def _fail(problem: str, cure: str) -> NoReturn:
-    raise Refused(f"nothing was written: {clean_line(problem)}", hint=f"{clean_line(cure)}; or {_WITHOUT}")
+def _identities(fields: list[tuple[str, str]]) -> dict[str, str]:
+    """Return author and committer of a commit as git takes them from the environment."""
+    found: dict[str, str] = {}
+    for key, value in fields:
+        if key in ("author", "committer"):
+            who, _, time = value.rpartition("> ")
+            name, _, email = who.partition(" <")
+            start = f"GIT_{key.upper()}_"
+            found |= {f"{start}NAME": name, f"{start}EMAIL": email, f"{start}DATE": f"@{time}"}
+    return found
+
+
+def _refusal(problem: str) -> Refused:
+    hint = "see: git config --show-origin --get-regexp 'gpg|signingkey', and: ssh-add"
+    return Refused(
+        f"nothing was written: git did not sign: {clean_line(problem)}",
+        hint=f"{hint}; or without a signature: SCOPES_SIGN_COMMITS=false",
+    )
 
 
 def _reason(errors: bytes) -> str:
-    """Return the last line that a program wrote for people."""
-    lines = [line.strip() for line in errors.decode("utf-8", "replace").splitlines()]
-    kept = [line for line in lines if line and not line.startswith("[GNUPG:]")]
-    return cut(clean_line(kept[-1]), _MAX_REASON) if kept else "it gave no reason"
-
-
-def _write(path: str, data: bytes) -> None:
-    with open(path, "xb") as file:
-        file.write(data)
-
-
-def _read(path: str) -> bytes:
-    with suppress(FileNotFoundError), open(path, "rb") as file:
-        return file.read()
-    return b""
+    """Return what git and its program wrote for people, on one line."""
+    lines = [line.strip().removeprefix("error: ") for line in errors.decode("utf-8", "replace").splitlines()]
+    kept = [line for line in lines if line and line != _LAST_WORDS and not line.startswith("[GNUPG:]")]
+    return cut(clean_line("; ".join(kept)), _MAX_REASON) or "it gave no reason"

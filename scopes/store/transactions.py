@@ -126,8 +126,7 @@ def _try_append(
     repository: Repository, ref: str, build: Callable[[Oid], Oid], reason: str, first: str | None
 ) -> Oid | None:
     """Compare and swap once; return None if another process moved the ref or holds its lock."""
-    repository.ref_reader.check_updates(ref)
-    reference = repository.ref_reader.find(ref, checked=True)
+    reference = repository.ref_reader.find(ref)
     if reference is None:
         raise NotFound(f"there is no {ref.removeprefix(refs.HEADS)}")
     commit = build(Oid(str(reference.target)))
@@ -172,7 +171,6 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
         Invalid: git does not accept a name, or two names conflict.
         Inaccessible: the disk failed; nothing has changed.
     """
-    repository.ref_reader.check_updates(*(change.ref for change in operation.changes), refs.PENDING, refs.OPERATIONS)
     existing = _list_near(repository, [change.ref for change in operation.changes if change.old is None])
     _check_old_values(repository, operation, existing)
     _check_names(operation, existing)
@@ -182,7 +180,7 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
     identify_actor(repository)
     with defer_signals():
         try:
-            set_ref(repository, RefChange(refs.PENDING, None, commit), operation.kind, checked=True)
+            set_ref(repository, RefChange(refs.PENDING, None, commit), operation.kind)
         except ScopesError as error:
             _check_failed_move(repository, refs.PENDING, commit, error.__cause__ or error)
         if repository.raw_ref(refs.PENDING) != commit:

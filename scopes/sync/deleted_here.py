@@ -19,9 +19,9 @@ from scopes.loading import deferred
 from scopes.model.operation import Operation
 from scopes.result import Note, plural
 from scopes.store import refs
-from scopes.store.gone_file import read_gone
 from scopes.store.graph import is_ancestor
 from scopes.store.operation_log import walk_operations
+from scopes.store.remote_file import read_gone
 from scopes.store.repository import Repository
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.deleted_there import read_deleted

@@ -12,7 +12,7 @@ from scopes.loading import deferred
 from scopes.purge.gone_there import note_seen
 from scopes.result import Note, plural
 from scopes.store.config_write import write_setting
-from scopes.store.gone_file import read_gone
+from scopes.store.remote_file import read_gone
 from scopes.store.repository import Repository
 from scopes.sync.change_notes import note_deleted_conversations
 from scopes.sync.connection import Connection

@@ -18,10 +18,10 @@ from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import begin
 from scopes.result import plural
-from scopes.store.gone_file import read_gone
 from scopes.store.quarantine import Quarantine
 from scopes.store.refs import PURGE_OFFERS, PURGED_ELSEWHERE, REMOTE_SOURCES, REMOTES
 from scopes.store.refs_listed_once import refs_listed_once
+from scopes.store.remote_file import read_gone
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.accept import Acceptance, FetchedConversation

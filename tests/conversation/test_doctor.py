@@ -186,21 +186,3 @@ def test_little_free_disk_space_is_a_warning(repository, monkeypatch):
     small = os.statvfs_result((4096, 4096, *tuple(room)[2:3], 10, 10, *tuple(room)[5:]))
     monkeypatch.setattr(os, "statvfs", lambda path: small)
     assert (checks(repository)["free space"].state, checks(repository)["free space"].detail) == ("warning", "0 MiB")
-
-
-def test_a_store_that_git_itself_cannot_use_is_a_warning(repository):
-    """A store must be usable with plain git."""
-    with open(os.path.join(repository.path, "config"), "a", encoding="utf-8") as file:
-        file.write("[core\n")
-    check = checks(repository)["git and the store"]
-    assert check.state == "warning"
-    assert f"{repository.path}/config is malformed in line" in check.detail
-
-
-def test_programs_named_in_the_configuration_of_the_store_are_a_warning(repository):
-    """P14: scopes runs none of them, but plain git would."""
-    git(repository, "config", "core.fsmonitor", "touch pwned")
-    git(repository, "config", "filter.x.smudge", "touch pwned")
-    check = checks(repository)["programs"]
-    assert check.state == "warning"
-    assert check.detail.endswith("names programs: core.fsmonitor, filter.x.smudge")

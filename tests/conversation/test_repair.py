@@ -14,7 +14,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.gc import gc
 from scopes.conversation.new import new
 from scopes.conversation.repair import repair
-from scopes.errors import Busy, Corrupt, Inaccessible
+from scopes.errors import Busy, Inaccessible
 from scopes.history.messages import plain_message
 from scopes.ids import Oid
 from scopes.model.operation import RefChange
@@ -321,16 +321,6 @@ def test_a_recorded_ref_outside_the_store_is_not_written(repository, tmp_path):
     assert victim.read_text() == "mine"
     assert outside not in {where for where, _ in done.repairs}
     assert sorted(os.listdir(tmp_path)) == ["store.git", "victim"]
-
-
-def test_the_quarantine_is_not_a_link_to_a_directory_outside_the_store(repository, tmp_path):
-    """P14."""
-    (tmp_path / "outside").mkdir()
-    os.symlink(tmp_path / "outside", f"{repository.path}/scopes-quarantine")
-    write_bytes(f"{repository.path}/{SIDE}", b"garbage")
-    with pytest.raises(Corrupt, match="scopes-quarantine is a symbolic link"):
-        repair(open_store(repository))
-    assert os.listdir(tmp_path / "outside") == []
 
 
 def test_a_damaged_ref_of_any_size_is_kept_without_being_copied(repository):

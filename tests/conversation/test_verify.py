@@ -134,7 +134,9 @@ def test_a_branch_created_with_git_is_a_warning(repository):
     """D-43."""
     drawn = history(repository, "main: a")
     git(repository, "update-ref", "refs/heads/conv-001/mine", drawn.oids["a"])
-    assert found(repository) == [("warning", "conv-001/mine", "no operation created it: a git command did")]
+    assert found(repository) == [
+        ("warning", "conv-001/mine", "no operation created it: a git command did, or packed-refs is damaged")
+    ]
     assert verify(repository).exit_code == 0
 
 
@@ -258,26 +260,12 @@ def test_a_defect_that_cannot_be_confirmed_is_not_reported(repository):
 
 @pytest.mark.parametrize("seconds", ["253402300800", "67768036191676799", "100000000000000000"])
 @pytest.mark.parametrize("ref", ["refs/heads/conv-001/main", "refs/scopes/operations"])
-def test_a_commit_time_beyond_the_year_9999_is_a_warning_and_stops_no_reader(repository, ref, seconds):
+def test_a_commit_time_beyond_the_year_9999_stops_no_reader(repository, ref, seconds):
     history(repository, "main: a b")
     data = git(repository, "cat-file", "commit", ref)
     forged = re.sub(r"(author|committer) (.*> )[0-9]+", rf"\g<1> \g<2>{seconds}", data)
     commit = repository.write("commit", forged.encode())
     git(repository, "update-ref", ref, commit)
-    problem = f"its commit time, {seconds} seconds since 1970, is beyond the year 9999"
-    assert ("warning", problem) in [(severity, text) for severity, _, text in found(repository)]
     received = open_store(repository.path)
     assert [row.id for row in list_conversations(received).conversations] == ["conv-001"]
     assert show(received, "conv-001").id == "conv-001"
-
-
-@pytest.mark.parametrize(("days", "is_found"), [(1, False), (400, True), (-400, True)])
-def test_a_commit_time_far_from_that_of_the_message_is_a_warning(repository, days, is_found):
-    history(repository, "main: a b")
-    data = git(repository, "cat-file", "commit", "refs/heads/conv-001/main")
-    moved = lambda match: f"{match[1]} {match[2]}{int(match[3]) + days * 86400}"  # noqa: E731
-    forged = re.sub(r"(author|committer) (.*> )([0-9]+)", moved, data)
-    git(repository, "update-ref", "refs/heads/conv-001/main", repository.write("commit", forged.encode()))
-    problems = [text for severity, _, text in found(repository) if "contradicts that of the message" in text]
-    assert bool(problems) == is_found
-    assert verify(repository).exit_code == 0

@@ -173,7 +173,7 @@ def test_a_store_that_another_process_creates_after_the_first_look_is_found(tmp_
         create_store(path)
         return False
 
-    monkeypatch.setattr("scopes.store.init._is_clone", create_meanwhile)
+    monkeypatch.setattr("scopes.store.init.is_clone", create_meanwhile)
     assert create_store(path) is False
 
 

@@ -111,7 +111,7 @@ def test_an_invalid_line_of_packed_refs_is_corrupt(repository, tips, line):
     git(repository, "pack-refs", "--all")
     with open(f"{repository.path}/packed-refs", "a", encoding="utf-8") as file:
         file.write(line)
-    with pytest.raises(Corrupt, match="a ref of the store is damaged"):
+    with pytest.raises(Corrupt, match="packed-refs of the store is damaged"):
         listed(repository.path, (HEADS,))
 
 

@@ -255,27 +255,6 @@ def test_a_rename_keeps_the_reflog_wherever_the_process_dies(repository, old, ne
     assert list(list_leftovers(repository)) == []
 
 
-def test_a_reflog_is_not_written_through_a_symbolic_link(repository, tmp_path):
-    """P14: libgit2 follows the links of a hostile store."""
-    one, two = write_chain(repository, "one", "two")
-    move(repository, (HEADS + "x", None, one))
-    (tmp_path / "outside").mkdir()
-    victim = tmp_path / "outside" / "victim"
-    victim.write_text("mine")
-    os.symlink(victim, f"{repository.path}/logs/{HEADS}y")
-    os.symlink(tmp_path / "outside", f"{repository.path}/logs/{HEADS}d")
-    os.symlink(tmp_path / "outside", f"{repository.path}/{HEADS}d")
-    for change in ((HEADS + "y", None, two), (HEADS + "d/victim", None, two), (HEADS + "d/new", None, two)):
-        with pytest.raises(Corrupt, match="symbolic link"):
-            move(repository, (HEADS + "x", one, None), change)
-    assert (os.listdir(victim.parent), victim.read_text()) == (["victim"], "mine")
-    os.unlink(f"{repository.path}/logs/{HEADS}x")
-    os.symlink(victim, f"{repository.path}/logs/{HEADS}x")
-    with pytest.raises(Corrupt, match="symbolic link"):
-        append(repository, HEADS + "x", lambda tip: two, "append")
-    assert victim.read_text() == "mine"
-
-
 # Files of dead processes
 
 

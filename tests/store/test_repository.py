@@ -76,7 +76,7 @@ def test_an_incomplete_store_is_refused(tmp_path, lost):
     """Also where the path looks like the text of another error."""
     repository = make_store(tmp_path / "owner's extensions" / "store.git")
     os.rename(os.path.join(repository.path, lost), os.path.join(repository.path, "lost"))
-    with pytest.raises(Corrupt, match="cannot open the store"):
+    with pytest.raises(Corrupt, match=r"cannot open the store|the file HEAD of the store"):
         open_store(repository)
 
 
@@ -199,7 +199,7 @@ def test_damaged_packed_refs_are_corrupt_and_give_no_wrong_value(repository, lin
     git(repository, "pack-refs", "--all")
     packed = read_bytes(f"{repository.path}/packed-refs")
     write_bytes(f"{repository.path}/packed-refs", packed + line + b"\n")
-    with pytest.raises(Corrupt, match="a ref of the store is damaged"):
+    with pytest.raises(Corrupt, match="packed-refs of the store is damaged"):
         open_store(repository).list_refs()
     assert open_store(repository).find_ref(MAIN) == tip
 

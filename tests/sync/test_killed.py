@@ -11,8 +11,7 @@ import pytest
 from scopes.conversation.gc import gc
 from scopes.conversation.verify import verify
 from scopes.store import recovery
-from scopes.store.file_checks import QUARANTINE_PREFIX
-from scopes.store.quarantine import open_quarantine
+from scopes.store.quarantine import QUARANTINE_PREFIX, open_quarantine
 from scopes.store.recovery import list_leftovers
 from tests.support.examples import sample
 from tests.support.history import history, say

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.rename import rename_title
 from scopes.errors import Corrupt, Inaccessible
-from scopes.store.file_checks import QUARANTINE_PREFIX
+from scopes.store.quarantine import QUARANTINE_PREFIX
 from scopes.sync import incoming
 from scopes.sync.git_transport import GitTransport
 from scopes.sync.local_conversations import list_roots

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.agents.damage import walk_agent_defects
 from scopes.cli import usage
+from scopes.cli.commands.verify import MORE_CHECKS
 from scopes.cli.invocation import Invocation
-from scopes.code_links.record_fsck import walk_commit_record_defects
 from scopes.conversation.repair import repair as run_repair
-from scopes.facts.damage import walk_fact_defects
-from scopes.purge.damage import walk_purge_defects
-from scopes.secrets.damage import walk_allowed_defects
+from scopes.store.repair import repair_unopened
 
 
 def repair(
@@ -34,16 +31,5 @@ def repair(
       scopes repair
     """
     invocation: Invocation = context.obj
-    return invocation.show(
-        run_repair(
-            invocation.repository(),
-            (
-                walk_agent_defects,
-                walk_fact_defects,
-                walk_commit_record_defects,
-                walk_allowed_defects,
-                walk_purge_defects,
-            ),
-            dry_run=dry_run,
-        )
-    )
+    before = () if dry_run else repair_unopened(invocation.store_path)
+    return invocation.show(run_repair(invocation.repository(), MORE_CHECKS, dry_run=dry_run, before=before))

@@ -11,8 +11,8 @@ from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.errors import Invalid
 from scopes.loading import load
-from scopes.store.user_files import may_set
-from scopes.usage.prices import SETTING, PriceTable, configured_prices, read_prices
+from scopes.store.discovery import may_user_have_set
+from scopes.usage.prices import PriceTable, configured_prices, read_prices
 
 
 def usage(
@@ -105,6 +105,7 @@ def _show_status(invocation: Invocation, prices: PriceTable, *, utc: bool) -> in
 
 def _read_prices(invocation: Invocation, path: str | None) -> PriceTable:
     """Read the table of prices that the user named, here or in the configuration, or the shipped one."""
-    if path is None and (invocation.settings or may_set(SETTING, invocation.environ, invocation.home)):
+    environ = invocation.environ  # a status line does not load libgit2 to find that nothing is set
+    if path is None and (invocation.settings or "SCOPES_PRICES" in environ or may_user_have_set(environ, b"prices")):
         return configured_prices(invocation.config(optional=True))
     return read_prices(None if path is None else os.path.expanduser(path))

@@ -17,6 +17,15 @@ from scopes.loading import load
 from scopes.purge.damage import walk_purge_defects
 from scopes.secrets.damage import walk_allowed_defects
 
+# what reads the refs of which `conversation` knows nothing
+MORE_CHECKS = (
+    walk_agent_defects,
+    walk_fact_defects,
+    walk_commit_record_defects,
+    walk_allowed_defects,
+    walk_purge_defects,
+)
+
 
 def verify(
     context: usage.Context,
@@ -56,8 +65,7 @@ def verify(
 
     With --require-signatures, also prints the merges, the decisions and resolutions by people, and the lists of what
     was purged that are not signed; the exit code is 1 if there are any. With --since, unsigned commits before that time
-    are accepted, unless a commit in their history has a later time. A note lists good signatures by somebody else than
-    the named author.
+    are accepted, unless a commit in their history has a later time.
 
     Examples:
       scopes verify
@@ -81,15 +89,4 @@ def verify(
         )
     if source is not None:
         return invocation.show(verify_source(repository, source, FORMATS))
-    return invocation.show(
-        run_verify(
-            repository,
-            (
-                walk_agent_defects,
-                walk_fact_defects,
-                walk_commit_record_defects,
-                walk_allowed_defects,
-                walk_purge_defects,
-            ),
-        )
-    )
+    return invocation.show(run_verify(repository, MORE_CHECKS))
