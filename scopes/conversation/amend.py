@@ -14,8 +14,7 @@ from scopes.history.transaction import append_message, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.loading import deferred
 from scopes.merge.conflict_keys import decoded_key, key_of_path
-from scopes.merge.spellings import replaced_claims
-from scopes.merge.statements import claims_without, stated_claims
+from scopes.merge.statements import claims_without, stated_claims, superseded_claims
 from scopes.model.claims import MESSAGES
 from scopes.model.message import Author, Message
 from scopes.model.path_encoding import leaf
@@ -123,7 +122,7 @@ def _find_target(
 def _withdrawn_claims(repository: Repository, tip: Oid, old: Message, message: Message) -> Mapping[str, BlobChange]:
     if old.payload is None:
         return NO_CHANGES
-    return {**claims_without(repository, tip, old), **replaced_claims(repository, tip, message)}
+    return {**claims_without(repository, tip, old), **superseded_claims(repository, tip, message)}
 
 
 def _append(branch: BranchHandle, message: Message, old: Message, made_of: Collection[Oid] = ()) -> MessageAmended:

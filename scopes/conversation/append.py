@@ -15,6 +15,7 @@ from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.history.transaction import Transaction, append_commit, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.loading import deferred, load
+from scopes.model.claims import folded
 from scopes.model.codec import encode
 from scopes.model.message import Message
 from scopes.result import Note, Result
@@ -168,11 +169,15 @@ def note_similar_topic(
     """
     if message.payload is None or message.kind != "decision":
         return ()
+    from scopes.merge.statements import list_decided_topics
+
     tips = {tip for tip in list_branch_tips(repository, conversation).values() if tip != oid}
     tips.update(read_commit(repository, oid).parents)
-    states = [load("scopes.merge.divergence:state_of")(repository, tip) for tip in sorted(tips)]
-    similar = load("scopes.merge.spellings:find_similar_topics")(repository, states, message)
-    if not similar:
+    topics = list_decided_topics(repository, sorted(tips))
+    topic = folded(str(message.payload.get("topic", "")))
+    letters = "".join(filter(str.isalnum, topic))
+    similar = [each for each in topics if letters and "".join(filter(str.isalnum, each)) == letters]
+    if topic in topics or not similar:
         return ()
     text, words = f"there is a topic {similar[0]!a} already", f"--topic {quote(similar[0])}"
     return (Note(text, f"to decide about that one: {words}"),)
@@ -234,8 +239,9 @@ def _names_files(message: Message) -> bool:
 
 
 def _replaced(objects: Objects, tip: Oid, message: Message) -> Mapping[str, BlobChange]:
-    """Return the changes to the state that remove what a typed message states in another spelling of its topic."""
-    if message.payload is None:
+    """Return the changes to the state that remove what else the proposals claim that a proposal supersedes."""
+    if message.kind != "proposal":
         return NO_CHANGES
-    changes: Mapping[str, BlobChange] = load("scopes.merge.spellings:replaced_claims")(objects, tip, message)
-    return changes
+    from scopes.merge.statements import superseded_claims
+
+    return superseded_claims(objects, tip, message)

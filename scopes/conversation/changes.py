@@ -42,8 +42,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.history.shared_refs import AGENT_FILES, INBOX_FILES, ConversationFilter
 from scopes.ids import ConversationId, Oid
-from scopes.merge.conflict_keys import folded
-from scopes.model.claims import DECISIONS
+from scopes.model.claims import DECISIONS, folded
 from scopes.model.path_encoding import encode_component
 from scopes.result import Note, Stream
 from scopes.store import refs

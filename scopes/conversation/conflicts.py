@@ -19,12 +19,11 @@ from scopes.merge.conflict_list import (
     walk_conflicts,
 )
 from scopes.merge.discussion import read_discussion
-from scopes.merge.divergence import find_divergence, state_of
+from scopes.merge.divergence import find_divergence
 from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.merge.files import FileComparison, compare_files, patch_of
 from scopes.merge.in_progress import InProgress
 from scopes.merge.manual_resolution import find_disagreement, list_sides
-from scopes.merge.spellings import list_shown_spellings
 from scopes.model.argument import Position as StatedPosition
 from scopes.model.claims import FILES
 from scopes.model.conflicts import ENDED, STATUSES, Conflict
@@ -64,7 +63,7 @@ class ConflictView(Result):
 
     `positions` are what authors hold, with what speaks for it: the newest one of each. `escalated_to` is who was asked
     last to resolve it, `escalated_at` when; `sides` are the sides that a resolution can take, none if the
-    conflict is resolved. `spellings` are the keys of both sides if they spell the topic differently. `file` is what
+    conflict is resolved. `file` is what
     both sides did to the file.
     """
 
@@ -76,7 +75,6 @@ class ConflictView(Result):
     escalated_at: str | None = None
     sides: tuple[str, ...] = ()
     file: FileChanges | None = None
-    spellings: tuple[str, ...] = ()
 
 
 def list_conflicts(
@@ -116,7 +114,6 @@ def show_conflict(
     discussion = read_discussion(repository, in_progress, row.conflict)
     sides = list_sides_of(repository, row, in_progress)
     file = _read_file_changes(repository, row, in_progress, patch=patch) if files else None
-    spellings = _read_spellings(repository, row, in_progress)
     return ConflictView(
         row=row,
         texts=texts,
@@ -126,16 +123,7 @@ def show_conflict(
         escalated_at=discussion.escalated_at,
         sides=sides,
         file=file,
-        spellings=spellings,
     )
-
-
-def _read_spellings(repository: Repository, row: ConflictRow, in_progress: InProgress) -> tuple[str, ...]:
-    """Return the keys of both sides of an open conflict if they spell its topic differently."""
-    if row.conflict.status in ENDED:
-        return ()
-    states = [state_of(repository, tip) for tip in (in_progress.target_tip, in_progress.source_tip)]
-    return list_shown_spellings(repository, states, row.conflict.key)
 
 
 def list_sides_of(repository: Repository, row: ConflictRow, in_progress: InProgress) -> tuple[str, ...]:

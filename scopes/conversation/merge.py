@@ -60,7 +60,6 @@ from scopes.merge.in_progress import (
 from scopes.merge.plan import MergePlan, adds_nothing, plan_merge, write_state
 from scopes.merge.replay_state import require_no_rebase
 from scopes.merge.requests import mark_merged
-from scopes.merge.spellings import list_shown_spellings
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_new_commits
@@ -285,7 +284,7 @@ def _preview(
     fields = _merge_fields(request, plan)
     if kind in {FastForwarded, Merged}:
         fields = _moved_fields(repository, request, plan, dry_run=True)
-    return kind(**fields, spellings=_read_spellings(objects, plan), branch=request.target, tip=None, dry_run=True)
+    return kind(**fields, branch=request.target, tip=None, dry_run=True)
 
 
 def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
@@ -358,9 +357,9 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
         tx.activate(name)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
-    fields, spellings = _merge_fields(request, plan), _read_spellings(repository, plan)
+    fields = _merge_fields(request, plan)
     others = read_others(repository, conversation, name)
-    return MergeConflicted(**fields, spellings=spellings, branch=name, tip=tip, operation=operation.id, others=others)
+    return MergeConflicted(**fields, branch=name, tip=tip, operation=operation.id, others=others)
 
 
 def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> MergeConflicted:
@@ -381,10 +380,10 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_p
         f"continue merge on {request.conversation}/{in_progress.branch}",
         metadata_message=f"continue merge on {in_progress.branch}",
     )
-    fields, spellings = _merge_fields(request, plan), _read_spellings(repository, plan)
+    fields = _merge_fields(request, plan)
     branch = in_progress.branch
     others = read_others(repository, request.conversation, branch)
-    return MergeConflicted(**fields, spellings=spellings, branch=branch, tip=tip, operation=operation.id, others=others)
+    return MergeConflicted(**fields, branch=branch, tip=tip, operation=operation.id, others=others)
 
 
 def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> Merged:
@@ -466,13 +465,6 @@ def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName
         before=before,
         stopped=stopped,
     )
-
-
-def _read_spellings(objects: Objects, plan: MergePlan) -> dict[str, tuple[str, ...]]:
-    """Return the keys of both sides by the key of an open conflict, if they spell its topic differently."""
-    states = plan.divergence.target.state, plan.divergence.source.state
-    keys = {conflict.key for conflict in plan.conflicts if conflict.status != "resolved"}
-    return {key: found for key in keys if (found := list_shown_spellings(objects, states, key))}
 
 
 def _moved_fields(repository: Repository, request: _Request, plan: MergePlan, *, dry_run: bool = False) -> MergeFields:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias, TypedDict
 
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
@@ -22,7 +21,6 @@ class MergeResult(Result):
         messages: The messages that are new in the target, oldest first.
         conflicts: The open conflicts in the order of their numbers, then the automatically resolved ones.
         files: What both sides did to the files that both changed, sorted by path.
-        spellings: The keys of an open conflict on both sides, by its key, if they spell the topic differently.
         dry_run: True if nothing was written.
         active_branch: The target, if the merge made it the active branch because the active one was merged into it.
     """
@@ -35,7 +33,6 @@ class MergeResult(Result):
     messages: tuple[MessageId, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     files: tuple[FileComparison, ...] = ()
-    spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dry_run: bool = False
     operation: OperationId | None = None
     active_branch: BranchName | None = None

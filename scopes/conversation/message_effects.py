@@ -10,7 +10,6 @@ from scopes.conversation.proposal_effects import ProposalEffects
 from scopes.history.messages import STATE_DIRECTORY, MessageHeader
 from scopes.ids import MessageId, Oid
 from scopes.lazy_patterns import compile_lazily
-from scopes.merge.conflict_keys import folded
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS, DECISIONS, ENTITIES
 from scopes.model.conflicts import decode_conflict
@@ -46,7 +45,6 @@ class MessageEffects:
         self._requests: dict[Oid, MessageId] = {}  # the collaboration request to which a commit belongs
         self._requests_of_messages: dict[MessageId, MessageId] = {}
         self._stated = stated
-        self._spellings: dict[str, str] = {}
         self._stated_by: dict[MessageId, dict[str, Mapping[str, Any]]] = {}  # by the message itself
 
     def walk(self, head: MessageHeader, message: Message) -> Iterator[FieldChange]:
@@ -158,9 +156,8 @@ class MessageEffects:
             yield from (FieldChange(path, *values) for path, values in found.items())
 
     def _spell(self, group: str, names: Sequence[str]) -> str:
-        """Return the field of a value; that of a topic of decisions in the spelling in which it was written first."""
-        path = ".".join((group, *names))
-        return self._spellings.setdefault(folded(path), path) if group == DECISIONS else path
+        """Return the field of a value."""
+        return ".".join((group, *names))
 
     def _find_group(self, commit: Oid, group: str) -> Oid | None:
         tree = read_commit(self._repository, commit).tree

@@ -8,9 +8,9 @@ from shlex import quote
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
-from scopes.merge.conflict_keys import decoded_key, folded, group_of, value_field
+from scopes.merge.conflict_keys import decoded_key, group_of, value_field
 from scopes.merge.earlier_resolutions import EarlierResolutions
-from scopes.model.claims import PRIORITIES
+from scopes.model.claims import PRIORITIES, folded
 from scopes.model.conflicts import CONFLICT_TYPES, Choice, Conflict, EarlierResolution, Position, Resolution, Reused
 from scopes.model.message import URGENCIES
 from scopes.result import Note

@@ -5,12 +5,9 @@ A key is the path of a claim below `state/`, without the agent: claims of two ag
 
 from __future__ import annotations
 
-from functools import lru_cache
-from unicodedata import normalize
-
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.claims import ANALYSES, DECISIONS, ENTITIES, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS
+from scopes.model.claims import ANALYSES, DECISIONS, ENTITIES, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS, folded
 from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.model.path_encoding import decode_component, encode_component, file_leaf
 from scopes.model.working_trees import without_working_tree
@@ -82,25 +79,21 @@ def message_key(message: MessageId | str) -> str:
     return f"{MESSAGES}/{message}"
 
 
-def comparable_key(key: str, directory: str | None = None) -> str:
-    """Return a key in the spelling that topics are compared in: casefolded, without outer spaces, in NFC.
+def comparable_key(key: str, directory: str | None) -> str:
+    """Return the key that a file is compared by: relative to `directory`, the working directory of the conversation.
 
-    Keys of messages and proposals are names, not words: they are compared as they are. Those of files are compared
-    relative to `directory`, the working directory of the conversation, if it is given; a file in a working tree is that
-    of the repository around it.
+    A file in a working tree is that of the repository around it. All other keys are compared as they are.
     """
-    group = key.partition("/")[0]
-    if group == FILES and directory is not None:
-        return _relative_file_key(key, directory)
-    if _VALUE_FIELDS.get(group, _FIELD_OF_UNKNOWN) is None:
+    return _relative_file_key(key, directory) if directory is not None and group_of(key) == FILES else key
+
+
+def folded_key(key: str) -> str:
+    """Return the stored form of a key that somebody has typed, in any spelling of its topic, encoded or not."""
+    key = key.strip("/").removesuffix("=")
+    if value_field(key) is None:
         return key
-    return "/".join(map(comparable_component, key.split("/")))
-
-
-@lru_cache(maxsize=4096)
-def comparable_component(name: str) -> str:
-    """Return one component of a key in the spelling that topics are compared in."""
-    return encode_component(folded(_decode(name)))
+    group, *names = key.split("/")
+    return "/".join((group, *(encode_component(folded(_decode(name))) for name in names)))
 
 
 def _relative_file_key(key: str, directory: str) -> str:
@@ -130,11 +123,6 @@ def file_spellings(key: str, directory: str | None) -> tuple[str, ...]:
     relative = comparable_key(key, directory)
     path = "/".join(map(_decode, relative.split("/")[1:]))
     return relative, _file_key(f"{directory}/{path}", None)
-
-
-def folded(text: str) -> str:
-    """Return a text in the spelling that topics and values are compared in."""
-    return normalize("NFC", normalize("NFC", text).casefold()).strip()
 
 
 def decoded_key(key: str) -> str:

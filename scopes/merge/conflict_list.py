@@ -20,7 +20,7 @@ from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import conversation_ids, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.automatic_resolution import read_reuse
-from scopes.merge.conflict_keys import comparable_key, decoded_key, display_key
+from scopes.merge.conflict_keys import decoded_key, display_key, folded_key
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.merge.in_progress import HELD, PURPOSE, InProgress, holding, list_conflicts_of, list_in_progress, with_sides
@@ -194,7 +194,7 @@ def _find_named(rows: list[_Row], name: str) -> list[_Row]:
     found = found or [pair for pair in rows if is_id_prefix(name) and pair[0].conflict.id.startswith(name)]
     spellings = (lambda key: key), decoded_key, display_key
     found = found or [pair for pair in rows if name in {spell(pair[0].conflict.key) for spell in spellings}]
-    return found or [pair for pair in rows if comparable_key(pair[0].conflict.key) == comparable_key(name)]
+    return found or [pair for pair in rows if pair[0].conflict.key == folded_key(name)]
 
 
 def list_discussion(repository: Repository, in_progress: InProgress) -> list[MessageHeader]:

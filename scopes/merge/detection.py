@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from scopes.history.messages import is_root, message_id_of, read_message, read_message_at
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_of_path, message_key, type_of
+from scopes.merge.conflict_keys import comparable_key, group_of, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.merge.statements import Restated
 from scopes.model import encoding
@@ -67,15 +67,13 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
     sides, directory = (divergence.target, divergence.source), divergence.directory
     changes = [_by_comparable_key(side.changes, directory) for side in sides]
     restated = [_by_comparable_key(side.restated, directory) for side in sides]
-    topics = changes[0].keys() & changes[1].keys()
+    keys = changes[0].keys() & changes[1].keys()
     for side in (0, 1):
-        topics |= changes[side].keys() & restated[1 - side].keys()
-    for topic in topics:
-        own = [each.get(topic, {}) for each in changes]
-        again = [each.get(topic, {}) for each in restated]
+        keys |= changes[side].keys() & restated[1 - side].keys()
+    for key in keys:
+        own = [each.get(key, {}) for each in changes]
+        again = [each.get(key, {}) for each in restated]
         target, source = (_changes_with_restated(own[side], again[side], own[1 - side]) for side in (0, 1))
-        spelled = {key_of_path(path) for path in (*target, *source)}
-        key = spelled.pop() if len(spelled) == 1 and group_of(topic) != FILES else topic
         if group_of(key) == CONFLICTS:
             continue  # `records` merges them
         if group_of(key) == MESSAGES:
@@ -93,7 +91,7 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
 def _by_comparable_key(
     by_key: Mapping[str, Mapping[str, _Value]], directory: str | None
 ) -> dict[str, Mapping[str, _Value]]:
-    """Group values by path under the comparable keys: `Database` and `database ` are one topic."""
+    """Group values by path under the keys that they are compared by: a file may be stored under two."""
     found: dict[str, Mapping[str, _Value]] = {}
     for key, by_path in by_key.items():
         is_relative = key.startswith(_IN_FILES) and key.find("/", len(_IN_FILES)) > 0 and "worktrees/" not in key
@@ -112,9 +110,9 @@ def _changes_with_restated(
 
 def _is_same_outcome(target: PathChanges, source: PathChanges) -> bool:
     """Return True if both sides have the same values, whichever agents set them."""
-    here, there = (_values_by_topic(side) for side in (target, source))
-    same_topics = all(here[topic] == there[topic] for topic in here.keys() & there.keys())
-    return same_topics and set(here.values()) == set(there.values())
+    here, there = ({path: change.new for path, change in side.items()} for side in (target, source))
+    same_paths = all(here[path] == there[path] for path in here.keys() & there.keys())
+    return same_paths and set(here.values()) == set(there.values())
 
 
 def _is_withdrawal(key: str, target: PathChanges, source: PathChanges) -> bool:
@@ -126,16 +124,6 @@ def _is_withdrawal(key: str, target: PathChanges, source: PathChanges) -> bool:
         return False
     accepted = any(group_of(path) == ENTITIES for path in (*target, *source))
     return not accepted and any(all(change.new is None for change in side.values()) for side in (target, source))
-
-
-def _values_by_topic(side: PathChanges) -> dict[tuple[str, str | None], frozenset[Oid]]:
-    """Return the new values of each topic and agent, in whatever spelling; none if they were removed."""
-    found: dict[tuple[str, str | None], frozenset[Oid]] = {}
-    for path, change in side.items():
-        topic = comparable_key(key_of_path(path)), agent_of(path)
-        values = frozenset() if change.new is None else frozenset({change.new})
-        found[topic] = found.get(topic, frozenset()) | values
-    return found
 
 
 def _type_on_message(objects: Objects, target: PathChanges, source: PathChanges) -> str | None:

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 from scopes.history.messages import STATE_DIRECTORY, message_id_of
 from scopes.ids import MessageId, Oid
 from scopes.merge.conflict_keys import group_of, key_of_path, path_prefixes
-from scopes.merge.spellings import list_spellings
 from scopes.merge.statements import Restated, can_state, find_restated
 from scopes.model.claims import FILES, MESSAGES
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
@@ -168,9 +167,6 @@ def changes_on(
     if before == after:
         return found
     wanted = dict.fromkeys(key for key in keys if group_of(key) != MESSAGES)
-    for key in [*wanted]:  # a topic in all its spellings
-        paths = (path for state in (before, after) for path in list_spellings(objects, state, key))
-        wanted |= dict.fromkeys(map(key_of_path, paths))
     for prefix in dict.fromkeys((MESSAGES, *(prefix for key in wanted for prefix in path_prefixes(key)))):
         for path, old, new in _diff_at(objects, before, after, prefix):
             key = key_of_path(path)

@@ -16,7 +16,6 @@ from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChange, changes_on, find_divergence, state_of
 from scopes.merge.in_progress import HELD, InProgress
 from scopes.merge.rewrite import divergence_of
-from scopes.merge.spellings import comparable_path
 from scopes.merge.statements import can_state
 from scopes.model import encoding
 from scopes.model.claims import ENTITIES, MESSAGES, PROPOSALS, content_hash
@@ -128,8 +127,7 @@ def _find_obstacle_to_both(disagreement: Disagreement) -> str | None:
     if group_of(key) == MESSAGES:
         return "a message cannot have two texts"
     has_one_value = value_field(key) is not None or group_of(key) == PROPOSALS
-    topics = [{comparable_path(path): change.new for path, change in side.items()} for side in (target, source)]
-    if has_one_value and any(topics[0][topic] != topics[1][topic] for topic in topics[0].keys() & topics[1].keys()):
+    if has_one_value and any(target[path].new != source[path].new for path in target.keys() & source.keys()):
         return f"{decoded_key(key)} holds one value"
     return None
 

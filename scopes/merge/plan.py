@@ -12,13 +12,12 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.apply_resolution import apply_resolution
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import Policy, auto_resolve
-from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
+from scopes.merge.conflict_keys import comparable_key, group_of
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.files import FileComparison, compare_files
 from scopes.merge.records import conflict_path, list_inherited, merge_records
-from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
 from scopes.model.claims import CONFLICTS, FILES, PROPOSALS, content_of
 from scopes.model.conflicts import Conflict, encode_conflict
 from scopes.model.tombstone import is_purged_copy
@@ -131,25 +130,17 @@ def write_state(objects: Objects, plan: MergePlan) -> Oid | None:
     return merged_state(objects, plan.divergence, plan.disagreements, plan.conflicts)
 
 
-def _take_source(
-    objects: Objects, divergence: Divergence, key: str, source_changes: PathChanges
-) -> dict[str, BlobChange]:
-    """Return the changes of the source to a key without a conflict; equal outcomes get one spelling.
+def _take_source(divergence: Divergence, key: str, source_changes: PathChanges) -> dict[str, BlobChange]:
+    """Return the changes of the source to a key without a conflict.
 
     A proposal of the target stays if the source only withdrew the one before it.
     """
     changes: dict[str, BlobChange] = {path: change.new for path, change in source_changes.items()}
-    ours = divergence.target.changes.get(key, {})
     if group_of(key) == PROPOSALS:
+        ours = divergence.target.changes.get(key, {})
         kept = {path for path, change in ours.items() if change.new is not None}
         changes = {path: blob for path, blob in changes.items() if blob is not None or path not in kept}
-    spellings = list_spellings(objects, divergence.target.state, key)
-    stated = {comparable_path(path) for path, blob in changes.items() if blob is not None} if spellings else set()
-    for path in spellings:
-        if path not in changes and comparable_path(path) in stated:
-            change = divergence.target.changes.get(key_of_path(path), {}).get(path)
-            changes[path] = None if change is None else change.new  # unchanged: the source states it anew
-    return keep_one_spelling(changes) if len(changes) > 1 else changes
+    return changes
 
 
 def _list_new_messages(source: Side, target: Side) -> tuple[MessageId, ...]:
@@ -186,7 +177,7 @@ def merged_state(
     for key, source_changes in divergence.source.changes.items():
         if group_of(key) in known or (conflicting and comparable_key(key, directory) in conflicting):
             continue
-        changes |= _take_source(objects, divergence, key, source_changes)
+        changes |= _take_source(divergence, key, source_changes)
     return update_tree(objects, state, changes) if changes else state
 
 

@@ -16,7 +16,7 @@ from scopes.store.libgit2 import pygit2
 from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
 from scopes.store.refs import META
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _UNFINISHED = ".new-"
 STORE_CONFIG: dict[str, int | str] = {
     "commitGraph.generationVersion": 1,  # libgit2 1.9.7 silently ignores a graph of version 2

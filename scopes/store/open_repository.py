@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from scopes.errors import Corrupt, Inaccessible, NotFound
+from scopes.errors import Corrupt, Inaccessible, NotFound, Refused
 from scopes.store.config import Config, Setting
 from scopes.store.containment import check_self_contained
 from scopes.store.error_translation import refusal
 from scopes.store.file_checks import check_store_files
-from scopes.store.init import is_store
+from scopes.store.init import FORMAT_VERSION, is_store
 from scopes.store.libgit2 import OPEN_EXACTLY_HERE, pygit2, skip_unreadable_home
 from scopes.store.repository import Caller, Repository
 
@@ -25,7 +25,7 @@ def open_repository(
         Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read, or one of its files is not a
             regular file.
         Inaccessible: permission denied, or the store belongs to another user.
-        Refused: the store reaches outside itself.
+        Refused: the store reaches outside itself, or an earlier version of scopes wrote it.
     """
     if not is_store(path):
         if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
@@ -51,6 +51,12 @@ def open_unchecked(
         raise _cannot_open(path, error) from error
     git.set_ident("scopes", "scopes@systems.scopes")
     repository = Repository(path, git, Config(git.config, overrides or {}, path), caller or Caller())
+    if 0 < repository.format_version < FORMAT_VERSION:
+        raise Refused(
+            f"the store {path} has format {repository.format_version}, this scopes reads format {FORMAT_VERSION}",
+            hint="with the scopes that wrote it: scopes export --format jsonl; "
+            "then with this one, into another store: scopes import",
+        )
     pygit2.settings.enable_fsync_gitdir(repository.durable)
     return repository
 

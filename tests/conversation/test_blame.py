@@ -155,4 +155,4 @@ def test_the_name_of_a_key_given_as_a_file_has_the_key_as_hint(repository):
 def test_a_topic_is_found_in_any_spelling(repository, key):
     history(repository, "main: a")
     appended = decide(repository, "conv-001", "jwt", topic="Data Base")
-    assert rows(blame(repository, "conv-001", key=key)) == [("decisions/Data%20Base", "jwt", appended)]
+    assert rows(blame(repository, "conv-001", key=key)) == [("decisions/data%20base", "jwt", appended)]

@@ -147,7 +147,7 @@ def test_a_copy_without_reflogs_has_the_same_log(repository, tmp_path):
     say(repository, CONV, "d")
     mirror = str(tmp_path / "mirror.git")
     git(repository, "clone", "-q", "--mirror", repository.path, mirror)
-    git(mirror, "config", "scopes.formatVersion", "1")
+    git(mirror, "config", "scopes.formatVersion", "2")
     assert changes(open_store(mirror), CONV).items == changes(repository, CONV).items
 
 

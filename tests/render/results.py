@@ -465,7 +465,7 @@ DIFFERENCE = Difference(
             in_left=True, in_right=True,
         ),
         ChangedClaim(
-            key="decisions/Cookies", right_key="decisions/cookies", agent=None, left="Lax", right="Strict",
+            key="decisions/cookies", agent=None, left="Lax", right="Strict",
             in_left=True, in_right=True,
         ),
     ),

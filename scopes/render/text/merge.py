@@ -102,7 +102,7 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
     sides = result.target, result.source
-    write_open_conflicts(view, result.conflicts, sides, result.spellings, before=result.others.conflicts)
+    write_open_conflicts(view, result.conflicts, sides, before=result.others.conflicts)
     write_files(view, result.files)
     write_resolved(view, result.conflicts)
     if not result.dry_run:
