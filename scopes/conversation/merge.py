@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from shlex import quote
+from typing import Any, TypeVar
 
 from scopes.clock import now
 from scopes.conversation.merge_outcomes import (
@@ -18,8 +19,8 @@ from scopes.conversation.merge_outcomes import (
     MergeAborted,
     MergeConflicted,
     Merged,
-    MergeFields,
     MergeOutcome,
+    MergeResult,
     UpToDate,
 )
 from scopes.errors import Invalid, NotFound, Refused
@@ -142,7 +143,7 @@ def merge(
         plan = _plan(repository, repository, request, policy, unrelated=chosen.allow_unrelated)
         _require_resolved(repository, request, plan)
         if plan.up_to_date or (not chosen.record_copies and adds_nothing(repository, plan)):
-            return UpToDate(**_merge_fields(request, plan), branch=request.target, tip=request.target_tip)
+            return _outcome(UpToDate, request, plan, branch=request.target, tip=request.target_tip)
         if plan.fast_forward and chosen.fast_forward:
             return _fast_forward(repository, request, plan)
         message = chosen.message or merge_text(len(plan.messages))
@@ -281,10 +282,9 @@ def _preview(
         kind = FastForwarded
     elif plan.open_conflicts:
         kind = MergeConflicted
-    fields = _merge_fields(request, plan)
-    if kind in {FastForwarded, Merged}:
-        fields = _moved_fields(repository, request, plan, dry_run=True)
-    return kind(**fields, branch=request.target, tip=None, dry_run=True)
+    moves = kind in {FastForwarded, Merged}
+    notes = _notes_of_move(repository, request, plan, dry_run=True) if moves else plan.notes
+    return _outcome(kind, request, plan, branch=request.target, tip=None, dry_run=True, notes=notes)
 
 
 def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
@@ -293,8 +293,11 @@ def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) ->
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation), request.source_tip)
     _complete_requests(tx, request, request.source_tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
-    return FastForwarded(
-        **_moved_fields(repository, request, plan),
+    return _outcome(
+        FastForwarded,
+        request,
+        plan,
+        notes=_notes_of_move(repository, request, plan),
         branch=request.target,
         tip=request.source_tip,
         operation=operation.id,
@@ -315,8 +318,11 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation), tip)
     _complete_requests(tx, request, tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
-    return Merged(
-        **_moved_fields(repository, request, plan),
+    return _outcome(
+        Merged,
+        request,
+        plan,
+        notes=_notes_of_move(repository, request, plan),
         branch=request.target,
         tip=tip,
         operation=operation.id,
@@ -357,9 +363,8 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
         tx.activate(name)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
-    fields = _merge_fields(request, plan)
     others = read_others(repository, conversation, name)
-    return MergeConflicted(**fields, branch=name, tip=tip, operation=operation.id, others=others)
+    return _outcome(MergeConflicted, request, plan, branch=name, tip=tip, operation=operation.id, others=others)
 
 
 def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> MergeConflicted:
@@ -380,10 +385,9 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_p
         f"continue merge on {request.conversation}/{in_progress.branch}",
         metadata_message=f"continue merge on {in_progress.branch}",
     )
-    fields = _merge_fields(request, plan)
     branch = in_progress.branch
     others = read_others(repository, request.conversation, branch)
-    return MergeConflicted(**fields, branch=branch, tip=tip, operation=operation.id, others=others)
+    return _outcome(MergeConflicted, request, plan, branch=branch, tip=tip, operation=operation.id, others=others)
 
 
 def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> Merged:
@@ -408,11 +412,12 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     mark_merged(tx, in_progress.source, in_progress.target, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
-    fields = _moved_fields(repository, request, plan)
-    fields["messages"] = _without_own_notices(repository, plan, in_progress)
-    fields["notes"] += _note_newer(repository, in_progress, tip)
-    return Merged(
-        **fields,
+    return _outcome(
+        Merged,
+        request,
+        plan,
+        messages=_without_own_notices(repository, plan, in_progress),
+        notes=(*_notes_of_move(repository, request, plan), *_note_newer(repository, in_progress, tip)),
         branch=request.target,
         tip=tip,
         operation=operation.id,
@@ -467,21 +472,26 @@ def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName
     )
 
 
-def _moved_fields(repository: Repository, request: _Request, plan: MergePlan, *, dry_run: bool = False) -> MergeFields:
-    """Return the fields of a merge that moves its target, which may have been the branch of a session."""
-    fields = _merge_fields(request, plan)
+_AnyOutcome = TypeVar("_AnyOutcome", bound=MergeResult)
+
+
+def _outcome(kind: type[_AnyOutcome], request: _Request, plan: MergePlan, **fields: Any) -> _AnyOutcome:
+    """Return an outcome with what every one has of a plan; open conflicts come first, in the order of their numbers."""
+    conflicts = sorted(plan.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))
+    plain: dict[str, Any] = {"messages": plan.messages, "notes": plan.notes, **fields}
+    return kind(
+        conversation=request.conversation,
+        source=request.source,
+        target=request.target,
+        conflicts=tuple(conflicts),
+        files=plan.files,
+        **plain,
+    )
+
+
+def _notes_of_move(
+    repository: Repository, request: _Request, plan: MergePlan, *, dry_run: bool = False
+) -> tuple[Note, ...]:
+    """Return the notes of a merge that moves its target, which may have been the branch of a session."""
     target = ConversationHandle(repository, request.conversation).branch(request.target)
-    fields["notes"] += note_merged(target, request.target_tip, request.source, dry_run=dry_run)
-    return fields
-
-
-def _merge_fields(request: _Request, plan: MergePlan) -> MergeFields:
-    return {
-        "conversation": request.conversation,
-        "source": request.source,
-        "target": request.target,
-        "messages": plan.messages,
-        "conflicts": tuple(sorted(plan.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))),
-        "files": plan.files,
-        "notes": plan.notes,
-    }
+    return plan.notes + note_merged(target, request.target_tip, request.source, dry_run=dry_run)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias, TypedDict
+from typing import TypeAlias
 
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.files import FileComparison
 from scopes.merge.in_progress import NO_OTHERS, OthersInProgress
 from scopes.model.conflicts import Conflict
-from scopes.result import Note, Result
+from scopes.result import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,15 +90,3 @@ class MergeAborted(Result):
     branch: BranchName
     active_branch: BranchName
     operation: OperationId
-
-
-class MergeFields(TypedDict):
-    """The values of the fields of `MergeResult` that depend on the plan of a merge alone."""
-
-    conversation: ConversationId
-    source: str
-    target: BranchName
-    messages: tuple[MessageId, ...]
-    conflicts: tuple[Conflict, ...]
-    files: tuple[FileComparison, ...]
-    notes: tuple[Note, ...]
