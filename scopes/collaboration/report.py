@@ -16,8 +16,7 @@ from scopes.errors import Ambiguous, NotFound
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import display_time, headers_of
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId
-from scopes.merge.conflict_list import ConflictRow, walk_conflicts
-from scopes.merge.ended_conflicts import EndedConflicts
+from scopes.merge.conflict_list import ConflictRow, EndedConflicts, read_ended, walk_conflicts
 from scopes.model import encoding
 from scopes.model.argument import Position
 from scopes.model.claims import decision_key
@@ -161,7 +160,7 @@ def show_collaboration(repository: Repository, conversation: str, branch: str | 
     """
     handle, notes = _find_shown(repository, conversation, branch)
     entries, collaboration = read_collaboration(handle)
-    conflicts = tuple(_conflicts(handle, EndedConflicts(repository)))
+    conflicts = tuple(_conflicts(handle, read_ended(repository)))
     ids = {row.conflict.id for row in conflicts}
     positions = list_positions(entries)  # after a merge of a conflict-resolution branch those about its conflicts too
     stated = tuple(each for each in positions if each.argument.about not in ids)

@@ -16,11 +16,11 @@ from scopes.merge.conflict_list import (
     find_conversations_of_conflict,
     is_id_prefix,
     read_conflict,
+    read_ended,
     walk_conflicts,
 )
 from scopes.merge.discussion import read_discussion
 from scopes.merge.divergence import find_divergence
-from scopes.merge.ended_conflicts import EndedConflicts
 from scopes.merge.files import FileComparison, compare_files, patch_of
 from scopes.merge.in_progress import InProgress
 from scopes.merge.manual_resolution import find_disagreement, list_sides
@@ -90,7 +90,7 @@ def list_conflicts(
         raise Invalid(f"{status!a} is not a valid conflict status", hint="statuses: " + ", ".join(STATUSES))
     conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
     searched = conversation_ids(repository) if conversation_id is None else [conversation_id]
-    ended = EndedConflicts(repository) if include_all or status in ENDED else None
+    ended = read_ended(repository) if include_all or status in ENDED else None
     rows = [row for each in searched for row in walk_conflicts(repository, each, ended=ended)]
     statuses = {status} if status is not None else set(STATUSES) if include_all else set(STATUSES) - ENDED
     found = tuple(row for row in rows if row.conflict.status in statuses)

@@ -15,6 +15,7 @@ from scopes.clock import format_seconds
 from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
+from scopes.merge.commits import SCOPES
 from scopes.merge.conflict_keys import group_of, per_agent, value_field
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
@@ -109,7 +110,8 @@ class EarlierResolutions:
         for record in self._walk_records():
             question = _question_of(record)
             if question is not None and record.resolution is not None:
-                for resolution in (record.resolution, *record.resolution.also):
+                made = (record.resolution, *record.resolution.also)
+                for resolution in (each for each in made if each.actor != SCOPES.name):
                     each = _Found(record, resolution, _outcome(record, resolution))
                     found.setdefault(question, []).append(each)
         return found

@@ -17,7 +17,7 @@ from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.files import FileComparison, compare_files
-from scopes.merge.records import conflict_path, list_inherited, merge_records
+from scopes.merge.records import conflict_path, is_recorded, list_inherited, merge_records
 from scopes.model.claims import CONFLICTS, FILES, PROPOSALS, content_of
 from scopes.model.conflicts import Conflict, encode_conflict
 from scopes.model.tombstone import is_purged_copy
@@ -155,8 +155,9 @@ def merged_state(
     disagreements: Iterable[Disagreement],
     conflicts: Iterable[Conflict],
 ) -> Oid | None:
-    """Write the merged state; a key with an open conflict keeps the value of the target, and the conflict is recorded.
+    """Write the merged state; a key with an open conflict keeps the value of the target.
 
+    Conflicts are recorded, see `is_recorded`.
     `conflicts` are those of the disagreements, in the same order.
     """
     changes = merge_records(objects, divergence)
@@ -166,7 +167,7 @@ def merged_state(
         conflicting.add(comparable_key(disagreement.key, directory))
         if conflict.resolution is not None:
             changes |= apply_resolution(objects, disagreement, conflict.resolution)
-        else:
+        if is_recorded(conflict):
             changes[conflict_path(conflict)] = encode_conflict(conflict)
     known = {CONFLICTS}  # groups that are merged already
     state = divergence.target.state

@@ -16,8 +16,15 @@ from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.automatic_resolution import read_policy
 from scopes.merge.earlier_resolutions import EarlierResolutions
-from scopes.merge.ended_conflicts import DETAIL
-from scopes.merge.in_progress import NO_OTHERS, OthersInProgress, abort, list_order, moving_branch, read_others
+from scopes.merge.in_progress import (
+    NO_OTHERS,
+    OthersInProgress,
+    abort,
+    list_order,
+    moving_branch,
+    read_others,
+    sides_of,
+)
 from scopes.merge.replay_plan import ReplayPlan
 from scopes.merge.replay_state import (
     REBASE,
@@ -30,7 +37,7 @@ from scopes.merge.replay_state import (
     write_stop,
 )
 from scopes.merge.rewrite import ReplayRules, Rewrite, Stop
-from scopes.model.conflicts import Conflict, conflict_document
+from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result
 from scopes.store.packs.bulk import bulk_objects
@@ -264,7 +271,10 @@ def _carry_out(
         name = write_stop(tx, state, result.stop, result.todo)
         summary = verb.stop_summary(state, result.stop)
         stopped = tx.commit(
-            f"{verb.kind}-conflict", summary, metadata_message=f"stop on {name}", details=_resolved_details(plan)
+            f"{verb.kind}-conflict",
+            summary,
+            metadata_message=f"stop on {name}",
+            details={} if state.in_progress is None else sides_of(state.in_progress),
         )
         return ReplayConflicted(
             **common,
@@ -289,15 +299,9 @@ def _carry_out(
         verb.kind,
         verb.end_summary(state),
         metadata_message=f"{verb.kind} {state.branch}",
-        details={**verb.details(state, plan), **_resolved_details(plan)},
+        details=verb.details(state, plan),
     )
     return Replayed(**common, branch=state.branch, tip=result.tip, replayed=state.moved, operation=operation.id)
-
-
-def _resolved_details(plan: ReplayPlan) -> dict[str, Any]:
-    """Return the conflicts that were resolved automatically, as details of an operation: no message has them."""
-    documents = [conflict_document(each) for each in plan.result.conflicts if each.resolution is not None]
-    return {DETAIL: documents} if documents else {}
 
 
 class _ReplayFields(TypedDict):

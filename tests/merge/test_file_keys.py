@@ -8,7 +8,6 @@ from scopes.conversation.append import append_all
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
 from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.files import files
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
@@ -162,29 +161,23 @@ def stored_in_full(repository):
         tx.commit("directory", "set directory")
 
 
-def ended_keys(repository):
-    rows = list_conflicts(repository, "conv-001", include_all=True).conflicts
-    return sorted({row.conflict.key for row in rows if row.conflict.status == "resolved"})
-
-
-def test_the_resolved_conflicts_of_a_merge_are_listed_with_files_in_both_spellings(repository):
-    """They were detected again without the directory, so the file with an absolute key was not listed."""
+def test_the_conflicts_of_a_merge_have_files_in_both_spellings(repository):
     stored_in_full(repository)
-    merge(repository, "conv-001", "alt", target="main")
-    assert ended_keys(repository) == ["files/src/a.py", "files/src/b.py"]
+    done = merge(repository, "conv-001", "alt", target="main")
+    assert [each.key for each in done.conflicts] == ["files/src/a.py", "files/src/b.py"]
 
 
 def test_a_rebase_compares_files_in_both_spellings(repository):
     """The keys were compared as they are spelled."""
     stored_in_full(repository)
-    rebase(repository, "conv-001", branch="alt", onto="main")
-    assert ended_keys(repository) == ["files/src/a.py", "files/src/b.py"]
+    done = rebase(repository, "conv-001", branch="alt", onto="main")
+    assert sorted({each.key for each in done.conflicts}) == ["files/src/a.py", "files/src/b.py"]
 
 
 def test_a_cherry_pick_compares_files_in_both_spellings(repository):
     stored_in_full(repository)
-    cherry_pick(repository, "conv-001", ["main~2"], branch="alt")
-    assert ended_keys(repository) == ["files/src/a.py"]
+    done = cherry_pick(repository, "conv-001", ["main~2"], branch="alt")
+    assert [each.key for each in done.conflicts] == ["files/src/a.py"]
 
 
 def test_paths_that_older_versions_stored_in_full_meet_relative_ones(repository):

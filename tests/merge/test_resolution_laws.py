@@ -157,7 +157,7 @@ def test_an_id_shows_the_first_resolution_of_a_conflict_that_an_earlier_merge_ha
     stated = [("decide", "db", "x")], [("decide", "db", "y")]
     repository, _ = open_drawn(tmp_path, "apply", [], *stated, with_earlier=True)
     finish(repository, merge(repository, "conv-001", "fix", target="main"), "source")
-    assert len(list_conflicts(repository, "conv-001", include_all=True).conflicts) == 2
+    assert len(list_conflicts(repository, "conv-001", include_all=True).conflicts) == 1
     assert_rows_can_be_shown(repository)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts, show_conflict
-from scopes.conversation.merge import merge
+from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.new import new
 from scopes.model.working_trees import command_without_working_trees, without_working_tree, working_tree_of
 from tests.support.history import say
@@ -98,8 +98,8 @@ def test_a_conflict_between_working_trees_is_shown_with_the_lines_of_both(reposi
     forked(repository)
     edit(repository, "main", f"{ROOT}/src/f.py", 3, "ours")
     edit(repository, "alt", f"{TREES[0]}/src/f.py", 3, "theirs")
-    assert merge(repository, "conv-001", "alt", target="main").conflicts
-    [row] = list_conflicts(repository, "conv-001", include_all=True).conflicts
+    merge(repository, "conv-001", "alt", target="main", options=MergeOptions(strict=True))
+    [row] = list_conflicts(repository, "conv-001").conflicts
     view = show_conflict(repository, "conv-001", row.conflict.id)
     assert row.conflict.key == "files/src/f.py"
     assert "+ours\n" in view.file.target_patch
