@@ -61,6 +61,11 @@ class _ConflictTimes:
         opening = self._find_opening(commit, path)
         return known_seconds(opening.time), self._recorded.find_text(opening)
 
+    def find_source(self, tip: Oid, conflict: str) -> str:
+        """Return what was merged by the merge that resolved a conflict by itself; empty if that is not known."""
+        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
+        return self._recorded.find_source(self._find_opening(read_commit(self._repository, tip), path))
+
     def find(self, tip: Oid, conflict: str) -> tuple[str | None, str | None, str | None]:
         """Return when a conflict was opened, when an operation wrote that, and when it was resolved last.
 
@@ -278,11 +283,12 @@ def _rows(repository: Repository, in_progress: InProgress, before: int, times: _
 
 
 def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
-    since, recorded, resolved = in_progress.entry.created, None, None
+    since, recorded, resolved, source = in_progress.entry.created, None, None, in_progress.source
     if status == "resolved":
         opened, recorded, resolved = times.find(in_progress.tip, record.id)
         if opened is None:  # a merge or replay resolved it by itself
             opened, recorded = times.find_opening(in_progress.tip, record.id)
+            source = source or times.find_source(in_progress.tip, record.id)
         since, resolved = opened or since, resolved or opened or since
     elif in_progress.kind == HELD and status not in ENDED:
         opened, recorded = times.find_opening(in_progress.tip, record.id)
@@ -291,7 +297,7 @@ def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Co
         number=number,
         conversation=in_progress.conversation,
         branch=in_progress.branch,
-        source=in_progress.source,
+        source=source,
         target=in_progress.target,
         since=since,
         resolved=resolved,
@@ -318,7 +324,9 @@ def _walk_held(
     resolved: dict[str, list[tuple[InProgress, Conflict]]] = {}
     for name in sorted(tips, key=lambda name: (name != "main", name)):
         records = list_conflicts_at(repository, tips[name])
-        for record in (record for record in records.values() if record.id not in seen):
+        for record in records.values():
+            if record.id in seen and (name in busy or record.status != "resolved"):
+                continue
             held = holding(repository, conversation, name, tips[name]), record
             if record.status == "resolved":
                 resolved.setdefault(record.id, []).append(held)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.conflicts import list_conflicts, show_conflict
+from scopes.conversation.conflicts import show_conflict
 from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.new import new
 from scopes.conversation.resolve import resolve_conflict
@@ -129,20 +129,6 @@ def test_a_side_has_the_numbers_of_changed_lines_if_its_content_is_known(forked)
     assert "    edit, +2 -1 " in text
     assert "    edit, +1 -1" in text
     assert "is not recorded" not in text
-
-
-def test_a_file_that_a_stopped_merge_resolved_by_itself_names_the_target_of_the_merge(forked):
-    """It read `Target: conflict-resolution/alt-into-main`."""
-    edit(forked, "main", "line 9\n", "main\n")
-    edit(forked, "alt", "line 9\n", "alt\n")
-    for name in ("main", "alt"):
-        decide(forked, f"conv-001/{name}", name)
-    merge(forked, "conv-001", "alt", target="main")
-    row = next(
-        row for row in list_conflicts(forked, "conv-001", include_all=True).conflicts if "files" in row.conflict.key
-    )
-    assert (row.target, row.source) == ("main", "alt")
-    assert "Target: main" in seen(show_conflict(forked, "conv-001", row.conflict.id), 80)
 
 
 def test_a_resolution_by_hand_is_named_by_who_made_it(forked):
