@@ -14,7 +14,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import message_id_of
 from scopes.history.revisions import resolve_all_anywhere
 from scopes.ids import Oid
-from scopes.merge.in_progress import require_resolved
+from scopes.merge.in_progress import require_free, require_resolved
 from scopes.merge.records import open_conflicts_at
 from scopes.merge.replay_control import (
     ReplayAborted,
@@ -27,7 +27,7 @@ from scopes.merge.replay_control import (
     skip_message,
 )
 from scopes.merge.replay_plan import ReplayPlan, plan_picks
-from scopes.merge.replay_state import CHERRY_PICK, ReplayState, list_written, require_free
+from scopes.merge.replay_state import CHERRY_PICK, ReplayState, list_written
 from scopes.merge.rewrite import ReplayRules, ReplayTarget, Stop, rewrite_commits
 from scopes.result import Note
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first

@@ -49,17 +49,17 @@ from scopes.merge.in_progress import (
     end_resolution,
     entry_finished,
     entry_in_progress,
+    find_in_progress,
     list_in_progress,
     list_order,
-    read_merge_in_progress,
     read_others,
+    require_free,
     require_resolved,
     require_resolved_on_branch,
     resolution_branch,
     restore_hint,
 )
 from scopes.merge.plan import MergePlan, adds_nothing, plan_merge, write_state
-from scopes.merge.replay_state import require_no_rebase
 from scopes.merge.requests import mark_merged
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, plural
@@ -139,7 +139,7 @@ def merge(
         request = _resolve(repository, conversation, source, source_tip, target)
         request = replace(request, keep_active=chosen.keep_active)
         _require_not_in_progress(repository, request)
-        require_no_rebase(repository, request.conversation, request.target)
+        require_free(repository, request.conversation, request.target, "rebase")
         plan = _plan(repository, repository, request, policy, unrelated=chosen.allow_unrelated)
         _require_resolved(repository, request, plan)
         if plan.up_to_date or (not chosen.record_copies and adds_nothing(repository, plan)):
@@ -162,7 +162,7 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        in_progress = read_merge_in_progress(repository, conversation_id, branch)
+        in_progress = find_in_progress(repository, conversation_id, branch, KIND)
         _require_merge_commit(repository, in_progress)
         require_resolved_on_branch(repository, in_progress)
         target_tip = list_branch_tips(repository, conversation_id).get(in_progress.target)
@@ -188,7 +188,7 @@ def abort_merge(repository: Repository, conversation: str, branch: str | None = 
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        in_progress = read_merge_in_progress(repository, conversation_id, branch)
+        in_progress = find_in_progress(repository, conversation_id, branch, KIND)
         active, operation, notes = abort(repository, in_progress)
     return MergeAborted(
         conversation=conversation_id,

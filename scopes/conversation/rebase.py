@@ -15,7 +15,7 @@ from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.remote_branches import is_same_branch
 from scopes.history.revisions import MAIN, Revision, find_root_commit
 from scopes.ids import Oid
-from scopes.merge.in_progress import list_in_progress, moving_branch, require_resolved
+from scopes.merge.in_progress import list_in_progress, moving_branch, require_free, require_resolved
 from scopes.merge.replay_control import (
     ReplayAborted,
     ReplayOutcome,
@@ -27,7 +27,7 @@ from scopes.merge.replay_control import (
     skip_message,
 )
 from scopes.merge.replay_plan import ReplayPlan, plan_line, plan_rebase
-from scopes.merge.replay_state import REBASE, ReplayState, list_written, require_free
+from scopes.merge.replay_state import REBASE, ReplayState, list_written
 from scopes.merge.rewrite import ReplayRules, Stop
 from scopes.model.conversation import BranchEntry, branch_id
 from scopes.result import Note, plural

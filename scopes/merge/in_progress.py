@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple
 
-from scopes.errors import Ambiguous, Conflicted, NotFound
+from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN, Revision, list_branch_tips
 from scopes.history.transaction import Transaction
@@ -227,27 +227,42 @@ def _decode(conversation: ConversationId, name: BranchName, tip: Oid, entry: Bra
     return None
 
 
-def read_merge_in_progress(repository: Repository, conversation: ConversationId, branch: str | None) -> InProgress:
-    """Return the only merge in progress, or the one on the named conflict-resolution branch.
+def find_in_progress(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> InProgress:
+    """Return the merge, rebase or cherry-pick in progress; `branch` is the branch that moves, or where it stopped.
 
     Raises:
-        NotFound: no merge is in progress.
+        NotFound: there is none of that kind.
         Ambiguous: there are several and no branch is named.
     """
     everything = list_in_progress(repository, conversation)
-    named = [in_progress for in_progress in everything if branch in {None, in_progress.branch}]
-    merges = [in_progress for in_progress in named if in_progress.kind == "merge"]
+    named = [each for each in everything if branch in {None, each.branch, moving_branch(each)}]
+    found = [each for each in named if each.kind == kind]
     where = conversation if branch is None else f"{conversation}/{branch}"
-    if not named:
+    if not found:
         hint = elsewhere_hint(repository, conversation)
-        raise NotFound(f"no merge, rebase or cherry-pick is in progress in {where}", hint=hint)
-    if not merges:
-        hint = f"a {named[0].kind} is: scopes {quote(named[0].kind)} {quote(conversation)} --continue"
-        raise NotFound(f"no merge is in progress in {where}", hint=hint)
-    if len(merges) > 1:
-        names = ", ".join(str(in_progress.branch) for in_progress in merges)
-        raise Ambiguous(f"several merges are in progress in {conversation}", hint=f"name one with --branch: {names}")
-    return merges[0]
+        if named:
+            hint = f"a {named[0].kind} is: scopes {quote(named[0].kind)} {quote(conversation)} --continue"
+        raise NotFound(f"no {kind} is in progress in {where}", hint=hint)
+    if len(found) > 1:
+        names = ", ".join(str(each.branch if kind == "merge" else moving_branch(each)) for each in found)
+        raise Ambiguous(f"several {kind}s are in progress in {conversation}", hint=f"name one with --branch: {names}")
+    return found[0]
+
+
+def require_free(repository: Repository, conversation: ConversationId, branch: BranchName, *kinds: str) -> None:
+    """Refuse to rewrite a branch that takes part in something in progress (of one of some kinds, if they are named).
+
+    Raises:
+        Refused: a merge, rebase or cherry-pick of it is in progress, or its conflicts are resolved on it.
+    """
+    for each in list_in_progress(repository, conversation):
+        moving = moving_branch(each)
+        if branch in {each.branch, moving} and (not kinds or each.kind in kinds):
+            verb = f"scopes {quote(each.kind)} {quote(conversation)}"
+            raise Refused(
+                f"a {each.kind} of {conversation}/{moving} is in progress on {each.branch}",
+                hint=f"first: {verb} --continue, or {verb} --abort",
+            )
 
 
 def elsewhere_hint(repository: Repository, conversation: ConversationId) -> str:

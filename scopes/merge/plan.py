@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
@@ -18,12 +17,12 @@ from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergen
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.files import FileComparison, compare_files
 from scopes.merge.records import conflict_path, is_recorded, list_inherited, merge_records
-from scopes.model.claims import CONFLICTS, FILES, PROPOSALS, content_of
+from scopes.model.claims import CONFLICTS, PROPOSALS, content_of
 from scopes.model.conflicts import Conflict, encode_conflict
 from scopes.model.tombstone import is_purged_copy
 from scopes.result import Note
 from scopes.store.repository import Objects, Repository
-from scopes.store.trees import BlobChange, find_entry, replace_subtree, take_changes, update_tree
+from scopes.store.trees import BlobChange, update_tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,29 +168,9 @@ def merged_state(
             changes |= apply_resolution(objects, disagreement, conflict.resolution)
         if is_recorded(conflict):
             changes[conflict_path(conflict)] = encode_conflict(conflict)
-    known = {CONFLICTS}  # groups that are merged already
     state = divergence.target.state
-    if not any(group_of(key) == FILES for key in conflicting):
-        with suppress(ValueError):  # of foreign states: path by path
-            state = _merge_files(objects, divergence)
-            known.add(FILES)
     for key, source_changes in divergence.source.changes.items():
-        if group_of(key) in known or (conflicting and comparable_key(key, directory) in conflicting):
+        if group_of(key) == CONFLICTS or (conflicting and comparable_key(key, directory) in conflicting):
             continue
         changes |= _take_source(divergence, key, source_changes)
     return update_tree(objects, state, changes) if changes else state
-
-
-def _merge_files(objects: Objects, divergence: Divergence) -> Oid | None:
-    """Return the state of the target with what the source did to files, given that no file has a conflict.
-
-    Raises:
-        ValueError: a name is that of a file and of a directory.
-    """
-    states = divergence.base_state, divergence.target.state, divergence.source.state
-    found = [None if state is None else find_entry(objects, state, FILES) for state in states]
-    if any(entry is not None and not entry.is_tree for entry in found):
-        raise ValueError(FILES)
-    base, target, source = (None if entry is None else entry.oid for entry in found)
-    merged = take_changes(objects, base, target, source)
-    return states[1] if merged == target else replace_subtree(objects, states[1], FILES, merged)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeAlias, TypedDict
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from scopes.history.revisions import find_directory, resolve_conversation
 from scopes.history.transaction import Transaction
@@ -20,6 +20,7 @@ from scopes.merge.in_progress import (
     NO_OTHERS,
     OthersInProgress,
     abort,
+    find_in_progress,
     list_order,
     moving_branch,
     read_others,
@@ -29,7 +30,6 @@ from scopes.merge.replay_plan import ReplayPlan
 from scopes.merge.replay_state import (
     REBASE,
     ReplayState,
-    find_replay,
     read_current_tip,
     read_replay,
     with_stop_applied,
@@ -216,7 +216,7 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        found = find_replay(repository, conversation_id, branch, verb.kind)
+        found = find_in_progress(repository, conversation_id, branch, verb.kind)
         active, operation, notes = abort(repository, found)
     return ReplayAborted(
         kind=verb.kind,
@@ -237,20 +237,13 @@ def _replay_rest(verb: ReplayVerb, repository: Repository, state: ReplayState, t
 
 def _preview(state: ReplayState, plan: ReplayPlan) -> ReplayOutcome:
     """Return the outcome of a dry run."""
-    common = _replay_fields(state, plan)
-    if plan.result.stop is not None:
-        return ReplayConflicted(
-            **common,
-            branch=state.branch,
-            tip=None,
-            replayed=plan.result.moved,
-            stopped=plan.result.stop.id,
-            remaining=len(plan.result.todo),
-            dry_run=True,
-        )
-    if plan.result.tip == state.original:
-        return ReplayUpToDate(**common, branch=state.branch, tip=None, dry_run=True)
-    return Replayed(**common, branch=state.branch, tip=None, replayed=plan.result.moved, dry_run=True)
+    result, plain = plan.result, {"tip": None, "dry_run": True}
+    if result.stop is not None:
+        where = {"replayed": result.moved, "stopped": result.stop.id, "remaining": len(result.todo)}
+        return _outcome(ReplayConflicted, state, plan, **where, **plain)
+    if result.tip == state.original:
+        return _outcome(ReplayUpToDate, state, plan, **plain)
+    return _outcome(Replayed, state, plan, replayed=result.moved, **plain)
 
 
 def _carry_out(
@@ -265,7 +258,6 @@ def _carry_out(
     """Move the branch from `current` to the end of the plan, or stop where the plan stops; its objects are written."""
     result = plan.result
     state = replace(state, moved=(*state.moved, *result.moved))
-    common = _replay_fields(state, plan)
     if result.stop is not None:
         tx = Transaction(repository, state.conversation)
         name = write_stop(tx, state, result.stop, result.todo)
@@ -276,8 +268,10 @@ def _carry_out(
             metadata_message=f"stop on {name}",
             details={} if state.in_progress is None else sides_of(state.in_progress),
         )
-        return ReplayConflicted(
-            **common,
+        return _outcome(
+            ReplayConflicted,
+            state,
+            plan,
             branch=name,
             tip=result.stop.new,
             replayed=state.moved,
@@ -287,8 +281,8 @@ def _carry_out(
             others=read_others(repository, state.conversation, name),
         )
     if result.tip == current and state.in_progress is None:
-        return ReplayUpToDate(**common, branch=state.branch, tip=result.tip)
-    common["notes"] += verb.end_notes(repository, state)
+        return _outcome(ReplayUpToDate, state, plan, tip=result.tip)
+    notes = (*plan.notes, *verb.end_notes(repository, state))
     tx = Transaction(repository, state.conversation)
     tx.move_branch(state.branch, current, result.tip)
     write_end(tx, state, status)
@@ -301,28 +295,21 @@ def _carry_out(
         metadata_message=f"{verb.kind} {state.branch}",
         details=verb.details(state, plan),
     )
-    return Replayed(**common, branch=state.branch, tip=result.tip, replayed=state.moved, operation=operation.id)
+    return _outcome(Replayed, state, plan, tip=result.tip, replayed=state.moved, operation=operation.id, notes=notes)
 
 
-class _ReplayFields(TypedDict):
-    """The fields that all kinds of outcome have in common."""
-
-    kind: str
-    conversation: ConversationId
-    moved_branch: BranchName
-    onto: str | None
-    conflicts: tuple[Conflict, ...]
-    notes: tuple[Note, ...]
+_AnyOutcome = TypeVar("_AnyOutcome", bound=_ReplayResult)
 
 
-def _replay_fields(state: ReplayState, plan: ReplayPlan) -> _ReplayFields:
-    return {
-        "kind": state.kind,
-        "conversation": state.conversation,
-        "moved_branch": state.branch,
-        "onto": state.target if state.kind == REBASE else None,
-        "conflicts": tuple(
-            sorted(plan.result.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))
-        ),
-        "notes": plan.notes,
-    }
+def _outcome(kind: type[_AnyOutcome], state: ReplayState, plan: ReplayPlan, **fields: Any) -> _AnyOutcome:
+    """Return an outcome with what every one has of a plan; open conflicts come first, in the order of their numbers."""
+    conflicts = sorted(plan.result.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))
+    plain: dict[str, Any] = {"branch": state.branch, "notes": plan.notes, **fields}
+    return kind(
+        kind=state.kind,
+        conversation=state.conversation,
+        moved_branch=state.branch,
+        onto=state.target if state.kind == REBASE else None,
+        conflicts=tuple(conflicts),
+        **plain,
+    )

@@ -157,11 +157,6 @@ def conflict_id(kind: str, key: str, base: Sequence[Any], source: Any, target: A
 
 def encode_conflict(conflict: Conflict) -> bytes:
     """Encode a conflict as one line of canonical JSON."""
-    return encoding.dump(conflict_document(conflict))
-
-
-def conflict_document(conflict: Conflict) -> dict[str, Any]:
-    """Return a conflict as a JSON object."""
     document: dict[str, Any] = {
         "v": FORMAT_VERSION,
         "id": conflict.id,
@@ -176,7 +171,7 @@ def conflict_document(conflict: Conflict) -> dict[str, Any]:
         document["automatic_resolution"] = conflict.automatic_resolution
     if conflict.resolution is not None:
         document["resolution"] = resolution_document(conflict.resolution)
-    return document
+    return encoding.dump(document)
 
 
 def decode_conflict(data: bytes) -> Conflict:
@@ -185,15 +180,7 @@ def decode_conflict(data: bytes) -> Conflict:
     Raises:
         Corrupt: the data is not a conflict record.
     """
-    conflict = conflict_of(encoding.load(data))
-    if conflict is None:
-        raise Corrupt("the record of a conflict is damaged", hint="see: scopes verify")
-    return conflict
-
-
-def conflict_of(document: object) -> Conflict | None:
-    """Decode a conflict from a JSON object; None if it is not one."""
-    match document:
+    match encoding.load(data):
         case {"id": str(identity), "type": str(kind), "key": str(key), "status": str(status), **rest}:
             automatic = rest.get("automatic_resolution")
             return Conflict(
@@ -207,7 +194,7 @@ def conflict_of(document: object) -> Conflict | None:
                 status=status,
                 resolution=decode_resolution(rest.get("resolution")),
             )
-    return None
+    raise Corrupt("the record of a conflict is damaged", hint="see: scopes verify")
 
 
 def position_document(position: Position) -> dict[str, Any]:
