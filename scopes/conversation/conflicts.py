@@ -188,11 +188,11 @@ def _read_file_changes(
         if found is None:
             return None
         tips = found
-    directory = find_directory(repository, row.conversation)
-    divergence = find_divergence(repository, repository, *tips, directory=directory)
+    divergence = find_divergence(repository, repository, *tips)
     if divergence is None:
         return None
-    comparison = compare_files(repository, divergence, [row.conflict.key])[0]
+    directory = find_directory(repository, row.conversation)
+    comparison = compare_files(repository, divergence, [row.conflict.key], directory)[0]
     if not patch:
         return FileChanges(comparison=comparison)
     return FileChanges(

@@ -10,7 +10,6 @@ from scopes.ids import MessageId
 from scopes.model.claims import ANALYSES, DECISIONS, ENTITIES, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS, folded
 from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.model.path_encoding import decode_component, encode_component, file_leaf
-from scopes.model.working_trees import without_working_tree
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 _UNKNOWN = "unknown"
@@ -79,14 +78,6 @@ def message_key(message: MessageId | str) -> str:
     return f"{MESSAGES}/{message}"
 
 
-def comparable_key(key: str, directory: str | None) -> str:
-    """Return the key that a file is compared by: relative to `directory`, the working directory of the conversation.
-
-    A file in a working tree is that of the repository around it. All other keys are compared as they are.
-    """
-    return _relative_file_key(key, directory) if directory is not None and group_of(key) == FILES else key
-
-
 def folded_key(key: str) -> str:
     """Return the stored form of a key that somebody has typed, in any spelling of its topic, encoded or not."""
     key = key.strip("/").removesuffix("=")
@@ -96,33 +87,9 @@ def folded_key(key: str) -> str:
     return "/".join((group, *(encode_component(folded(_decode(name))) for name in names)))
 
 
-def _relative_file_key(key: str, directory: str) -> str:
-    """Return the key of a file relative to a directory; a path outside of where it was stored is one component."""
-    _, _, name = key.partition("/")
-    path = _decode(name)
-    if "/" in name or path == name or path.startswith("sha256:"):
-        if "worktrees/" not in name:
-            return key
-        path = f"{directory}/{'/'.join(map(_decode, name.split('/')))}"
-    return _file_key(without_working_tree(path), without_working_tree(directory))
-
-
-def comparable_file_key(path: str, directory: str | None) -> str:
-    """Return the key of a file in the spelling of `comparable_key`; the path is as tools write it, not encoded."""
-    return comparable_key(_file_key(path, directory), directory)
-
-
-def _file_key(path: str, directory: str | None) -> str:
+def file_key(path: str, directory: str | None) -> str:
+    """Return the key of a file in a conversation that works in a directory; the path is as tools write it."""
     return f"{FILES}/{file_leaf(path, directory)}".removesuffix("=")
-
-
-def file_spellings(key: str, directory: str | None) -> tuple[str, ...]:
-    """Return the keys that a file can be stored under, relative to a directory and absolute; none for other keys."""
-    if group_of(key) != FILES or directory is None:
-        return ()
-    relative = comparable_key(key, directory)
-    path = "/".join(map(_decode, relative.split("/")[1:]))
-    return relative, _file_key(f"{directory}/{path}", None)
 
 
 def decoded_key(key: str) -> str:

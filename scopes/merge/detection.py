@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from scopes.history.messages import is_root, message_id_of, read_message, read_message_at
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import comparable_key, group_of, message_key, type_of
+from scopes.merge.conflict_keys import group_of, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.merge.statements import Restated
 from scopes.model import encoding
@@ -25,9 +25,7 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import read_blob
 
-_Value = TypeVar("_Value")
 _RETRACTED = {"retracted": True}
-_IN_FILES = f"{FILES}/"
 _KINDS_BY_POSITION = frozenset({"answer", "tool-results"})
 
 
@@ -64,9 +62,9 @@ def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagr
 
 def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disagreement]:
     """Compare what both sides did to the keys that both changed or stated, and at least one of them changed."""
-    sides, directory = (divergence.target, divergence.source), divergence.directory
-    changes = [_by_comparable_key(side.changes, directory) for side in sides]
-    restated = [_by_comparable_key(side.restated, directory) for side in sides]
+    sides = divergence.target, divergence.source
+    changes = [side.changes for side in sides]
+    restated = [side.restated for side in sides]
     keys = changes[0].keys() & changes[1].keys()
     for side in (0, 1):
         keys |= changes[side].keys() & restated[1 - side].keys()
@@ -86,18 +84,6 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
         if kind is not None:
             authors = [{path: each.commit for path, each in paths.items()} for paths in again]
             yield Disagreement(key, kind, target, source, target_restated=authors[0], source_restated=authors[1])
-
-
-def _by_comparable_key(
-    by_key: Mapping[str, Mapping[str, _Value]], directory: str | None
-) -> dict[str, Mapping[str, _Value]]:
-    """Group values by path under the keys that they are compared by: a file may be stored under two."""
-    found: dict[str, Mapping[str, _Value]] = {}
-    for key, by_path in by_key.items():
-        is_relative = key.startswith(_IN_FILES) and key.find("/", len(_IN_FILES)) > 0 and "worktrees/" not in key
-        topic = key if is_relative else comparable_key(key, directory)  # the usual file: there may be thousands
-        found[topic] = {**found[topic], **by_path} if topic in found else by_path
-    return found
 
 
 def _changes_with_restated(

@@ -7,7 +7,7 @@ message.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of
@@ -51,16 +51,12 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Two sides and their merge bases; without a common commit, `bases` is the last common message of each side.
-
-    `directory` is the first working directory of the target's conversation, if it is known.
-    """
+    """Two sides and their merge bases; without a common commit, `bases` is the last common message of each side."""
 
     target: Side
     source: Side
     bases: tuple[Oid, ...]
     base_state: Oid | None
-    directory: str | None = None
 
 
 def merge3(base: _Value, target: _Value, source: _Value, conflict: _Value) -> _Value:
@@ -89,26 +85,12 @@ def state_in(objects: Objects, tree: Oid) -> Oid | None:
 
 
 def find_divergence(
-    repository: Repository,
-    objects: Objects,
-    target: Oid,
-    source: Oid,
-    *,
-    directory: str | None,
-    unrelated: bool = False,
+    repository: Repository, objects: Objects, target: Oid, source: Oid, *, unrelated: bool = False
 ) -> Divergence | None:
     """Compare two tips; None if they have neither a commit nor a message in common, unless `unrelated` is given.
 
-    The keys of files are compared relative to `directory`, see `Divergence`. The trees of merged bases are written to
-    `objects`.
+    The trees of merged bases are written to `objects`.
     """
-    found = _compare_tips(repository, objects, target, source, unrelated=unrelated)
-    return None if found is None else replace(found, directory=directory)
-
-
-def _compare_tips(
-    repository: Repository, objects: Objects, target: Oid, source: Oid, *, unrelated: bool
-) -> Divergence | None:
     bases, in_target, in_source = split_histories(repository, target, source)
     if bases:
         base_state = _merge_bases(repository, objects, bases)

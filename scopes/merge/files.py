@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from scopes.history.messages import MessageHeader, header_of, is_root, read_body
 from scopes.history.tool_calls import find_call, find_call_message, is_failed
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import comparable_file_key, comparable_key, decoded_key, group_of
-from scopes.merge.divergence import Divergence, PathChanges, Side, state_of
+from scopes.merge.conflict_keys import decoded_key, file_key, group_of
+from scopes.merge.divergence import Divergence, Side, state_of
 from scopes.model.claims import FILES
 from scopes.model.file_edits import FileEdit, edits_of_result, parse_unified
 from scopes.model.message import Message
@@ -96,12 +96,14 @@ class _Change(NamedTuple):
     edit: FileEdit | None
 
 
-def compare_files(objects: Objects, divergence: Divergence, keys: Iterable[str]) -> tuple[FileComparison, ...]:
-    """Compare the files among comparable keys; sorted by path."""
+def compare_files(
+    objects: Objects, divergence: Divergence, keys: Iterable[str], directory: str | None
+) -> tuple[FileComparison, ...]:
+    """Compare the files among some keys; sorted by path. `directory` is that of the conversation, if it is known."""
     wanted = [key for key in keys if group_of(key) == FILES]
     if not wanted:
         return ()
-    sides = [_list_changes(objects, divergence, side, wanted) for side in (divergence.target, divergence.source)]
+    sides = [_list_changes(objects, side, wanted, directory) for side in (divergence.target, divergence.source)]
     found = (_compare(key, sides[0].get(key, []), sides[1].get(key, [])) for key in wanted)
     return tuple(sorted(found, key=lambda each: each.path))
 
@@ -122,12 +124,9 @@ def patch_of(path: str, edit: FileEdit | None) -> str:
     return "\n".join([*lines, ""])
 
 
-def _list_changes(
-    objects: Objects, divergence: Divergence, side: Side, keys: Sequence[str]
-) -> dict[str, list[_Change]]:
-    """Return the changes of a side to files, oldest first, by comparable key."""
-    by_key = _paths_by_key(side.changes, set(keys[:MAX_FILES]), divergence.directory)
-    paths = {path: key for key, each in by_key.items() for path in each}
+def _list_changes(objects: Objects, side: Side, keys: Sequence[str], directory: str | None) -> dict[str, list[_Change]]:
+    """Return the changes of a side to files, oldest first, by key."""
+    paths = {path: key for key in keys[:MAX_FILES] for path in side.changes.get(key, {})}
     found: dict[str, list[_Change]] = {}
     for commit, changed in _walk_changing(objects, side.commits, paths):
         head = header_of(commit)
@@ -135,22 +134,9 @@ def _list_changes(
         caller = find_call_message(objects, head) if head.author_kind == _TOOL else head
         edits = list(_walk_edits(objects, head, message))
         for key in dict.fromkeys(paths[path] for path in changed):
-            own: list[FileEdit | None] = [
-                edit for edit in edits if comparable_file_key(edit.path, divergence.directory) == key
-            ]
+            own: list[FileEdit | None] = [edit for edit in edits if file_key(edit.path, directory) == key]
             agent = head.author if caller is None else caller.author
             found.setdefault(key, []).extend(_Change(head, agent, edit) for edit in own or [None])
-    return found
-
-
-def _paths_by_key(
-    changes: Mapping[str, PathChanges], wanted: Collection[str], directory: str | None
-) -> dict[str, list[str]]:
-    """Return the changed paths below `state/` of the wanted files, by comparable key."""
-    found: dict[str, list[str]] = {}
-    for key, paths in changes.items():
-        if group_of(key) == FILES and (known := comparable_key(key, directory)) in wanted:
-            found.setdefault(known, []).extend(paths)
     return found
 
 

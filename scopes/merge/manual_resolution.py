@@ -8,7 +8,6 @@ from typing import Any
 
 from scopes.errors import Invalid
 from scopes.history.messages import message_id_of, read_body
-from scopes.history.revisions import find_directory
 from scopes.ids import Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, set_value
 from scopes.merge.conflict_keys import can_have_value, decoded_key, group_of, per_agent, value_field
@@ -99,14 +98,13 @@ def _claim_of_position(repository: Repository, tip: Oid, key: str, position: Pos
 
 
 def _divergence(repository: Repository, in_progress: InProgress) -> Divergence | None:
-    directory = find_directory(repository, in_progress.conversation)
     target, source = in_progress.target_tip, in_progress.source_tip
     if in_progress.kind == "merge":
-        return find_divergence(repository, repository, target, source, directory=directory, unrelated=True)
+        return find_divergence(repository, repository, target, source, unrelated=True)
     stopped = read_commit(repository, source)
     new_in_target = tuple(list_new_commits(repository, target, source))
     stating = tuple(commit for commit in new_in_target if can_state(commit))
-    return divergence_of(repository, target, stopped, new_in_target, stating, directory=directory)
+    return divergence_of(repository, target, stopped, new_in_target, stating)
 
 
 def list_sides(disagreement: Disagreement, conflict: Conflict) -> tuple[str, ...]:

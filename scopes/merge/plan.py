@@ -11,7 +11,7 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.apply_resolution import apply_resolution
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import Policy, auto_resolve
-from scopes.merge.conflict_keys import comparable_key, group_of
+from scopes.merge.conflict_keys import group_of
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
 from scopes.merge.earlier_resolutions import EarlierResolutions
@@ -73,17 +73,16 @@ def plan_merge(
 ) -> MergePlan:
     """Plan the merge of two commits. Only trees are written, to `objects`; no ref moves.
 
-    The keys of files are compared relative to `directory`, see `Divergence`. `earlier` finds how a conflict was
-    resolved before.
+    `directory` is that of the conversation, to read recorded edits. `earlier` finds how a conflict was resolved before.
 
     Raises:
         Refused: the histories have nothing in common and `unrelated` is not given, or a rule forbids the merge.
     """
-    divergence = find_divergence(repository, objects, target, source, directory=directory, unrelated=unrelated)
+    divergence = find_divergence(repository, objects, target, source, unrelated=unrelated)
     if divergence is None:
         raise Refused("the two histories have no message in common", hint="merge them anyway with --allow-unrelated")
     plan = plan_of(objects, divergence, policy, earlier)
-    files = compare_files(objects, divergence, [each.key for each in plan.disagreements])
+    files = compare_files(objects, divergence, [each.key for each in plan.disagreements], directory)
     return replace(plan, files=files, inherited=tuple(list_inherited(objects, divergence)))
 
 
@@ -161,16 +160,15 @@ def merged_state(
     """
     changes = merge_records(objects, divergence)
     conflicting: set[str] = set()
-    directory = divergence.directory
     for disagreement, conflict in zip(disagreements, conflicts, strict=True):
-        conflicting.add(comparable_key(disagreement.key, directory))
+        conflicting.add(disagreement.key)
         if conflict.resolution is not None:
             changes |= apply_resolution(objects, disagreement, conflict.resolution)
         if is_recorded(conflict):
             changes[conflict_path(conflict)] = encode_conflict(conflict)
     state = divergence.target.state
     for key, source_changes in divergence.source.changes.items():
-        if group_of(key) == CONFLICTS or (conflicting and comparable_key(key, directory) in conflicting):
+        if group_of(key) == CONFLICTS or key in conflicting:
             continue
         changes |= _take_source(divergence, key, source_changes)
     return update_tree(objects, state, changes) if changes else state

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
-from scopes.history.revisions import find_directory, resolve_conversation
+from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.automatic_resolution import read_policy
@@ -164,7 +164,7 @@ def read_rules(repository: Repository, conversation: ConversationId, *tips: Oid)
     """
     policy = read_policy(repository.config, "automatic")
     earlier = EarlierResolutions(repository, conversation, *tips)
-    return ReplayRules(policy, earlier, find_directory(repository, conversation))
+    return ReplayRules(policy, earlier)
 
 
 def begin_replay(

@@ -77,7 +77,7 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
     for commit in commits:
         same = known.get(message_id_of(commit))
         if len(commit.parents) != 1:
-            _require_droppable(repository, objects, commit, rules.directory)
+            _require_droppable(repository, objects, commit)
             dropped.append(commit.oid)
         elif same is not None and _is_present(objects, same, commit):
             present.append(Rewrite(message_id_of(commit), commit.oid, same.oid))
@@ -197,12 +197,12 @@ def _message_blob(objects: Objects, commit: Commit) -> Oid | None:
     return None if entry is None else entry.oid
 
 
-def _require_droppable(repository: Repository, objects: Objects, commit: Commit, directory: str | None) -> None:
+def _require_droppable(repository: Repository, objects: Objects, commit: Commit) -> None:
     """Refuse roots, and merges that did more than join two sides without conflicts."""
     if not commit.parents:
         raise Refused("the two histories have nothing in common", hint="pick single messages with cherry-pick")
     plain = commit.kind == "merge" and len(commit.parents) == 2
-    divergence = find_divergence(repository, objects, *commit.parents, directory=directory) if plain else None
+    divergence = find_divergence(repository, objects, *commit.parents) if plain else None
     if divergence is None or find_disagreements(objects, divergence):
         raise Refused(
             f"the merge {message_id_of(commit)[:8]} cannot be replayed: it resolved conflicts",

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.merge.automatic_resolution import Policy
-from scopes.merge.conflict_keys import comparable_key, file_spellings, key_of_path
+from scopes.merge.conflict_keys import key_of_path
 from scopes.merge.divergence import Divergence, PathChanges, Side, changes_by_key, changes_on, state_of
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.plan import MergePlan, plan_of, write_state
@@ -48,12 +48,11 @@ class Stop(NamedTuple):
 class ReplayRules(NamedTuple):
     """How the conflicts of a replay are found and resolved.
 
-    `earlier` finds how a conflict was resolved before; the keys of files are compared relative to `directory`.
+    `earlier` finds how a conflict was resolved before.
     """
 
     policy: Policy
     earlier: EarlierResolutions | None = None
-    directory: str | None = None
 
 
 class OwnMessages(NamedTuple):
@@ -227,7 +226,6 @@ def _plan(
         commit,
         new_commits,
         stating,
-        directory=rules.directory,
         still_resolved=target.still_resolved,
     )
     return plan_of(objects, divergence, rules.policy, rules.earlier)
@@ -240,15 +238,13 @@ def divergence_of(
     new_in_target: Sequence[Commit] = (),
     stating: Sequence[Commit] = (),
     *,
-    directory: str | None,
     still_resolved: Container[str] = frozenset(),
 ) -> Divergence:
     """Compare the changes of one commit with those of `onto`, over the parent of the commit.
 
     Of `onto` only the keys that the commit changed or stated again are compared, so that long branches replay in linear
-    time; `stating` are the commits of `onto` that can have stated a claim again. The keys of files are compared
-    relative to `directory`, see `Divergence`. A claim that the commit only states again does not count if its
-    key is in `still_resolved`: its conflict was resolved at an earlier commit.
+    time; `stating` are the commits of `onto` that can have stated a claim again. A claim that the commit only
+    states again does not count if its key is in `still_resolved`: its conflict was resolved at an earlier commit.
     """
     parent = commit.parents[0] if commit.parents else None
     base_state = None if parent is None else state_of(objects, parent)
@@ -260,13 +256,12 @@ def divergence_of(
     known = frozenset({message_id_of(commit)})
     restated = find_restated(objects, stating, base_state, target_state, known)
     restated = {key: paths for key, paths in restated.items() if key in changes}
-    spelled = {other for key in keys for other in file_spellings(key, directory)}
-    in_target = changes_on(objects, base_state, target_state, {*keys, *spelled})
+    in_target = changes_on(objects, base_state, target_state, keys)
     if not stating:  # a claim that the target never had is no decision against it
         again = {key: paths for key, paths in again.items() if not _is_absent(in_target.get(key, {}))}
     target = Side(onto, target_state, tuple(new_in_target), in_target, restated)
     source = Side(commit.oid, source_state, (commit,), changes, again)
-    return Divergence(target, source, () if parent is None else (parent,), base_state, directory)
+    return Divergence(target, source, () if parent is None else (parent,), base_state)
 
 
 def _is_absent(changes: PathChanges) -> bool:
@@ -280,15 +275,14 @@ def _add_missing_claims(
 
     Such a claim is no change of the commit if the state before it already had the same value.
     """
-    directory = plan.divergence.directory
-    conflicting = resolved | {comparable_key(conflict.key, directory) for conflict in plan.conflicts}
+    conflicting = resolved | {conflict.key for conflict in plan.conflicts}
     before, after = plan.divergence.base_state, plan.divergence.source.state
     missing: dict[str, BlobChange] = {
         path: claim
         for path, claim in claims_of(message, lambda path: _blob(objects, before, path))
         if _blob(objects, state, path) is None
         and _blob(objects, after, path) == claim
-        and comparable_key(key_of_path(path), directory) not in conflicting
+        and key_of_path(path) not in conflicting
     }
     return update_tree(objects, state, missing) if missing else state
 

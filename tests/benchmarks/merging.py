@@ -171,7 +171,7 @@ class Fork:
         self, repository: Repository, divergence: Divergence, time: Callable[[Callable[[], object]], object]
     ) -> None:
         found = find_disagreements(repository, divergence)
-        time(lambda: compare_files(repository, divergence, [each.key for each in found]))
+        time(lambda: compare_files(repository, divergence, [each.key for each in found], None))
         tips: list[Oid] = []
 
         def write() -> None:
