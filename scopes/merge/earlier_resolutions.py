@@ -15,7 +15,6 @@ from scopes.clock import format_seconds
 from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
-from scopes.merge.commits import SCOPES
 from scopes.merge.conflict_keys import group_of, per_agent, value_field
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
@@ -35,6 +34,7 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_tree
 from scopes.store.trees import find_blob, find_entry, read_blob
 
+_ITSELF = "scopes"  # the actor of what a merge resolved by itself
 _Values: TypeAlias = tuple[bytes, ...]
 _Question: TypeAlias = tuple[str, str, frozenset[_Values]]
 
@@ -111,7 +111,7 @@ class EarlierResolutions:
             question = _question_of(record)
             if question is not None and record.resolution is not None:
                 made = (record.resolution, *record.resolution.also)
-                for resolution in (each for each in made if each.actor != SCOPES.name):
+                for resolution in (each for each in made if each.actor != _ITSELF):
                     each = _Found(record, resolution, _outcome(record, resolution))
                     found.setdefault(question, []).append(each)
         return found
