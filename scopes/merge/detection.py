@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from scopes.history.messages import is_root, message_id_of, read_message, read_message_at
 from scopes.ids import MessageId, Oid
@@ -16,7 +16,7 @@ from scopes.merge.conflict_keys import group_of, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
 from scopes.merge.statements import Restated
 from scopes.model import encoding
-from scopes.model.claims import CONFLICTS, ENTITIES, FILES, MESSAGES, PROPOSALS, content_of
+from scopes.model.claims import CONFLICTS, ENTITIES, FILES, MESSAGES, PROPOSALS, REVIEWS, content_of
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.model.tombstone import is_purged_copy
@@ -76,7 +76,11 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
             continue  # `records` merges them
         if group_of(key) == MESSAGES:
             kind = _type_on_message(objects, target, source)
-        elif _is_same_outcome(target, source) or _is_withdrawal(key, target, source):
+        elif (
+            _is_same_outcome(target, source)
+            or _is_withdrawal(key, target, source)
+            or find_later_review(objects, key, target, source) is not None
+        ):
             kind = None
         else:
             added = all(change.old is None for changes in (target, source) for change in changes.values())
@@ -92,6 +96,24 @@ def _changes_with_restated(
     """Return the changes of a side to a key, with what it stated again: all, or what the other side changed."""
     added = restated if not changes else restated.keys() & changed_by_other.keys()
     return {**changes, **{path: PathChange(restated[path].blob, restated[path].blob) for path in added}}
+
+
+def find_later_review(
+    objects: Objects, key: str, target: PathChanges, source: PathChanges
+) -> Literal["target", "source"] | None:
+    """Return the side that applied a proposal which the other side accepted with the same values; None otherwise.
+
+    Both are of one opinion. With the review of the other side, the values would stay in place, of a proposal that can
+    be neither applied nor rolled back.
+    """
+    if group_of(key) != REVIEWS:
+        return None
+    match [_read_claims(objects, side) for side in (target, source)]:
+        case [[{"status": "applied", **here}], [{"status": "accepted", **there}]]:
+            return "target" if here.get("after") == there.get("after") else None
+        case [[{"status": "accepted", **here}], [{"status": "applied", **there}]]:
+            return "source" if here.get("after") == there.get("after") else None
+    return None
 
 
 def _is_same_outcome(target: PathChanges, source: PathChanges) -> bool:

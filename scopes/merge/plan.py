@@ -12,7 +12,7 @@ from scopes.merge.apply_resolution import apply_resolution
 from scopes.merge.attribution import describe
 from scopes.merge.automatic_resolution import Policy, auto_resolve
 from scopes.merge.conflict_keys import group_of
-from scopes.merge.detection import Disagreement, find_disagreements
+from scopes.merge.detection import Disagreement, find_disagreements, find_later_review
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.files import FileComparison, compare_files
@@ -128,14 +128,18 @@ def write_state(objects: Objects, plan: MergePlan) -> Oid | None:
     return merged_state(objects, plan.divergence, plan.disagreements, plan.conflicts)
 
 
-def _take_source(divergence: Divergence, key: str, source_changes: PathChanges) -> dict[str, BlobChange]:
+def _take_source(
+    objects: Objects, divergence: Divergence, key: str, source_changes: PathChanges
+) -> dict[str, BlobChange]:
     """Return the changes of the source to a key without a conflict.
 
-    A proposal of the target stays if the source only withdrew the one before it.
+    A proposal of the target stays if the source only withdrew the one before it, and a review if it is the later one.
     """
     changes: dict[str, BlobChange] = {path: change.new for path, change in source_changes.items()}
+    ours = divergence.target.changes.get(key, {})
+    if find_later_review(objects, key, ours, source_changes) == "target":
+        return {}
     if group_of(key) == PROPOSALS:
-        ours = divergence.target.changes.get(key, {})
         kept = {path for path, change in ours.items() if change.new is not None}
         changes = {path: blob for path, blob in changes.items() if blob is not None or path not in kept}
     return changes
@@ -170,5 +174,5 @@ def merged_state(
     for key, source_changes in divergence.source.changes.items():
         if group_of(key) == CONFLICTS or key in conflicting:
             continue
-        changes |= _take_source(divergence, key, source_changes)
+        changes |= _take_source(objects, divergence, key, source_changes)
     return update_tree(objects, state, changes) if changes else state
