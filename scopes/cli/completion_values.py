@@ -114,7 +114,7 @@ def _open_conflicts(repository: Repository, conversation: str, typed: str) -> Ca
 def _conflicts(repository: Repository, conversation: str, typed: str, *, ended: bool) -> Candidates:
     """Yield the open conflicts, with `ended` also the others; each by id and key too if something was typed."""
     conversation_id: ConversationId = resolve_conversation(repository, conversation)
-    history = load("scopes.merge.ended_conflicts:EndedConflicts")(repository) if ended else None
+    history = load("scopes.merge.conflict_list:read_ended")(repository) if ended else None
     for row in load("scopes.merge.conflict_list:walk_conflicts")(repository, conversation_id, ended=history):
         if row.conflict.status in ENDED and not ended:
             continue

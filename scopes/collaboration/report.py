@@ -16,14 +16,11 @@ from scopes.errors import Ambiguous, NotFound
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import display_time, headers_of
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId
-from scopes.merge.conflict_keys import comparable_key
-from scopes.merge.conflict_list import ConflictRow, walk_conflicts
-from scopes.merge.ended_conflicts import EndedConflicts
+from scopes.merge.conflict_list import ConflictRow, EndedConflicts, read_ended, walk_conflicts
 from scopes.model import encoding
 from scopes.model.argument import Position
-from scopes.model.claims import DECISIONS
+from scopes.model.claims import decision_key
 from scopes.model.conflicts import ENDED, Conflict, Resolution
-from scopes.model.path_encoding import encode_component
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository
@@ -163,7 +160,7 @@ def show_collaboration(repository: Repository, conversation: str, branch: str | 
     """
     handle, notes = _find_shown(repository, conversation, branch)
     entries, collaboration = read_collaboration(handle)
-    conflicts = tuple(_conflicts(handle, EndedConflicts(repository)))
+    conflicts = tuple(_conflicts(handle, read_ended(repository)))
     ids = {row.conflict.id for row in conflicts}
     positions = list_positions(entries)  # after a merge of a conflict-resolution branch those about its conflicts too
     stated = tuple(each for each in positions if each.argument.about not in ids)
@@ -345,13 +342,13 @@ def _participants(repository: Repository, request: Entry, entries: Sequence[Entr
 
 
 def _decisions(entries: Sequence[Entry], conflicts: Sequence[ConflictRow]) -> list[StatedDecision]:
-    ends = {comparable_key(row.conflict.key): row.conflict for row in conflicts if row.conflict.status == "resolved"}
+    ends = {row.conflict.key: row.conflict for row in conflicts if row.conflict.status == "resolved"}
     found = []
     for each in entries:
         if each.head.kind == "decision":
             payload = each.message.payload or {}
             topic, decision = str(payload.get("topic", "")), str(payload.get("decision", ""))
-            conflict = ends.get(comparable_key(f"{DECISIONS}/{encode_component(topic)}"))
+            conflict = ends.get(decision_key(topic))
             value = None if conflict is None else _value_after(conflict)
             stated = StatedDecision(topic, decision, AgentName(each.head.author), each.head.id)
             if conflict is not None and conflict.resolution is not None and value not in {None, decision}:
@@ -372,13 +369,13 @@ def _with_merged(
         heads = list(headers_of(commits))[::-1]
     own = {each.message for each in stated}
     ends = {
-        each.row.comparable_topic: each
+        each.row.key: each
         for each in decisions_at(handle.repository, handle.tip, heads)
         if each.row.current and each.row.head.id not in own
     }
     found = []
     for each in stated:
-        end = ends.get(comparable_key(f"{DECISIONS}/{encode_component(each.topic)}"))
+        end = ends.get(decision_key(each.topic))
         if each.decided is None and end is not None and end.row.decision != each.decision:
             actor = AgentName(end.resolved_by or end.row.head.author)
             found.append(each._replace(decided=end.row.decision, decided_by=actor))

@@ -76,7 +76,7 @@ def in_effect(conversation: str, stated: Sequence[StatedDecision]) -> list[Conte
     for each in reversed(stated):
         if each.row.state != "in-effect":
             continue
-        key = each.row.comparable_topic, each.row.decision
+        key = each.row.key, each.row.decision
         author, before = each.row.head.author, found.get(key)
         if before is None:
             found[key] = ContextDecision(

@@ -13,8 +13,7 @@ from scopes.history.messages import NO_CHANGES, is_root, plain_message, read_mes
 from scopes.history.transaction import append_message, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.conflict_keys import decoded_key, key_of_path
-from scopes.merge.spellings import replaced_claims
-from scopes.merge.statements import claims_without, stated_claims
+from scopes.merge.statements import claims_without, stated_claims, superseded_claims
 from scopes.model.claims import MESSAGES
 from scopes.model.message import Author, Message
 from scopes.model.path_encoding import leaf
@@ -119,7 +118,7 @@ def _find_target(
 def _withdrawn_claims(repository: Repository, tip: Oid, old: Message, message: Message) -> Mapping[str, BlobChange]:
     if old.payload is None:
         return NO_CHANGES
-    return {**claims_without(repository, tip, old), **replaced_claims(repository, tip, message)}
+    return {**claims_without(repository, tip, old), **superseded_claims(repository, tip, message)}
 
 
 def _append(branch: BranchHandle, message: Message, old: Message, made_of: Collection[Oid] = ()) -> MessageAmended:

@@ -12,7 +12,6 @@ from scopes.history.messages import NO_CHANGES, Below, read_below, write_message
 from scopes.history.revisions import find_directory
 from scopes.history.transaction import Transaction, append_commit, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.loading import load
 from scopes.model.codec import encode
 from scopes.model.message import Message
 from scopes.result import Note, Result
@@ -21,7 +20,6 @@ from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write, require_unpurged
 from scopes.store.trees import BlobChange
 
-_KEEPING = "00", "01"  # the ids of one commit of 128 begin like this: then digests for later merges are kept
 _IN_ONE_PACK = 50  # messages; from here on one pack is written and synced faster than three files for each
 _newest: dict[Oid, Below] = {}  # of the last commit that was written here, which mostly is the parent of the next one
 
@@ -80,7 +78,6 @@ def append_to(
 
     last = next(iter(_newest), None)
     oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
-    keep_digests(repository, conversation_id, [oid])
     remaining, limits = check_limits(repository, oid, read_limits(repository.config), idle_before)
     return MessageAppended(
         id=message.id,
@@ -124,7 +121,6 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
             tx = Transaction(repository, branch.conversation.id)
             tx.move_branch(branch.name, old, appended[-1].oid)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
-    keep_digests(repository, branch.conversation.id, [each.oid for each in appended])
     notes = (*_note_secrets(repository, lines), *_note_followed(branch, appended[0].oid)) if appended else ()
     return [*appended[:-1], replace(appended[-1], notes=(*appended[-1].notes, *notes))] if notes else appended
 
@@ -145,15 +141,6 @@ def _note_followed(branch: BranchHandle, appended: Oid, last: Oid | None = None)
     from scopes.history.session_branches import note_followed
 
     return note_followed(branch, appended)
-
-
-def keep_digests(repository: Repository, conversation: ConversationId, appended: Sequence[Oid]) -> None:
-    """Keep what a later merge needs of the messages since the last time, if one of the new commits asks for it.
-
-    Their ids decide, so that an append needs no counter: it happens after 128 messages on average.
-    """
-    if any(oid.startswith(_KEEPING) for oid in appended):
-        load("scopes.merge.kept_digests:keep_digests")(repository, conversation, appended[-1:], len(appended))
 
 
 def _write_all(
@@ -226,9 +213,9 @@ def _names_files(message: Message) -> bool:
 
 
 def _replaced(objects: Objects, tip: Oid, message: Message) -> Mapping[str, BlobChange]:
-    """Return the changes to the state that remove what a typed message states in another spelling of its topic."""
-    if message.payload is None:
+    """Return the changes to the state that remove what else the proposals claim that a proposal supersedes."""
+    if message.kind != "proposal":
         return NO_CHANGES
-    from scopes.merge.spellings import replaced_claims
+    from scopes.merge.statements import superseded_claims
 
-    return replaced_claims(objects, tip, message)
+    return superseded_claims(objects, tip, message)

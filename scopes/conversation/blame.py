@@ -14,7 +14,7 @@ from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
 from scopes.ids import Oid
 from scopes.merge.apply_resolution import BOTH
 from scopes.merge.attribution import blame_paths, blob_at, claim_value
-from scopes.merge.conflict_keys import agent_of, comparable_key, decoded_key, key_of_path
+from scopes.merge.conflict_keys import agent_of, decoded_key, folded_key, key_of_path
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
@@ -114,13 +114,12 @@ def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:
     """
     given = key.strip("/").removesuffix("=")
     encoded = "/".join(map(encode_component, given.split("/")))
-    wanted = {comparable_key(given), comparable_key(encoded)}
+    wanted = {given, folded_key(given), folded_key(encoded)}
+    below = tuple(f"{name}/" for name in wanted)
     matching: dict[str, Oid] = {}
     for path, blob in claims.items():
-        subject = key_of_path(path)
-        full_key = path.removesuffix("=")
-        for name in map(comparable_key, (subject, decoded_key(subject), full_key, decoded_key(full_key))):
-            if name in wanted or name.startswith(tuple(f"{key}/" for key in wanted)):
+        for name in (key_of_path(path), path.removesuffix("=")):
+            if {name, decoded_key(name)} & wanted or name.startswith(below) or decoded_key(name).startswith(below):
                 matching[path] = blob
     return matching
 

@@ -33,10 +33,9 @@ from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
 from scopes.history.shared_refs import AGENT_FILES, decode_leaf, find_tree, read_json, walk_changes_below
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.merge.conflict_keys import folded
 from scopes.merge.records import open_conflicts_at
 from scopes.model import encoding
-from scopes.model.claims import CONFLICTS, DECISIONS, ENTITIES, PARTICIPANT_KINDS
+from scopes.model.claims import CONFLICTS, DECISIONS, ENTITIES, PARTICIPANT_KINDS, folded
 from scopes.model.conflicts import decode_conflict
 from scopes.model.conversation import BranchEntry
 from scopes.model.merge_request import MergeRequest

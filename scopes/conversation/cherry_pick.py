@@ -14,7 +14,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import message_id_of
 from scopes.history.revisions import resolve_all_anywhere
 from scopes.ids import Oid
-from scopes.merge.in_progress import require_resolved
+from scopes.merge.in_progress import require_free, require_resolved
 from scopes.merge.records import open_conflicts_at
 from scopes.merge.replay_control import (
     ReplayAborted,
@@ -27,8 +27,7 @@ from scopes.merge.replay_control import (
     skip_message,
 )
 from scopes.merge.replay_plan import ReplayPlan, plan_picks
-from scopes.merge.replay_state import CHERRY_PICK, ReplayState, list_written, require_free
-from scopes.merge.replayed_answers import note_contradicting_answers
+from scopes.merge.replay_state import CHERRY_PICK, ReplayState, list_written
 from scopes.merge.rewrite import ReplayRules, ReplayTarget, Stop, rewrite_commits
 from scopes.result import Note
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
@@ -58,10 +57,7 @@ def cherry_pick(
         tips = [commit.oid for commit in commits]  # perhaps of another conversation
         rules = read_rules(repository, state.conversation, *tips)
         plan = plan_picks(repository, objects, state.original, commits, rules)
-        replayed = {rewrite.id for rewrite in plan.result.moved}
-        sides = (state.original, tips[-1]) if tips else (state.original, state.original)
-        answers = note_contradicting_answers(repository, objects, state.conversation, sides, replayed)
-        return state, replace(plan, notes=(*notes, *plan.notes, *answers))
+        return state, replace(plan, notes=(*notes, *plan.notes))
 
     return begin_replay(_CHERRY_PICK, repository, prepare, dry_run=dry_run)
 

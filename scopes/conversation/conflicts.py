@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.messages import MessageHeader, message_id_of, read_body
-from scopes.history.revisions import conversation_ids, resolve_conversation
+from scopes.history.revisions import conversation_ids, find_directory, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.merge.conflict_keys import group_of
 from scopes.merge.conflict_list import (
@@ -16,16 +16,14 @@ from scopes.merge.conflict_list import (
     find_conversations_of_conflict,
     is_id_prefix,
     read_conflict,
+    read_ended,
     walk_conflicts,
 )
 from scopes.merge.discussion import read_discussion
-from scopes.merge.divergence import state_of
-from scopes.merge.ended_conflicts import EndedConflicts
-from scopes.merge.file_comparison import FileComparison, conflict_hunks, patch_of
+from scopes.merge.divergence import find_divergence
+from scopes.merge.files import FileComparison, compare_files, patch_of
 from scopes.merge.in_progress import InProgress
 from scopes.merge.manual_resolution import find_disagreement, list_sides
-from scopes.merge.recorded_work import compare_one_file, sides_conversations
-from scopes.merge.spellings import list_shown_spellings
 from scopes.model.argument import Position as StatedPosition
 from scopes.model.claims import FILES
 from scopes.model.conflicts import ENDED, STATUSES, Conflict
@@ -49,15 +47,14 @@ class ConflictList(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChanges:
-    """What both sides made of a file: unified diffs of target and source, and the merged text where they disagree.
+    """What both sides did to a file: the last edits of target and source as patches.
 
-    The texts are empty if they are not recorded or not wanted, and cut after MAX_PATCH characters.
+    A patch is empty if it is not recorded or not wanted, and cut after MAX_PATCH characters.
     """
 
     comparison: FileComparison
     target_patch: str = ""
     source_patch: str = ""
-    conflict_hunks: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +63,8 @@ class ConflictView(Result):
 
     `positions` are what authors hold, with what speaks for it: the newest one of each. `escalated_to` is who was asked
     last to resolve it, `escalated_at` when; `sides` are the sides that a resolution can take, none if the
-    conflict is resolved. `spellings` are the keys of both sides if they spell the topic differently. `file` is what the
-    messages show of a file that both sides changed.
+    conflict is resolved. `file` is what
+    both sides did to the file.
     """
 
     row: ConflictRow
@@ -78,7 +75,6 @@ class ConflictView(Result):
     escalated_at: str | None = None
     sides: tuple[str, ...] = ()
     file: FileChanges | None = None
-    spellings: tuple[str, ...] = ()
 
 
 def list_conflicts(
@@ -94,7 +90,7 @@ def list_conflicts(
         raise Invalid(f"{status!a} is not a valid conflict status", hint="statuses: " + ", ".join(STATUSES))
     conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
     searched = conversation_ids(repository) if conversation_id is None else [conversation_id]
-    ended = EndedConflicts(repository) if include_all or status in ENDED else None
+    ended = read_ended(repository) if include_all or status in ENDED else None
     rows = [row for each in searched for row in walk_conflicts(repository, each, ended=ended)]
     statuses = {status} if status is not None else set(STATUSES) if include_all else set(STATUSES) - ENDED
     found = tuple(row for row in rows if row.conflict.status in statuses)
@@ -107,7 +103,8 @@ def show_conflict(
 ) -> ConflictView:
     """Show one conflict, named by its id, a unique prefix of it, its number, or its key.
 
-    With `files`, a conflict about a file says what both sides made of it, with `patch` also how.
+    With `files`, a conflict about a file says whether the edits of both sides overlap, with `patch` what the last ones
+    did.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
@@ -117,7 +114,6 @@ def show_conflict(
     discussion = read_discussion(repository, in_progress, row.conflict)
     sides = list_sides_of(repository, row, in_progress)
     file = _read_file_changes(repository, row, in_progress, patch=patch) if files else None
-    spellings = _read_spellings(repository, row, in_progress)
     return ConflictView(
         row=row,
         texts=texts,
@@ -127,16 +123,7 @@ def show_conflict(
         escalated_at=discussion.escalated_at,
         sides=sides,
         file=file,
-        spellings=spellings,
     )
-
-
-def _read_spellings(repository: Repository, row: ConflictRow, in_progress: InProgress) -> tuple[str, ...]:
-    """Return the keys of both sides of an open conflict if they spell its topic differently."""
-    if row.conflict.status in ENDED:
-        return ()
-    states = [state_of(repository, tip) for tip in (in_progress.target_tip, in_progress.source_tip)]
-    return list_shown_spellings(repository, states, row.conflict.key)
 
 
 def list_sides_of(repository: Repository, row: ConflictRow, in_progress: InProgress) -> tuple[str, ...]:
@@ -201,15 +188,17 @@ def _read_file_changes(
         if found is None:
             return None
         tips = found
-    conversations = sides_conversations(repository, row.conversation, in_progress.source)
-    comparison = compare_one_file(repository, tips, conversations, row.conflict.key)
-    if comparison is None or not patch:
-        return None if comparison is None else FileChanges(comparison=comparison)
+    divergence = find_divergence(repository, repository, *tips)
+    if divergence is None:
+        return None
+    directory = find_directory(repository, row.conversation)
+    comparison = compare_files(repository, divergence, [row.conflict.key], directory)[0]
+    if not patch:
+        return FileChanges(comparison=comparison)
     return FileChanges(
         comparison=comparison,
-        target_patch=patch_of(comparison, comparison.target, "target")[:MAX_PATCH],
-        source_patch=patch_of(comparison, comparison.source, "source")[:MAX_PATCH],
-        conflict_hunks=conflict_hunks(comparison.merged or "")[:MAX_PATCH],
+        target_patch=patch_of(comparison.path, comparison.target.edit)[:MAX_PATCH],
+        source_patch=patch_of(comparison.path, comparison.source.edit)[:MAX_PATCH],
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
@@ -12,23 +12,21 @@ from scopes.history.conversations import resolve_scope, walk_messages
 from scopes.history.handles import ConversationHandle
 from scopes.history.messages import MessageHeader, read_body, subject_of
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.merge.conflict_keys import comparable_key, decoded_key, group_of, key_of_path
+from scopes.merge.conflict_keys import decoded_key, group_of
 from scopes.merge.divergence import state_of
 from scopes.merge.records import open_conflicts_at
 from scopes.merge.resolution_lines import may_be_resolution, resolved_values
-from scopes.merge.spellings import group_by_topic
 from scopes.merge.statements import withdrawn_topic
 from scopes.model import encoding
-from scopes.model.claims import DECISIONS
+from scopes.model.claims import DECISIONS, decision_key
 from scopes.model.conflicts import Conflict, decode_resolution
 from scopes.model.message import Message
-from scopes.model.path_encoding import leaf
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository
 from scopes.store.trees import find_entry, read_blob, walk_blobs
 
-_ClaimsByTopic: TypeAlias = Mapping[str, Mapping[str, Any]]
+_ClaimsByKey: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +35,7 @@ class DecisionRow:
 
     `branches` are the branches that hold it, if it is not in the history of the active one. It is `withdrawn` if no
     branch holds it, because its topic was withdrawn, or its message retracted or amended without it. `topic` has the
-    spelling of its message; `other_spellings` are those of other messages about it, with and without a row.
+    spelling of its message; `other_spellings` are those of other messages about it.
     """
 
     topic: str
@@ -49,9 +47,9 @@ class DecisionRow:
     other_spellings: tuple[str, ...] = ()
 
     @property
-    def comparable_topic(self) -> str:
+    def key(self) -> str:
         """The key of the topic, equal for all its spellings."""
-        return _comparable_topic(self.topic)
+        return decision_key(self.topic)
 
     @property
     def state(self) -> str:
@@ -105,14 +103,14 @@ def decisions_at(
             notices.append((withdrawn, head.oid))
         if work_item is None or message.work_item in {None, work_item}:
             stated += _walk_stated(claims, tip, number, head, message)
-    rows = tuple(_in_effect([each.row for each in stated], claims.at(tip)))
+    rows = tuple(each.row for each in stated)
     ends = _Withdrawals(repository, tip, (tip,), rows, notices)
-    disputed = {comparable_key(each.key) for each in open_conflicts_at(repository, tip)} if stated else set[str]()
+    disputed = {each.key for each in open_conflicts_at(repository, tip)} if stated else set[str]()
     return tuple(
         each._replace(
             row=replace(row, withdrawn=ends.include(row)),
             replaced_by=_replacement(row, rows, position),
-            disputed=row.comparable_topic in disputed,
+            disputed=row.key in disputed,
         )
         for position, (each, row) in enumerate(zip(stated, rows, strict=True))
     )
@@ -124,10 +122,10 @@ def _walk_stated(
     """Yield the decisions of a message: the one that it states, or those that it chose for a conflict."""
     document = message.extra.get("conflict")
     resolution = decode_resolution(document) if may_be_resolution(head) and isinstance(document, dict) else None
-    pairs = [decided] if (decided := _decision_in(claims, tip, message)) is not None else []
+    pairs = [decided] if (decided := _decision_in(message)) is not None else []
     if not pairs and resolution is not None and isinstance(document, dict):
         key = str(document.get("key"))
-        topic = claims.spelling(tip, key)
+        topic = _topic_of(key)
         values = resolved_values(claims.repository, head.oid, document) if group_of(key) == DECISIONS else ()
         pairs = [(topic, value) for value in values if isinstance(value, str)]
     actor, reason = (None, None) if resolution is None else (resolution.actor, resolution.reason or None)
@@ -138,7 +136,7 @@ def _walk_stated(
 
 def _replacement(row: DecisionRow, rows: Sequence[DecisionRow], position: int) -> str | None:
     """Return the decision in effect on the topic of a row, else the last one after it; None if it is the same."""
-    same = {n: each for n, each in enumerate(rows) if each.comparable_topic == row.comparable_topic}
+    same = {n: each for n, each in enumerate(rows) if each.key == row.key}
     best = [each for each in same.values() if each.current] or [each for n, each in same.items() if n > position]
     return best[-1].decision if best and best[-1].decision != row.decision else None
 
@@ -146,9 +144,7 @@ def _replacement(row: DecisionRow, rows: Sequence[DecisionRow], position: int) -
 def decisions(repository: Repository, where: str) -> DecisionList:
     """Collect the decisions of a conversation, or of one branch of it given as `CONV/BRANCH`.
 
-    Spellings of a topic that a merge compares as one (`Database`, `database `) are one topic. If several messages state
-    the decision in effect in several spellings, the latest of them is listed, and names the other spellings. A branch
-    of an earlier version may have a claim for each spelling: the one stated last is in effect.
+    Spellings of a topic that are one key (`Database`, `database `) are one topic.
     """
     scope = resolve_scope(repository, where)
     active = ConversationHandle(repository, scope.conversation).active_branch.tip
@@ -162,7 +158,7 @@ def decisions(repository: Repository, where: str) -> DecisionList:
         withdrawn = withdrawn_topic(message.extra)
         if withdrawn is not None:
             notices.append((withdrawn, head.oid))
-        decided = _decision_in(claims, tip, message)
+        decided = _decision_in(message)
         if decided is not None:
             topic, decision = decided
             current = claims.hold(tip, topic, decision)
@@ -171,10 +167,8 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             branches = tuple(name for name, oid in names if claims.hold(oid, topic, decision))
             titled = head._replace(subject=subject_of(head, message))
             rows.append(DecisionRow(topic=topic, decision=decision, head=titled, current=current, branches=branches))
-    listed = tuple(_in_effect(rows, claims.at(tip)))
-    ends = _Withdrawals(repository, tip, tuple(scope.tips.values()), listed, notices)
-    found = tuple(replace(row, withdrawn=ends.include(row)) for row in listed)
-    found = tuple(_one_row_per_topic(found, in_history))
+    ends = _Withdrawals(repository, tip, tuple(scope.tips.values()), rows, notices)
+    found = tuple(replace(row, withdrawn=ends.include(row)) for row in _with_other_spellings(rows))
     return DecisionList(
         conversation=scope.conversation,
         decisions=found,
@@ -189,75 +183,37 @@ def _note_open_conflict(conversation: ConversationId, conflict: Conflict) -> Not
     return Note(text, f"see: scopes conflicts show {quote(conversation)} {quote(conflict.id[:8])}")
 
 
-def _in_effect(rows: list[DecisionRow], claims: _ClaimsByTopic) -> Iterator[DecisionRow]:
-    """Yield rows of which only those are current that agree with the claim in effect on their topic.
-
-    Of several claims on one topic, that is the one in the spelling stated last.
-    """
-    latest: dict[str, Any] = {}
-    for row in rows:
-        claim = claims.get(row.comparable_topic, {}).get(leaf(DECISIONS, row.topic))
-        if row.current and claim is not None and _claim_has(claim, row.decision):
-            latest[row.comparable_topic] = claim
-    for row in rows:
-        claim = latest.get(row.comparable_topic)
-        yield row if claim is None or _claim_has(claim, row.decision) else replace(row, current=False)
-
-
-def _one_row_per_topic(rows: Sequence[DecisionRow], in_history: Collection[Oid] | None) -> Iterator[DecisionRow]:
-    """Yield rows without those that state a decision in effect in another spelling than the last one does.
-
-    The last one is in the history of the branch, if there is one; `in_history` is None if all rows are.
-    """
+def _with_other_spellings(rows: Sequence[DecisionRow]) -> Iterator[DecisionRow]:
+    """Yield rows with the other spellings of their topics."""
     spellings: dict[str, dict[str, None]] = {}
-    stated: dict[tuple[str, str], list[DecisionRow]] = {}
     for row in rows:
-        spellings.setdefault(row.comparable_topic, {})[row.topic] = None
-        if row.current:
-            stated.setdefault((row.comparable_topic, row.decision), []).append(row)
-    left_out = set[int]()
-    for equal in stated.values():
-        if len({row.topic for row in equal}) > 1:
-            reached = [row for row in equal if in_history is None or row.head.oid in in_history]
-            left_out.update(id(row) for row in equal if row is not (reached or equal)[-1])
+        spellings.setdefault(row.key, {})[row.topic] = None
     for row in rows:
-        if id(row) not in left_out:
-            others = tuple(topic for topic in spellings[row.comparable_topic] if topic != row.topic)
-            yield replace(row, other_spellings=others) if others else row
+        others = tuple(topic for topic in spellings[row.key] if topic != row.topic)
+        yield replace(row, other_spellings=others) if others else row
 
 
 class _Claims:
-    """The decisions in the states of tips, by comparable topic, then by path; each state is read once."""
+    """The decisions in the states of tips, by key; each state is read once."""
 
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
-        self._by_tip: dict[Oid, _ClaimsByTopic] = {}
-
-    def at(self, tip: Oid) -> _ClaimsByTopic:
-        """Return the claims of each topic in the state of a tip, in every spelling."""
-        if tip not in self._by_tip:
-            self._by_tip[tip] = self._read(tip)
-        return self._by_tip[tip]
+        self._by_tip: dict[Oid, _ClaimsByKey] = {}
 
     def hold(self, tip: Oid, topic: str, decision: str) -> bool:
         """Return True if the state of a tip has a decision on a topic, in any spelling of the topic."""
-        claims = self.at(tip).get(_comparable_topic(topic), {})
-        return any(_claim_has(claim, decision) for claim in claims.values())
+        if tip not in self._by_tip:
+            self._by_tip[tip] = self._read(tip)
+        return _claim_has(self._by_tip[tip].get(decision_key(topic)), decision)
 
-    def spelling(self, tip: Oid, key: str) -> str:
-        """Return the topic of a key as the state of a tip spells it: two spellings conflict under a lower-case key."""
-        path = next(iter(self.at(tip).get(comparable_key(key), {})), key)
-        return decoded_key(key_of_path(path)).partition("/")[2]
-
-    def _read(self, tip: Oid) -> _ClaimsByTopic:
+    def _read(self, tip: Oid) -> _ClaimsByKey:
         state = state_of(self.repository, tip)
         entry = None if state is None else find_entry(self.repository, state, DECISIONS)
         if entry is None or not entry.is_tree:
             return {}
-        blobs = {f"{DECISIONS}/{name}": blob for name, blob in walk_blobs(self.repository, entry.oid)}
         return {
-            topic: {path: encoding.load(read_blob(self.repository, blobs[path])) for path in sorted(paths)}
-            for (topic, _), paths in group_by_topic(blobs).items()
+            f"{DECISIONS}/{name.removesuffix('=')}": encoding.load(read_blob(self.repository, blob))
+            for name, blob in walk_blobs(self.repository, entry.oid)
         }
 
 
@@ -274,7 +230,7 @@ class _Withdrawals(NamedTuple):
         """Return True if a decision that no branch holds was withdrawn, and no later one had replaced it before."""
         if row.current or row.branches:
             return False
-        amended, topic, oid = self._claim(row), row.comparable_topic, row.head.oid
+        amended, topic, oid = self._claim(row), row.key, row.head.oid
         notices = [notice for about, notice in self.notices if about == topic and not self._precedes(notice, oid)]
         if amended.get("retracted") or not (amended or notices):
             return bool(amended)
@@ -284,7 +240,7 @@ class _Withdrawals(NamedTuple):
         return any(all(self._precedes(notice, other) for other in later) for notice in notices)
 
     def _replaces(self, other: DecisionRow, row: DecisionRow) -> bool:
-        if other.comparable_topic != row.comparable_topic or not self._precedes(row.head.oid, other.head.oid):
+        if other.key != row.key or not self._precedes(row.head.oid, other.head.oid):
             return False
         return not self._claim(other).get("retracted")
 
@@ -298,18 +254,18 @@ class _Withdrawals(NamedTuple):
         return next((claim for claim in claims if claim), {})
 
 
-def _comparable_topic(topic: str) -> str:
-    return comparable_key(leaf(DECISIONS, topic).removesuffix("="))
-
-
-def _decision_in(claims: _Claims, tip: Oid, message: Message) -> tuple[str, str] | None:
+def _decision_in(message: Message) -> tuple[str, str] | None:
     """Return topic and decision of a decision message, or of one that resolves a conflict about a decision."""
     if message.kind == "decision" and message.payload is not None:
         return str(message.payload.get("topic", "")), str(message.payload.get("decision", ""))
     match message.extra.get("conflict"):
         case {"key": str(key), "choice": "value", "value": str(decision)} if group_of(key) == DECISIONS:
-            return claims.spelling(tip, key), decision
+            return _topic_of(key), decision
     return None
+
+
+def _topic_of(key: str) -> str:
+    return decoded_key(key).partition("/")[2]
 
 
 def _claim_has(claim: object, decision: str) -> bool:

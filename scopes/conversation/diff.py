@@ -6,7 +6,7 @@ same. The states are compared claim by claim: decisions, proposals, findings, fi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -26,7 +26,6 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import claim_value
 from scopes.merge.conflict_keys import agent_of, key_of_path
 from scopes.merge.divergence import state_of
-from scopes.merge.spellings import group_by_topic
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS, PARTICIPANTS, content_of
 from scopes.model.message import Message, Part
@@ -71,7 +70,6 @@ class ChangedClaim:
 
     `in_left` and `in_right` tell an absent claim from one whose value is null. `changed_in` is the only side that
     changed it since the merge base, "left" or "right"; None if both did, or if there is not exactly one merge base.
-    `right_key` is set if the right side spells the topic differently.
     """
 
     key: str
@@ -81,7 +79,6 @@ class ChangedClaim:
     in_left: bool
     in_right: bool
     changed_in: str | None = None
-    right_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,34 +221,17 @@ def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequen
         for path, old, new in diff_blobs(repository, *states)
         if path.partition("/")[0] not in _NOT_COMPARED
     }
-    for paths in group_by_topic(blobs).values():
-        for one, other in _paired(paths, blobs):
-            key, right_key = key_of_path(one), key_of_path(other)
-            old, new = blobs[one][0], blobs[other][1]
-            if old == new:  # one claim in two spellings
-                continue
-            yield ChangedClaim(
-                key=key,
-                agent=agent_of(one),
-                left=_read_value(repository, key, old),
-                right=_read_value(repository, right_key, new),
-                in_left=old is not None,
-                in_right=new is not None,
-                changed_in=_only_side({one, other}, changed_by) if len(bases) == 1 else None,
-                right_key=right_key if right_key != key else None,
-            )
-
-
-def _paired(paths: Sequence[str], blobs: Mapping[str, tuple[Oid | None, Oid | None]]) -> list[tuple[str, str]]:
-    """Return the paths of one topic as pairs of a left and a right one, which differ if the sides spell it differently.
-
-    A side of an earlier version may hold several spellings: these are compared path by path.
-    """
-    in_left = [path for path in paths if blobs[path][0] is not None]
-    in_right = [path for path in paths if blobs[path][1] is not None]
-    if len(in_left) == len(in_right) == 1:
-        return [(in_left[0], in_right[0])]
-    return [(path, path) for path in paths]
+    for path, (old, new) in blobs.items():
+        key = key_of_path(path)
+        yield ChangedClaim(
+            key=key,
+            agent=agent_of(path),
+            left=_read_value(repository, key, old),
+            right=_read_value(repository, key, new),
+            in_left=old is not None,
+            in_right=new is not None,
+            changed_in=_only_side(path, changed_by) if len(bases) == 1 else None,
+        )
 
 
 def _changed_paths(repository: Repository, bases: Sequence[Oid], tip: Oid) -> frozenset[str]:
@@ -263,8 +243,8 @@ def _changed_paths(repository: Repository, bases: Sequence[Oid], tip: Oid) -> fr
     )
 
 
-def _only_side(paths: Collection[str], changed_by: Mapping[str, frozenset[str]]) -> str | None:
-    sides = [side for side, changed in changed_by.items() if not changed.isdisjoint(paths)]
+def _only_side(path: str, changed_by: Mapping[str, frozenset[str]]) -> str | None:
+    sides = [side for side, changed in changed_by.items() if path in changed]
     return sides[0] if len(sides) == 1 else None
 
 

@@ -83,7 +83,12 @@ def _store_checks(repository: Repository) -> Iterator[Check]:
     if version > FORMAT_VERSION:
         yield Check("format", "failed", f"{version}, newer than {FORMAT_VERSION}", "update scopes; reading still works")
     elif version < 1:
-        yield Check("format", "failed", "the store's configuration names none", "git config scopes.formatVersion 1")
+        yield Check(
+            "format",
+            "failed",
+            "the store's configuration names none",
+            f"git config scopes.formatVersion {FORMAT_VERSION}",
+        )
     else:
         yield Check("format", "ok", str(version))
     try:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from shlex import quote
+from typing import Any, TypeVar
 
 from scopes.clock import now
 from scopes.conversation.merge_outcomes import (
@@ -18,8 +19,8 @@ from scopes.conversation.merge_outcomes import (
     MergeAborted,
     MergeConflicted,
     Merged,
-    MergeFields,
     MergeOutcome,
+    MergeResult,
     UpToDate,
 )
 from scopes.errors import Invalid, NotFound, Refused
@@ -27,6 +28,7 @@ from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import count_messages, header_of, is_root, message_id_of, read_body
 from scopes.history.revisions import (
     Revision,
+    find_directory,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
@@ -47,20 +49,18 @@ from scopes.merge.in_progress import (
     end_resolution,
     entry_finished,
     entry_in_progress,
+    find_in_progress,
     list_in_progress,
     list_order,
-    read_merge_in_progress,
     read_others,
+    require_free,
     require_resolved,
     require_resolved_on_branch,
     resolution_branch,
     restore_hint,
 )
 from scopes.merge.plan import MergePlan, adds_nothing, plan_merge, write_state
-from scopes.merge.recorded_work import sides_conversations
-from scopes.merge.replay_state import require_no_rebase
 from scopes.merge.requests import mark_merged
-from scopes.merge.spellings import list_shown_spellings
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_new_commits
@@ -139,11 +139,11 @@ def merge(
         request = _resolve(repository, conversation, source, source_tip, target)
         request = replace(request, keep_active=chosen.keep_active)
         _require_not_in_progress(repository, request)
-        require_no_rebase(repository, request.conversation, request.target)
+        require_free(repository, request.conversation, request.target, "rebase")
         plan = _plan(repository, repository, request, policy, unrelated=chosen.allow_unrelated)
         _require_resolved(repository, request, plan)
         if plan.up_to_date or (not chosen.record_copies and adds_nothing(repository, plan)):
-            return UpToDate(**_merge_fields(request, plan), branch=request.target, tip=request.target_tip)
+            return _outcome(UpToDate, request, plan, branch=request.target, tip=request.target_tip)
         if plan.fast_forward and chosen.fast_forward:
             return _fast_forward(repository, request, plan)
         message = chosen.message or merge_text(len(plan.messages))
@@ -162,7 +162,7 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        in_progress = read_merge_in_progress(repository, conversation_id, branch)
+        in_progress = find_in_progress(repository, conversation_id, branch, KIND)
         _require_merge_commit(repository, in_progress)
         require_resolved_on_branch(repository, in_progress)
         target_tip = list_branch_tips(repository, conversation_id).get(in_progress.target)
@@ -188,7 +188,7 @@ def abort_merge(repository: Repository, conversation: str, branch: str | None = 
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        in_progress = read_merge_in_progress(repository, conversation_id, branch)
+        in_progress = find_in_progress(repository, conversation_id, branch, KIND)
         active, operation, notes = abort(repository, in_progress)
     return MergeAborted(
         conversation=conversation_id,
@@ -240,11 +240,9 @@ def _plan(
     repository: Repository, objects: Objects, request: _Request, policy: Policy, *, unrelated: bool = False
 ) -> MergePlan:
     tips = request.target_tip, request.source_tip
-    conversations = sides_conversations(repository, request.conversation, request.source)
+    directory = find_directory(repository, request.conversation)
     earlier = EarlierResolutions(repository, request.conversation, *tips)
-    return plan_merge(
-        repository, objects, *tips, policy, earlier=earlier, unrelated=unrelated, conversations=conversations
-    )
+    return plan_merge(repository, objects, *tips, policy, earlier=earlier, unrelated=unrelated, directory=directory)
 
 
 def _require_not_in_progress(repository: Repository, request: _Request) -> None:
@@ -284,10 +282,9 @@ def _preview(
         kind = FastForwarded
     elif plan.open_conflicts:
         kind = MergeConflicted
-    fields = _merge_fields(request, plan)
-    if kind in {FastForwarded, Merged}:
-        fields = _moved_fields(repository, request, plan, dry_run=True)
-    return kind(**fields, spellings=_read_spellings(objects, plan), branch=request.target, tip=None, dry_run=True)
+    moves = kind in {FastForwarded, Merged}
+    notes = _notes_of_move(repository, request, plan, dry_run=True) if moves else plan.notes
+    return _outcome(kind, request, plan, branch=request.target, tip=None, dry_run=True, notes=notes)
 
 
 def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
@@ -296,8 +293,11 @@ def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) ->
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation), request.source_tip)
     _complete_requests(tx, request, request.source_tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
-    return FastForwarded(
-        **_moved_fields(repository, request, plan),
+    return _outcome(
+        FastForwarded,
+        request,
+        plan,
+        notes=_notes_of_move(repository, request, plan),
         branch=request.target,
         tip=request.source_tip,
         operation=operation.id,
@@ -318,8 +318,11 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation), tip)
     _complete_requests(tx, request, tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
-    return Merged(
-        **_moved_fields(repository, request, plan),
+    return _outcome(
+        Merged,
+        request,
+        plan,
+        notes=_notes_of_move(repository, request, plan),
         branch=request.target,
         tip=tip,
         operation=operation.id,
@@ -360,9 +363,8 @@ def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str)
         tx.activate(name)
     summary = f"begin to merge {request.source} into {conversation}/{target}"
     operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
-    fields, spellings = _merge_fields(request, plan), _read_spellings(repository, plan)
     others = read_others(repository, conversation, name)
-    return MergeConflicted(**fields, spellings=spellings, branch=name, tip=tip, operation=operation.id, others=others)
+    return _outcome(MergeConflicted, request, plan, branch=name, tip=tip, operation=operation.id, others=others)
 
 
 def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> MergeConflicted:
@@ -383,10 +385,9 @@ def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_p
         f"continue merge on {request.conversation}/{in_progress.branch}",
         metadata_message=f"continue merge on {in_progress.branch}",
     )
-    fields, spellings = _merge_fields(request, plan), _read_spellings(repository, plan)
     branch = in_progress.branch
     others = read_others(repository, request.conversation, branch)
-    return MergeConflicted(**fields, spellings=spellings, branch=branch, tip=tip, operation=operation.id, others=others)
+    return _outcome(MergeConflicted, request, plan, branch=branch, tip=tip, operation=operation.id, others=others)
 
 
 def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> Merged:
@@ -411,11 +412,12 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     mark_merged(tx, in_progress.source, in_progress.target, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
-    fields = _moved_fields(repository, request, plan)
-    fields["messages"] = _without_own_notices(repository, plan, in_progress)
-    fields["notes"] += _note_newer(repository, in_progress, tip)
-    return Merged(
-        **fields,
+    return _outcome(
+        Merged,
+        request,
+        plan,
+        messages=_without_own_notices(repository, plan, in_progress),
+        notes=(*_notes_of_move(repository, request, plan), *_note_newer(repository, in_progress, tip)),
         branch=request.target,
         tip=tip,
         operation=operation.id,
@@ -470,31 +472,26 @@ def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName
     )
 
 
-def _read_spellings(objects: Objects, plan: MergePlan) -> dict[str, tuple[str, ...]]:
-    """Return the keys of both sides by the key of an open conflict, if they spell its topic differently."""
-    states = plan.divergence.target.state, plan.divergence.source.state
-    keys = {conflict.key for conflict in plan.conflicts if conflict.status != "resolved"}
-    return {key: found for key in keys if (found := list_shown_spellings(objects, states, key))}
+_AnyOutcome = TypeVar("_AnyOutcome", bound=MergeResult)
 
 
-def _moved_fields(repository: Repository, request: _Request, plan: MergePlan, *, dry_run: bool = False) -> MergeFields:
-    """Return the fields of a merge that moves its target, which may have been the branch of a session."""
-    fields = _merge_fields(request, plan)
+def _outcome(kind: type[_AnyOutcome], request: _Request, plan: MergePlan, **fields: Any) -> _AnyOutcome:
+    """Return an outcome with what every one has of a plan; open conflicts come first, in the order of their numbers."""
+    conflicts = sorted(plan.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))
+    plain: dict[str, Any] = {"messages": plan.messages, "notes": plan.notes, **fields}
+    return kind(
+        conversation=request.conversation,
+        source=request.source,
+        target=request.target,
+        conflicts=tuple(conflicts),
+        files=plan.files,
+        **plain,
+    )
+
+
+def _notes_of_move(
+    repository: Repository, request: _Request, plan: MergePlan, *, dry_run: bool = False
+) -> tuple[Note, ...]:
+    """Return the notes of a merge that moves its target, which may have been the branch of a session."""
     target = ConversationHandle(repository, request.conversation).branch(request.target)
-    fields["notes"] += note_merged(target, request.target_tip, request.source, dry_run=dry_run)
-    return fields
-
-
-def _merge_fields(request: _Request, plan: MergePlan) -> MergeFields:
-    return {
-        "conversation": request.conversation,
-        "source": request.source,
-        "target": request.target,
-        "messages": plan.messages,
-        "conflicts": tuple(sorted(plan.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))),
-        "files": plan.files,
-        "tests": plan.tests,
-        "plans": plan.plans,
-        "alternatives": plan.alternatives,
-        "notes": plan.notes,
-    }
+    return plan.notes + note_merged(target, request.target_tip, request.source, dry_run=dry_run)

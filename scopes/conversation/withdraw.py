@@ -16,12 +16,11 @@ from scopes.history.messages import check_author, plain_message
 from scopes.history.transaction import append_message
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.divergence import state_of
-from scopes.merge.spellings import list_spellings
 from scopes.merge.statements import notice_of_withdrawal
 from scopes.model import encoding
-from scopes.model.claims import DECISIONS
+from scopes.model.claims import DECISIONS, topic_leaf
 from scopes.model.message import Author
-from scopes.model.path_encoding import decode_component, leaf
+from scopes.model.path_encoding import decode_component
 from scopes.result import Result
 from scopes.store.repository import Objects, Repository
 from scopes.store.trees import BlobChange, find_blob
@@ -31,7 +30,7 @@ from scopes.store.trees import BlobChange, find_blob
 class DecisionWithdrawn(Result):
     """The decision on a topic is no longer in effect on a branch; `id` is the new message, None in a dry run.
 
-    `topic` has the spelling of the decision, and `decisions` what was in effect.
+    `topic` is folded, and `decisions` what was in effect.
     """
 
     id: MessageId | None
@@ -94,9 +93,9 @@ def withdraw_decision(
 
 def _find_claims(objects: Objects, tip: Oid, topic: str) -> dict[str, bytes]:
     state = state_of(objects, tip)
-    paths = list_spellings(objects, state, leaf(DECISIONS, topic).removesuffix("="))
-    claims = {path: None if state is None else find_blob(objects, state, path) for path in paths}
-    return {path: claim for path, claim in claims.items() if claim is not None}
+    path = topic_leaf(DECISIONS, topic)
+    claim = None if state is None else find_blob(objects, state, path)
+    return {} if claim is None else {path: claim}
 
 
 def _removal(branch: BranchHandle, tip: Oid, topic: str, expected: Mapping[str, bytes]) -> dict[str, BlobChange]:

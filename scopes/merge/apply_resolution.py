@@ -9,7 +9,6 @@ from scopes.ids import Oid
 from scopes.merge.conflict_keys import decoded_key, group_of, per_agent, value_field
 from scopes.merge.detection import Disagreement
 from scopes.merge.divergence import PathChange, PathChanges
-from scopes.merge.spellings import keep_one_spelling
 from scopes.model import encoding
 from scopes.model.claims import ENTITIES, MESSAGES, PRIORITIES, PROPOSALS, parts_hash
 from scopes.model.conflicts import Choice, Resolution
@@ -42,15 +41,7 @@ def set_value(disagreement: Disagreement, value: Any, actor: str) -> dict[str, B
 
 
 def apply_choice(objects: Objects, target: PathChanges, source: PathChanges, choice: Choice) -> dict[str, BlobChange]:
-    """Return the changes to the target's state that apply a resolution to the paths of one key, in one spelling."""
-    taken = {"target": target, "source": source}.get(choice, {})
-    changed = [path for path, change in taken.items() if change.new is not None]
-    return keep_one_spelling(_changes_of_choice(objects, target, source, choice), changed)
-
-
-def _changes_of_choice(
-    objects: Objects, target: PathChanges, source: PathChanges, choice: Choice
-) -> dict[str, BlobChange]:
+    """Return the changes to the target's state that apply a resolution to the paths of one key."""
     changes: dict[str, BlobChange] = {}
     for path in target.keys() | source.keys():
         in_target, in_source = target.get(path), source.get(path)

@@ -8,9 +8,9 @@ from shlex import quote
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from scopes.errors import Invalid, Refused
-from scopes.merge.conflict_keys import decoded_key, folded, group_of, value_field
+from scopes.merge.conflict_keys import decoded_key, group_of, value_field
 from scopes.merge.earlier_resolutions import EarlierResolutions
-from scopes.model.claims import PRIORITIES
+from scopes.model.claims import PRIORITIES, folded
 from scopes.model.conflicts import CONFLICT_TYPES, Choice, Conflict, EarlierResolution, Position, Resolution, Reused
 from scopes.model.message import URGENCIES
 from scopes.result import Note
@@ -94,17 +94,6 @@ def auto_resolve(
     notes += [_spelling_note(conflict) for conflict in resolved if _is_spelling(conflict)]
     notes += [note for conflict in resolved for note in _reuse_notes(conflict)]
     return resolved, notes
-
-
-def resolve_without_stopping(conflicts: Iterable[Conflict], policy: Policy) -> list[Conflict]:
-    """Resolve conflicts that never stop a merge, whatever its strategy: only a rule for their type counts.
-
-    Raises:
-        Refused: the rule is `fail`.
-    """
-    lenient = replace(policy, strategy="automatic", strict=False, reuse="off")
-    proposed = (replace(conflict, automatic_resolution=_automatic(conflict, policy)) for conflict in conflicts)
-    return [_resolve_one(conflict, policy.rules.get(conflict.type), lenient, None) for conflict in proposed]
 
 
 def _is_spelling(conflict: Conflict) -> bool:

@@ -23,7 +23,7 @@ from scopes.store.repository import Objects, read_commit
 
 SCOPES = Author("scopes", "system")
 NOTICE = "Conflict detected, creating resolution branch"
-_OWN_TEXTS = re.compile(r"Merge (?:[0-9]+ messages?|\S+ into \S+)")  # the second form was written by earlier versions
+_OWN_TEXT = re.compile(r"Merge [0-9]+ messages?")
 
 
 def merge_text(count: int) -> str:
@@ -35,7 +35,7 @@ def is_written_by_scopes(head: MessageHeader) -> bool:
     """Return True if a message is a merge with a text of scopes, or the notice that begins a resolution."""
     if (head.author, head.author_kind) != (SCOPES.name, SCOPES.kind):
         return False
-    return head.kind == "system" or (head.kind == "merge" and _OWN_TEXTS.fullmatch(head.subject) is not None)
+    return head.kind == "system" or (head.kind == "merge" and _OWN_TEXT.fullmatch(head.subject) is not None)
 
 
 def derived_id(*values: Any) -> MessageId:

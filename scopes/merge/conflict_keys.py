@@ -5,15 +5,11 @@ A key is the path of a claim below `state/`, without the agent: claims of two ag
 
 from __future__ import annotations
 
-from functools import lru_cache
-from unicodedata import normalize
-
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.claims import ANALYSES, DECISIONS, ENTITIES, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS
+from scopes.model.claims import ANALYSES, DECISIONS, ENTITIES, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS, folded
 from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.model.path_encoding import decode_component, encode_component, file_leaf
-from scopes.model.working_trees import without_working_tree
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 _UNKNOWN = "unknown"
@@ -82,59 +78,18 @@ def message_key(message: MessageId | str) -> str:
     return f"{MESSAGES}/{message}"
 
 
-def comparable_key(key: str, directory: str | None = None) -> str:
-    """Return a key in the spelling that topics are compared in: casefolded, without outer spaces, in NFC.
-
-    Keys of messages and proposals are names, not words: they are compared as they are. Those of files are compared
-    relative to `directory`, the working directory of the conversation, if it is given; a file in a working tree is that
-    of the repository around it.
-    """
-    group = key.partition("/")[0]
-    if group == FILES and directory is not None:
-        return _relative_file_key(key, directory)
-    if _VALUE_FIELDS.get(group, _FIELD_OF_UNKNOWN) is None:
+def folded_key(key: str) -> str:
+    """Return the stored form of a key that somebody has typed, in any spelling of its topic, encoded or not."""
+    key = key.strip("/").removesuffix("=")
+    if value_field(key) is None:
         return key
-    return "/".join(map(comparable_component, key.split("/")))
+    group, *names = key.split("/")
+    return "/".join((group, *(encode_component(folded(_decode(name))) for name in names)))
 
 
-@lru_cache(maxsize=4096)
-def comparable_component(name: str) -> str:
-    """Return one component of a key in the spelling that topics are compared in."""
-    return encode_component(folded(_decode(name)))
-
-
-def _relative_file_key(key: str, directory: str) -> str:
-    """Return the key of a file relative to a directory; a path outside of where it was stored is one component."""
-    _, _, name = key.partition("/")
-    path = _decode(name)
-    if "/" in name or path == name or path.startswith("sha256:"):
-        if "worktrees/" not in name:
-            return key
-        path = f"{directory}/{'/'.join(map(_decode, name.split('/')))}"
-    return _file_key(without_working_tree(path), without_working_tree(directory))
-
-
-def comparable_file_key(path: str, directory: str | None) -> str:
-    """Return the key of a file in the spelling of `comparable_key`; the path is as tools write it, not encoded."""
-    return comparable_key(_file_key(path, directory), directory)
-
-
-def _file_key(path: str, directory: str | None) -> str:
+def file_key(path: str, directory: str | None) -> str:
+    """Return the key of a file in a conversation that works in a directory; the path is as tools write it."""
     return f"{FILES}/{file_leaf(path, directory)}".removesuffix("=")
-
-
-def file_spellings(key: str, directory: str | None) -> tuple[str, ...]:
-    """Return the keys that a file can be stored under, relative to a directory and absolute; none for other keys."""
-    if group_of(key) != FILES or directory is None:
-        return ()
-    relative = comparable_key(key, directory)
-    path = "/".join(map(_decode, relative.split("/")[1:]))
-    return relative, _file_key(f"{directory}/{path}", None)
-
-
-def folded(text: str) -> str:
-    """Return a text in the spelling that topics and values are compared in."""
-    return normalize("NFC", normalize("NFC", text).casefold()).strip()
 
 
 def decoded_key(key: str) -> str:

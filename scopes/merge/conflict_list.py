@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from scopes.clock import known_seconds
 from scopes.errors import Ambiguous, NotFound
@@ -17,26 +17,30 @@ from scopes.history.messages import (
     walk_headers_newest_first,
 )
 from scopes.history.recorded_times import RecordedTimes
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.revisions import conversation_ids, find_root_commit, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.automatic_resolution import read_reuse
-from scopes.merge.conflict_keys import comparable_key, decoded_key, display_key
+from scopes.merge.conflict_keys import decoded_key, display_key, folded_key
 from scopes.merge.earlier_resolutions import EarlierResolutions
-from scopes.merge.ended_conflicts import EndedConflicts
-from scopes.merge.in_progress import HELD, PURPOSE, InProgress, holding, list_conflicts_of, list_in_progress, with_sides
-from scopes.merge.records import keep_resolutions, list_conflicts_at
+from scopes.merge.in_progress import HELD, PURPOSE, InProgress, holding, list_conflicts_of, list_in_progress
+from scopes.merge.records import keep_resolutions, list_conflicts_at, open_conflicts_at
 from scopes.model.argument import ARGUMENT, read_argument
 from scopes.model.claims import CONFLICTS
 from scopes.model.conflicts import ENDED, Conflict, EarlierResolution
 from scopes.model.conversation import ABANDONED
+from scopes.model.operation import Operation
 from scopes.model.path_encoding import leaf
+from scopes.store import refs
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import Commit
+from scopes.store.operation_log import walk_operations
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_entry
 
 _ID_PREFIX = re.compile(r"[0-9a-f]{1,12}")
 _MAX_NUMBER_DIGITS = 3
+_ABORTED = "-abort"
+_DROPPING = frozenset({"rebase-conflict", "cherry-pick-conflict", "delete-branch"})  # kinds of operations
 _DISCUSSING_KINDS = frozenset({"human", "agent"})  # kinds of author
 
 
@@ -56,6 +60,11 @@ class _ConflictTimes:
             return None, None
         opening = self._find_opening(commit, path)
         return known_seconds(opening.time), self._recorded.find_text(opening)
+
+    def find_source(self, tip: Oid, conflict: str) -> str:
+        """Return what was merged by the merge that resolved a conflict by itself; empty if that is not known."""
+        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
+        return self._recorded.find_source(self._find_opening(read_commit(self._repository, tip), path))
 
     def find(self, tip: Oid, conflict: str) -> tuple[str | None, str | None, str | None]:
         """Return when a conflict was opened, when an operation wrote that, and when it was resolved last.
@@ -126,8 +135,30 @@ class ConflictRow:
         return self.opened_at if self.resolved in {None, self.since} else self.resolved or self.opened_at
 
 
+class _Dropped(NamedTuple):
+    """A conflict-resolution branch that an operation aborted, deleted or moved on from, and its tip before."""
+
+    operation: Operation
+    branch: BranchName
+    tip: Oid
+
+
+EndedConflicts: TypeAlias = Mapping[ConversationId, Sequence[_Dropped]]
+"""Where the conflicts are that ended without a resolution, by conversation; from `read_ended`."""
 _Row: TypeAlias = tuple[ConflictRow, InProgress]
 _Held: TypeAlias = tuple[InProgress, Conflict]
+
+
+def read_ended(repository: Repository) -> EndedConflicts:
+    """Find the conflict-resolution branches that were dropped: by --abort, by --skip, or with the branch."""
+    found: dict[ConversationId, list[_Dropped]] = {}
+    for _, operation in walk_operations(repository):
+        if operation.kind.endswith(_ABORTED) or operation.kind in _DROPPING:
+            for change in operation.changes:
+                pair = refs.split_branch_ref(change.ref)
+                if pair is not None and pair[1].startswith(f"{PURPOSE}/") and change.old is not None:
+                    found.setdefault(pair[0], []).append(_Dropped(operation, pair[1], Oid(change.old)))
+    return found
 
 
 def walk_conflicts(
@@ -136,7 +167,7 @@ def walk_conflicts(
     """Yield the conflicts of a conversation, by branch, then by key; numbers are unique.
 
     First those of merges and replays in progress, resolved ones included; then open ones recorded on other branches;
-    with `ended`, which is one for all conversations of a store, also those that were resolved or aborted.
+    with `ended`, from `read_ended`, also those that were resolved or aborted.
     """
     yield from (row for row, _ in _walk_rows(repository, conversation, ended=ended))
 
@@ -150,7 +181,8 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
     Raises:
         NotFound, Ambiguous: none or several match.
     """
-    for ended in (None, EndedConflicts(repository)):  # the history is read only if nothing else has that name
+    for with_ended in (False, True):  # the operations are read only if nothing else has that name
+        ended = read_ended(repository) if with_ended else None
         rows = list(_walk_rows(repository, conversation, ended=ended))
         found = _find_named(rows, name)
         if found:
@@ -172,7 +204,8 @@ def find_conversations_of_conflict(repository: Repository, name: str) -> list[Co
     if not is_id_prefix(name):
         return []
     conversations = conversation_ids(repository)
-    for ended in (None, EndedConflicts(repository)):  # the histories are read only if no open conflict has that id
+    for with_ended in (False, True):  # the operations are read only if no open conflict has that id
+        ended = read_ended(repository) if with_ended else None
         found = [
             conversation
             for conversation in conversations
@@ -194,7 +227,7 @@ def _find_named(rows: list[_Row], name: str) -> list[_Row]:
     found = found or [pair for pair in rows if is_id_prefix(name) and pair[0].conflict.id.startswith(name)]
     spellings = (lambda key: key), decoded_key, display_key
     found = found or [pair for pair in rows if name in {spell(pair[0].conflict.key) for spell in spellings}]
-    return found or [pair for pair in rows if comparable_key(pair[0].conflict.key) == comparable_key(name)]
+    return found or [pair for pair in rows if pair[0].conflict.key == folded_key(name)]
 
 
 def list_discussion(repository: Repository, in_progress: InProgress) -> list[MessageHeader]:
@@ -250,10 +283,13 @@ def _rows(repository: Repository, in_progress: InProgress, before: int, times: _
 
 
 def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
-    since, recorded, resolved = in_progress.entry.created, in_progress.recorded_at, None
+    since, recorded, resolved, source = in_progress.entry.created, None, None, in_progress.source
     if status == "resolved":
-        opened, written, resolved = times.find(in_progress.tip, record.id)
-        since, recorded, resolved = opened or since, written or recorded, resolved or since
+        opened, recorded, resolved = times.find(in_progress.tip, record.id)
+        if opened is None:  # a merge or replay resolved it by itself
+            opened, recorded = times.find_opening(in_progress.tip, record.id)
+            source = source or times.find_source(in_progress.tip, record.id)
+        since, resolved = opened or since, resolved or opened or since
     elif in_progress.kind == HELD and status not in ENDED:
         opened, recorded = times.find_opening(in_progress.tip, record.id)
         since = opened or since
@@ -261,7 +297,7 @@ def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Co
         number=number,
         conversation=in_progress.conversation,
         branch=in_progress.branch,
-        source=in_progress.source,
+        source=source,
         target=in_progress.target,
         since=since,
         resolved=resolved,
@@ -277,9 +313,8 @@ def _walk_held(
     """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
 
     An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
-    that has it resolved. A resolved one is listed once, with all its resolutions, then once more for each merge and
-    each replay that resolved it by itself. One whose message a replay skipped is listed once: as after an abort, nobody
-    can resolve it any more.
+    that has it resolved. A resolved one is listed once, with all its resolutions. One that was aborted, or whose
+    message a replay skipped, is listed once: nobody can resolve it any more.
     """
     busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
     tips = list_branch_tips(repository, conversation)
@@ -289,7 +324,9 @@ def _walk_held(
     resolved: dict[str, list[tuple[InProgress, Conflict]]] = {}
     for name in sorted(tips, key=lambda name: (name != "main", name)):
         records = list_conflicts_at(repository, tips[name])
-        for record in (record for record in records.values() if record.id not in seen):
+        for record in records.values():
+            if record.id in seen and (name in busy or record.status != "resolved"):
+                continue
             held = holding(repository, conversation, name, tips[name]), record
             if record.status == "resolved":
                 resolved.setdefault(record.id, []).append(held)
@@ -300,55 +337,13 @@ def _walk_held(
         if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
             yield in_progress, record
     if ended is not None:
-        yield from _walk_ended(
-            repository, conversation, ended, tips, {*seen, *(record.id for _, record in opened)}, resolved
-        )
-
-
-def _walk_ended(  # noqa: PLR0917 - what the branches hold
-    repository: Repository,
-    conversation: ConversationId,
-    ended: EndedConflicts,
-    tips: Mapping[BranchName, Oid],
-    unended: set[str],
-    resolved: Mapping[str, Sequence[_Held]],
-) -> Iterator[_Held]:
-    """Yield the conflicts that have ended: those with a record on a branch, which `resolved` has by id, then others.
-
-    `unended` are the ids of conflicts that are listed already.
-    """
-    yield from _walk_resolved(repository, ended.resolutions(conversation), resolved, tips)
-    for identity, resolutions in ended.resolutions(conversation).items():
-        if identity in unended and identity not in resolved:
-            yield from resolutions
-    known = unended | resolved.keys()
-    skipped = dict(_walk_skipped(repository, conversation, tips, known))
-    yield from skipped.values()
-    yield from ended.walk(conversation, known | skipped.keys())
-
-
-def _walk_resolved(
-    repository: Repository,
-    by_itself: Mapping[str, Sequence[_Held]],
-    resolved: Mapping[str, Sequence[_Held]],
-    tips: Mapping[BranchName, Oid],
-) -> Iterator[_Held]:
-    """Yield the resolved conflicts with a record on a branch, and after each what was resolved without a record."""
-    for identity, found in resolved.items():
-        by_age = sorted((with_sides(repository, each, tips) for each, _ in found), key=lambda each: each.entry.created)
-        named = _first_holder(repository, [each for each in by_age if each.source]) or found[0][0]
-        others = by_itself.get(identity, ())
-        record = keep_resolutions(found[0][1], [record for _, record in (*found[1:], *others)])
-        yield replace(found[0][0], source=named.source, target=named.target), record
-        yield from others
-
-
-def _first_holder(repository: Repository, holders: Sequence[InProgress]) -> InProgress | None:
-    """Return the one of conflict-resolution branches that the others got a record from: no other one is below it."""
-    for each in holders:
-        if not any(other.tip != each.tip and is_ancestor(repository, other.tip, each.tip) for other in holders):
-            return each
-    return None
+        known = {*seen, *(record.id for _, record in opened)}
+        for identity, found in resolved.items():
+            named = next((each for each, _ in found if each.source), found[0][0])
+            holder = replace(found[0][0], source=named.source, target=named.target)
+            yield holder, keep_resolutions(found[0][1], [record for _, record in found[1:]])
+            known.add(identity)
+        yield from _walk_dropped(repository, conversation, ended, tips, known)
 
 
 def _was_skipped(held: InProgress) -> bool:
@@ -356,13 +351,25 @@ def _was_skipped(held: InProgress) -> bool:
     return held.entry.purpose == PURPOSE and held.entry.status == ABANDONED
 
 
-def _walk_skipped(
-    repository: Repository, conversation: ConversationId, tips: Mapping[BranchName, Oid], known: set[str]
-) -> Iterator[tuple[str, tuple[InProgress, Conflict]]]:
-    """Yield the conflicts whose messages replays have skipped, by id; ids in `known` are left out."""
-    for name, tip in tips.items():
-        held = holding(repository, conversation, name, tip)
-        if _was_skipped(held):
-            for record in list_conflicts_at(repository, tip).values():
-                if record.status != "resolved" and record.id not in known:
-                    yield record.id, (with_sides(repository, held, tips), replace(record, status="aborted"))
+def _walk_dropped(
+    repository: Repository,
+    conversation: ConversationId,
+    ended: EndedConflicts,
+    tips: Mapping[BranchName, Oid],
+    known: set[str],
+) -> Iterator[_Held]:
+    """Yield the conflicts that were aborted, or skipped with their messages, each once; ids in `known` are left out."""
+    held = [holding(repository, conversation, name, tip) for name, tip in tips.items()]
+    dropped = [each for each in held if _was_skipped(each)]
+    root = find_root_commit(repository, conversation) or Oid("")
+    dropped += (
+        holding(repository, conversation, each.branch, each.tip, each.operation)
+        for each in ended.get(conversation, ())
+        if repository.has(each.tip) and is_ancestor(repository, root, each.tip)
+    )
+    listed = set(known)
+    for each in dropped:
+        for record in open_conflicts_at(repository, each.tip):
+            if record.id not in listed:
+                listed.add(record.id)
+                yield each, replace(record, status="aborted")

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal
 
 from scopes.history.messages import is_root, message_id_of, read_message, read_message_at
 from scopes.ids import MessageId, Oid
-from scopes.merge.commit_line import message_id_set, message_ids
-from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_of_path, message_key, type_of
+from scopes.merge.conflict_keys import group_of, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
-from scopes.merge.later_reviews import find_later_review
 from scopes.merge.statements import Restated
 from scopes.model import encoding
-from scopes.model.claims import CONFLICTS, ENTITIES, FILES, MESSAGES, PROPOSALS, content_of
+from scopes.model.claims import CONFLICTS, ENTITIES, FILES, MESSAGES, PROPOSALS, REVIEWS, content_of
 from scopes.model.message import Message
 from scopes.model.path_encoding import leaf
 from scopes.model.tombstone import is_purged_copy
@@ -27,9 +25,7 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Objects, read_commit
 from scopes.store.trees import read_blob
 
-_Value = TypeVar("_Value")
 _RETRACTED = {"retracted": True}
-_IN_FILES = f"{FILES}/"
 _KINDS_BY_POSITION = frozenset({"answer", "tool-results"})
 
 
@@ -66,18 +62,16 @@ def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagr
 
 def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disagreement]:
     """Compare what both sides did to the keys that both changed or stated, and at least one of them changed."""
-    sides, directory = (divergence.target, divergence.source), divergence.directory
-    changes = [_by_comparable_key(side.changes, directory) for side in sides]
-    restated = [_by_comparable_key(side.restated, directory) for side in sides]
-    topics = changes[0].keys() & changes[1].keys()
+    sides = divergence.target, divergence.source
+    changes = [side.changes for side in sides]
+    restated = [side.restated for side in sides]
+    keys = changes[0].keys() & changes[1].keys()
     for side in (0, 1):
-        topics |= changes[side].keys() & restated[1 - side].keys()
-    for topic in topics:
-        own = [each.get(topic, {}) for each in changes]
-        again = [each.get(topic, {}) for each in restated]
+        keys |= changes[side].keys() & restated[1 - side].keys()
+    for key in keys:
+        own = [each.get(key, {}) for each in changes]
+        again = [each.get(key, {}) for each in restated]
         target, source = (_changes_with_restated(own[side], again[side], own[1 - side]) for side in (0, 1))
-        spelled = {key_of_path(path) for path in (*target, *source)}
-        key = spelled.pop() if len(spelled) == 1 and group_of(topic) != FILES else topic
         if group_of(key) == CONFLICTS:
             continue  # `records` merges them
         if group_of(key) == MESSAGES:
@@ -96,18 +90,6 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
             yield Disagreement(key, kind, target, source, target_restated=authors[0], source_restated=authors[1])
 
 
-def _by_comparable_key(
-    by_key: Mapping[str, Mapping[str, _Value]], directory: str | None
-) -> dict[str, Mapping[str, _Value]]:
-    """Group values by path under the comparable keys: `Database` and `database ` are one topic."""
-    found: dict[str, Mapping[str, _Value]] = {}
-    for key, by_path in by_key.items():
-        is_relative = key.startswith(_IN_FILES) and key.find("/", len(_IN_FILES)) > 0 and "worktrees/" not in key
-        topic = key if is_relative else comparable_key(key, directory)  # the usual file: there may be thousands
-        found[topic] = {**found[topic], **by_path} if topic in found else by_path
-    return found
-
-
 def _changes_with_restated(
     changes: PathChanges, restated: Mapping[str, Restated], changed_by_other: PathChanges
 ) -> PathChanges:
@@ -116,11 +98,29 @@ def _changes_with_restated(
     return {**changes, **{path: PathChange(restated[path].blob, restated[path].blob) for path in added}}
 
 
+def find_later_review(
+    objects: Objects, key: str, target: PathChanges, source: PathChanges
+) -> Literal["target", "source"] | None:
+    """Return the side that applied a proposal which the other side accepted with the same values; None otherwise.
+
+    Both are of one opinion. With the review of the other side, the values would stay in place, of a proposal that can
+    be neither applied nor rolled back.
+    """
+    if group_of(key) != REVIEWS:
+        return None
+    match [_read_claims(objects, side) for side in (target, source)]:
+        case [[{"status": "applied", **here}], [{"status": "accepted", **there}]]:
+            return "target" if here.get("after") == there.get("after") else None
+        case [[{"status": "accepted", **here}], [{"status": "applied", **there}]]:
+            return "source" if here.get("after") == there.get("after") else None
+    return None
+
+
 def _is_same_outcome(target: PathChanges, source: PathChanges) -> bool:
     """Return True if both sides have the same values, whichever agents set them."""
-    here, there = (_values_by_topic(side) for side in (target, source))
-    same_topics = all(here[topic] == there[topic] for topic in here.keys() & there.keys())
-    return same_topics and set(here.values()) == set(there.values())
+    here, there = ({path: change.new for path, change in side.items()} for side in (target, source))
+    same_paths = all(here[path] == there[path] for path in here.keys() & there.keys())
+    return same_paths and set(here.values()) == set(there.values())
 
 
 def _is_withdrawal(key: str, target: PathChanges, source: PathChanges) -> bool:
@@ -132,16 +132,6 @@ def _is_withdrawal(key: str, target: PathChanges, source: PathChanges) -> bool:
         return False
     accepted = any(group_of(path) == ENTITIES for path in (*target, *source))
     return not accepted and any(all(change.new is None for change in side.values()) for side in (target, source))
-
-
-def _values_by_topic(side: PathChanges) -> dict[tuple[str, str | None], frozenset[Oid]]:
-    """Return the new values of each topic and agent, in whatever spelling; none if they were removed."""
-    found: dict[tuple[str, str | None], frozenset[Oid]] = {}
-    for path, change in side.items():
-        topic = comparable_key(key_of_path(path)), agent_of(path)
-        values = frozenset() if change.new is None else frozenset({change.new})
-        found[topic] = found.get(topic, frozenset()) | values
-    return found
 
 
 def _type_on_message(objects: Objects, target: PathChanges, source: PathChanges) -> str | None:
@@ -229,9 +219,8 @@ def _compare_content(objects: Objects, target: Side, source: Side, purged: set[M
 
     One that was purged on a side is no conflict, and is added to `purged`.
     """
-    shared = message_id_set(target.commits).intersection(message_ids(source.commits))
-    in_target, in_source = (_commits_by_message(side) if shared else {} for side in (target, source))
-    for message in shared:
+    in_target, in_source = _commits_by_message(target), _commits_by_message(source)
+    for message in in_target.keys() & in_source.keys():
         oids = in_target[message].oid, in_source[message].oid
         here, there = (read_message(objects, oid) for oid in oids)
         if content_of(here) == content_of(there):

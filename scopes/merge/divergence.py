@@ -7,17 +7,15 @@ message.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of
 from scopes.ids import MessageId, Oid
-from scopes.merge.commit_line import message_id_set, split_sides, stating_commits
 from scopes.merge.conflict_keys import group_of, key_of_path, path_prefixes
-from scopes.merge.spellings import list_spellings
-from scopes.merge.statements import Restated, find_restated
+from scopes.merge.statements import Restated, can_state, find_restated
 from scopes.model.claims import FILES, MESSAGES
-from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, walk_newest_first
+from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, update_tree
@@ -53,16 +51,12 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Two sides and their merge bases; without a common commit, `bases` is the last common message of each side.
-
-    `directory` is the first working directory of the target's conversation, if it is known.
-    """
+    """Two sides and their merge bases; without a common commit, `bases` is the last common message of each side."""
 
     target: Side
     source: Side
     bases: tuple[Oid, ...]
     base_state: Oid | None
-    directory: str | None = None
 
 
 def merge3(base: _Value, target: _Value, source: _Value, conflict: _Value) -> _Value:
@@ -91,27 +85,13 @@ def state_in(objects: Objects, tree: Oid) -> Oid | None:
 
 
 def find_divergence(
-    repository: Repository,
-    objects: Objects,
-    target: Oid,
-    source: Oid,
-    *,
-    directory: str | None,
-    unrelated: bool = False,
+    repository: Repository, objects: Objects, target: Oid, source: Oid, *, unrelated: bool = False
 ) -> Divergence | None:
     """Compare two tips; None if they have neither a commit nor a message in common, unless `unrelated` is given.
 
-    The keys of files are compared relative to `directory`, see `Divergence`. The trees of merged bases are written to
-    `objects`.
+    The trees of merged bases are written to `objects`.
     """
-    found = _compare_tips(repository, objects, target, source, unrelated=unrelated)
-    return None if found is None else replace(found, directory=directory)
-
-
-def _compare_tips(
-    repository: Repository, objects: Objects, target: Oid, source: Oid, *, unrelated: bool
-) -> Divergence | None:
-    bases, in_target, in_source = split_sides(repository, target, source)
+    bases, in_target, in_source = split_histories(repository, target, source)
     if bases:
         base_state = _merge_bases(repository, objects, bases)
         return compare_sides(objects, target, source, in_target, in_source, bases, base_state)
@@ -141,8 +121,8 @@ def compare_sides(  # noqa: PLR0917 - both sides, then their base
     for number, tip in enumerate((target, source)):
         state = state_of(objects, tip)
         changes = changes_by_key(objects, base_state, state)
-        stating = list(stating_commits(commits[number]))
-        known = message_id_set(commits[1 - number]) if stating else frozenset()
+        stating = [commit for commit in commits[number] if can_state(commit)]
+        known = frozenset(map(message_id_of, commits[1 - number])) if stating else frozenset()
         restated = find_restated(objects, stating, base_state, state, known)
         sides.append(Side(tip, state, commits[number], changes, restated))
     return Divergence(sides[0], sides[1], bases, base_state)
@@ -169,9 +149,6 @@ def changes_on(
     if before == after:
         return found
     wanted = dict.fromkeys(key for key in keys if group_of(key) != MESSAGES)
-    for key in [*wanted]:  # a topic in all its spellings
-        paths = (path for state in (before, after) for path in list_spellings(objects, state, key))
-        wanted |= dict.fromkeys(map(key_of_path, paths))
     for prefix in dict.fromkeys((MESSAGES, *(prefix for key in wanted for prefix in path_prefixes(key)))):
         for path, old, new in _diff_at(objects, before, after, prefix):
             key = key_of_path(path)

@@ -1,8 +1,8 @@
 """Find how a conflict was resolved before: the reuse of recorded resolutions, as git's rerere does.
 
-Two conflicts are the same question if they have the same type, the same key in the spelling that topics are compared
-in, and the same two values, in whatever order. The base does not count. What was chosen is mapped by value: the side
-that has the value now is taken, whatever it was called then.
+Two conflicts are the same question if they have the same type, the same key and the same two values, in either order.
+The base does not count. What was chosen is mapped by value: the side that has the value now is taken, whatever it was
+called then.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from scopes.clock import format_seconds
 from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
-from scopes.merge.conflict_keys import comparable_key, folded, group_of, per_agent, value_field
+from scopes.merge.conflict_keys import group_of, per_agent, value_field
 from scopes.merge.divergence import state_of
 from scopes.model import encoding
-from scopes.model.claims import CONFLICTS, FILES
+from scopes.model.claims import CONFLICTS, FILES, folded
 from scopes.model.conflicts import (
     Choice,
     Conflict,
@@ -34,6 +34,7 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_tree
 from scopes.store.trees import find_blob, find_entry, read_blob
 
+_ITSELF = "scopes"  # the actor of what a merge resolved by itself
 _Values: TypeAlias = tuple[bytes, ...]
 _Question: TypeAlias = tuple[str, str, frozenset[_Values]]
 
@@ -109,7 +110,8 @@ class EarlierResolutions:
         for record in self._walk_records():
             question = _question_of(record)
             if question is not None and record.resolution is not None:
-                for resolution in (record.resolution, *record.resolution.also):
+                made = (record.resolution, *record.resolution.also)
+                for resolution in (each for each in made if each.actor != _ITSELF):
                     each = _Found(record, resolution, _outcome(record, resolution))
                     found.setdefault(question, []).append(each)
         return found
@@ -156,9 +158,9 @@ class EarlierResolutions:
 
 
 def _question_of(conflict: Conflict) -> _Question | None:
-    """Return type, comparable key and the two values of a conflict; None if both sides have the same values."""
+    """Return type, key and the two values of a conflict; None if both sides have the same values."""
     sides = frozenset(_comparable(conflict.key, _values(side)) for side in (conflict.source, conflict.target))
-    return (conflict.type, comparable_key(conflict.key), sides) if len(sides) == 2 else None
+    return (conflict.type, conflict.key, sides) if len(sides) == 2 else None
 
 
 def _values(positions: Iterable[Position]) -> tuple[Any, ...]:

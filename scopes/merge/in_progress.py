@@ -6,15 +6,14 @@ abort it; a push leaves it out. The fields that only a replay has are in `replay
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple
 
-from scopes.errors import Ambiguous, Conflicted, NotFound
+from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.remote_branches import read_remote_branches
-from scopes.history.revisions import MAIN, Revision, find_root_commit, list_branch_tips
+from scopes.history.revisions import MAIN, Revision, list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, is_oid, parse_branch_name
 from scopes.merge.records import list_conflicts_at, open_conflicts_at
@@ -29,6 +28,8 @@ from scopes.store.repository import Objects, Repository
 
 PURPOSE = CONFLICT_RESOLUTION
 HELD = "branch"
+SIDES = "sides"
+"""The key of the source and the target, in the entry or the operation of a resolution that has ended."""
 _BRANCH_FIELDS = "target", "source", "before", "branch", "parent"
 _MAX_STEM_LENGTH = 150
 _MAX_TRIED = 50  # conversations; more would delay an error
@@ -46,7 +47,6 @@ class InProgress:
         before: The branch that was active before.
         stopped: The commit with the conflicts.
         details: What only a replay needs; see `replay_state`.
-        recorded_at: When the merge that resolved its conflicts by itself was written, if the operation log has it.
     """
 
     conversation: ConversationId
@@ -61,7 +61,6 @@ class InProgress:
     before: BranchName
     stopped: Oid
     details: Mapping[str, Any]
-    recorded_at: str | None = None
 
 
 class OthersInProgress(NamedTuple):
@@ -101,8 +100,12 @@ def entry_in_progress(
 
 
 def entry_finished(entry: BranchEntry, status: str) -> BranchEntry:
-    """Return the metadata entry of a conflict-resolution branch whose resolution has ended."""
-    return replace(entry, status=status, extra={key: value for key, value in entry.extra.items() if key != WAITING})
+    """Return the metadata entry of a conflict-resolution branch whose resolution has ended; it keeps the two sides."""
+    extra = {key: value for key, value in entry.extra.items() if key != WAITING}
+    match entry.extra.get(WAITING):
+        case {"source": str(source), "target": str(target)}:
+            extra[SIDES] = {"source": source, "target": target}
+    return replace(entry, status=status, extra=extra)
 
 
 def list_in_progress(repository: Repository, conversation: ConversationId) -> list[InProgress]:
@@ -167,13 +170,32 @@ def moving_branch(in_progress: InProgress) -> BranchName:
     return BranchName(branch) if isinstance(branch, str) else in_progress.target
 
 
-def holding(repository: Repository, conversation: ConversationId, branch: BranchName, tip: Oid) -> InProgress:
-    """Describe a branch that only holds records of conflicts; nothing is in progress on it.
+def holding(
+    repository: Repository,
+    conversation: ConversationId,
+    branch: BranchName,
+    tip: Oid,
+    operation: Operation | None = None,
+) -> InProgress:
+    """Describe a branch that only holds records of conflicts; nothing is in progress on it. Its kind is HELD.
 
-    Its kind is HELD. Such a branch began on a conflict-resolution branch, or a finished merge is in its history.
+    Such a branch began on a conflict-resolution branch, or a finished merge is in its history. One that is gone is
+    described as the operation that deleted it found it.
     """
     entry = read_metadata(repository, conversation).branches.get(branch, BranchEntry())
-    return InProgress(conversation, branch, tip, entry, HELD, branch, tip, "", tip, branch, tip, {})
+    sides = entry.extra.get(SIDES)
+    if operation is not None:
+        entry, sides = replace(entry, created=operation.time), operation.details.get(SIDES)
+    source, target = "", branch
+    match sides:
+        case {"source": str(source), "target": str(name)}:
+            target = BranchName(name)
+    return InProgress(conversation, branch, tip, entry, HELD, target, tip, source, tip, branch, tip, {})
+
+
+def sides_of(in_progress: InProgress) -> dict[str, Any]:
+    """Return the source and the target as details of an operation that ends what is in progress."""
+    return {SIDES: {"source": in_progress.source, "target": in_progress.target}}
 
 
 def _decode(conversation: ConversationId, name: BranchName, tip: Oid, entry: BranchEntry) -> InProgress | None:
@@ -205,27 +227,42 @@ def _decode(conversation: ConversationId, name: BranchName, tip: Oid, entry: Bra
     return None
 
 
-def read_merge_in_progress(repository: Repository, conversation: ConversationId, branch: str | None) -> InProgress:
-    """Return the only merge in progress, or the one on the named conflict-resolution branch.
+def find_in_progress(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> InProgress:
+    """Return the merge, rebase or cherry-pick in progress; `branch` is the branch that moves, or where it stopped.
 
     Raises:
-        NotFound: no merge is in progress.
+        NotFound: there is none of that kind.
         Ambiguous: there are several and no branch is named.
     """
     everything = list_in_progress(repository, conversation)
-    named = [in_progress for in_progress in everything if branch in {None, in_progress.branch}]
-    merges = [in_progress for in_progress in named if in_progress.kind == "merge"]
+    named = [each for each in everything if branch in {None, each.branch, moving_branch(each)}]
+    found = [each for each in named if each.kind == kind]
     where = conversation if branch is None else f"{conversation}/{branch}"
-    if not named:
+    if not found:
         hint = elsewhere_hint(repository, conversation)
-        raise NotFound(f"no merge, rebase or cherry-pick is in progress in {where}", hint=hint)
-    if not merges:
-        hint = f"a {named[0].kind} is: scopes {quote(named[0].kind)} {quote(conversation)} --continue"
-        raise NotFound(f"no merge is in progress in {where}", hint=hint)
-    if len(merges) > 1:
-        names = ", ".join(str(in_progress.branch) for in_progress in merges)
-        raise Ambiguous(f"several merges are in progress in {conversation}", hint=f"name one with --branch: {names}")
-    return merges[0]
+        if named:
+            hint = f"a {named[0].kind} is: scopes {quote(named[0].kind)} {quote(conversation)} --continue"
+        raise NotFound(f"no {kind} is in progress in {where}", hint=hint)
+    if len(found) > 1:
+        names = ", ".join(str(each.branch if kind == "merge" else moving_branch(each)) for each in found)
+        raise Ambiguous(f"several {kind}s are in progress in {conversation}", hint=f"name one with --branch: {names}")
+    return found[0]
+
+
+def require_free(repository: Repository, conversation: ConversationId, branch: BranchName, *kinds: str) -> None:
+    """Refuse to rewrite a branch that takes part in something in progress (of one of some kinds, if they are named).
+
+    Raises:
+        Refused: a merge, rebase or cherry-pick of it is in progress, or its conflicts are resolved on it.
+    """
+    for each in list_in_progress(repository, conversation):
+        moving = moving_branch(each)
+        if branch in {each.branch, moving} and (not kinds or each.kind in kinds):
+            verb = f"scopes {quote(each.kind)} {quote(conversation)}"
+            raise Refused(
+                f"a {each.kind} of {conversation}/{moving} is in progress on {each.branch}",
+                hint=f"first: {verb} --continue, or {verb} --abort",
+            )
 
 
 def elsewhere_hint(repository: Repository, conversation: ConversationId) -> str:
@@ -307,7 +344,12 @@ def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, 
     active = end_resolution(tx, in_progress, None)
     tx.delete_branch(in_progress.branch, in_progress.tip)
     summary = f"abort {in_progress.conversation}/{in_progress.branch}"
-    operation = tx.commit(f"{in_progress.kind}-abort", summary, metadata_message=f"abort {in_progress.branch}")
+    operation = tx.commit(
+        f"{in_progress.kind}-abort",
+        summary,
+        metadata_message=f"abort {in_progress.branch}",
+        details=sides_of(in_progress),
+    )
     return active, operation, _dropped_messages(repository, in_progress, operation)
 
 
@@ -355,38 +397,6 @@ def require_resolved_on_branch(repository: Repository, in_progress: InProgress) 
             f" on {in_progress.conversation}/{in_progress.branch}",
             hint=f"see: scopes conflicts list {quote(in_progress.conversation)}",
         )
-
-
-def with_sides(repository: Repository, in_progress: InProgress, branches: Iterable[BranchName]) -> InProgress:
-    """Return what was in progress with the source and target that the name of its conflict-resolution branch has.
-
-    The name has them with `-` for `/`; `branches` are those of the conversation, and a source that is none of them may
-    be one of a remote. Other branches are returned unchanged.
-    """
-    prefix, _, stem = in_progress.branch.partition("/")
-    if prefix != PURPOSE:
-        return in_progress
-    names: dict[str, str] = {name.replace("/", "-"): name for name in branches}
-    parent = in_progress.entry.parent
-    flat = "" if parent is None else parent.replace("/", "-")
-    if parent is not None and stem.startswith(f"{flat}-onto-"):
-        source, target = flat, stem.removeprefix(f"{flat}-onto-")
-    elif parent is not None and (end := stem.rfind(f"-into-{flat}")) > 0:
-        source, target = stem[:end], flat
-    else:
-        source, joined, target = stem.replace("-onto-", "-into-").partition("-into-")
-        if not joined:
-            return in_progress
-        target = target if parent is None else flat
-    if source not in names:
-        names = {name.replace("/", "-"): name for name in _list_of_remotes(repository, in_progress)} | names
-    return replace(in_progress, source=names.get(source, source), target=BranchName(names.get(target, target)))
-
-
-def _list_of_remotes(repository: Repository, in_progress: InProgress) -> list[str]:
-    """Return the branches that remotes have of a conversation, such as `origin/main`."""
-    known = read_remote_branches(repository, find_root_commit(repository, in_progress.conversation))
-    return [f"{remote}/{each.name}" for remote, branches in known.items() for each in branches.values()]
 
 
 def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:

@@ -8,7 +8,6 @@ from typing import Any
 
 from scopes.errors import Invalid
 from scopes.history.messages import message_id_of, read_body
-from scopes.history.revisions import find_directory
 from scopes.ids import Oid
 from scopes.merge.apply_resolution import BOTH, apply_choice, set_value
 from scopes.merge.conflict_keys import can_have_value, decoded_key, group_of, per_agent, value_field
@@ -16,7 +15,6 @@ from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChange, changes_on, find_divergence, state_of
 from scopes.merge.in_progress import HELD, InProgress
 from scopes.merge.rewrite import divergence_of
-from scopes.merge.spellings import comparable_path
 from scopes.merge.statements import can_state
 from scopes.model import encoding
 from scopes.model.claims import ENTITIES, MESSAGES, PROPOSALS, content_hash
@@ -100,14 +98,13 @@ def _claim_of_position(repository: Repository, tip: Oid, key: str, position: Pos
 
 
 def _divergence(repository: Repository, in_progress: InProgress) -> Divergence | None:
-    directory = find_directory(repository, in_progress.conversation)
     target, source = in_progress.target_tip, in_progress.source_tip
     if in_progress.kind == "merge":
-        return find_divergence(repository, repository, target, source, directory=directory, unrelated=True)
+        return find_divergence(repository, repository, target, source, unrelated=True)
     stopped = read_commit(repository, source)
     new_in_target = tuple(list_new_commits(repository, target, source))
     stating = tuple(commit for commit in new_in_target if can_state(commit))
-    return divergence_of(repository, target, stopped, new_in_target, stating, directory=directory)
+    return divergence_of(repository, target, stopped, new_in_target, stating)
 
 
 def list_sides(disagreement: Disagreement, conflict: Conflict) -> tuple[str, ...]:
@@ -128,8 +125,7 @@ def _find_obstacle_to_both(disagreement: Disagreement) -> str | None:
     if group_of(key) == MESSAGES:
         return "a message cannot have two texts"
     has_one_value = value_field(key) is not None or group_of(key) == PROPOSALS
-    topics = [{comparable_path(path): change.new for path, change in side.items()} for side in (target, source)]
-    if has_one_value and any(topics[0][topic] != topics[1][topic] for topic in topics[0].keys() & topics[1].keys()):
+    if has_one_value and any(target[path].new != source[path].new for path in target.keys() & source.keys()):
         return f"{decoded_key(key)} holds one value"
     return None
 

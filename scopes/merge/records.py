@@ -14,15 +14,33 @@ from scopes.merge.conflict_keys import group_of
 from scopes.merge.divergence import Divergence, state_of
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS
-from scopes.model.conflicts import Conflict, Position, Resolution, decode_conflict, encode_conflict, resolution_document
+from scopes.model.conflicts import (
+    Conflict,
+    Position,
+    Resolution,
+    decode_conflict,
+    encode_conflict,
+    resolution_document,
+)
 from scopes.model.path_encoding import leaf
 from scopes.store.repository import Objects, read_tree
 from scopes.store.trees import BlobChange, find_entry, read_blob
+
+_TAKING_A_SIDE = frozenset({"ours", "theirs"})  # strategies
 
 
 def conflict_path(conflict: Conflict) -> str:
     """Return the path of a conflict's record below `state/`."""
     return leaf(CONFLICTS, conflict.id)
+
+
+def is_recorded(conflict: Conflict) -> bool:
+    """Return True if the state of a merge keeps the record of a conflict: one that is open, or that a side won.
+
+    What resolves itself in the same way in both directions is in the message of the merge alone.
+    """
+    strategy = "" if conflict.resolution is None else conflict.resolution.strategy
+    return conflict.resolution is None or strategy in _TAKING_A_SIDE or strategy.startswith("rule ")
 
 
 def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:

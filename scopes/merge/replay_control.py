@@ -9,20 +9,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeAlias, TypedDict
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
-from scopes.history.revisions import find_directory, resolve_conversation
+from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.automatic_resolution import read_policy
 from scopes.merge.earlier_resolutions import EarlierResolutions
-from scopes.merge.ended_conflicts import DETAIL
-from scopes.merge.in_progress import NO_OTHERS, OthersInProgress, abort, list_order, moving_branch, read_others
+from scopes.merge.in_progress import (
+    NO_OTHERS,
+    OthersInProgress,
+    abort,
+    find_in_progress,
+    list_order,
+    moving_branch,
+    read_others,
+    sides_of,
+)
 from scopes.merge.replay_plan import ReplayPlan
 from scopes.merge.replay_state import (
     REBASE,
     ReplayState,
-    find_replay,
     read_current_tip,
     read_replay,
     with_stop_applied,
@@ -30,7 +37,7 @@ from scopes.merge.replay_state import (
     write_stop,
 )
 from scopes.merge.rewrite import ReplayRules, Rewrite, Stop
-from scopes.model.conflicts import Conflict, conflict_document
+from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result
 from scopes.store.packs.bulk import bulk_objects
@@ -157,7 +164,7 @@ def read_rules(repository: Repository, conversation: ConversationId, *tips: Oid)
     """
     policy = read_policy(repository.config, "automatic")
     earlier = EarlierResolutions(repository, conversation, *tips)
-    return ReplayRules(policy, earlier, find_directory(repository, conversation))
+    return ReplayRules(policy, earlier)
 
 
 def begin_replay(
@@ -209,7 +216,7 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        found = find_replay(repository, conversation_id, branch, verb.kind)
+        found = find_in_progress(repository, conversation_id, branch, verb.kind)
         active, operation, notes = abort(repository, found)
     return ReplayAborted(
         kind=verb.kind,
@@ -230,20 +237,13 @@ def _replay_rest(verb: ReplayVerb, repository: Repository, state: ReplayState, t
 
 def _preview(state: ReplayState, plan: ReplayPlan) -> ReplayOutcome:
     """Return the outcome of a dry run."""
-    common = _replay_fields(state, plan)
-    if plan.result.stop is not None:
-        return ReplayConflicted(
-            **common,
-            branch=state.branch,
-            tip=None,
-            replayed=plan.result.moved,
-            stopped=plan.result.stop.id,
-            remaining=len(plan.result.todo),
-            dry_run=True,
-        )
-    if plan.result.tip == state.original:
-        return ReplayUpToDate(**common, branch=state.branch, tip=None, dry_run=True)
-    return Replayed(**common, branch=state.branch, tip=None, replayed=plan.result.moved, dry_run=True)
+    result, plain = plan.result, {"tip": None, "dry_run": True}
+    if result.stop is not None:
+        where = {"replayed": result.moved, "stopped": result.stop.id, "remaining": len(result.todo)}
+        return _outcome(ReplayConflicted, state, plan, **where, **plain)
+    if result.tip == state.original:
+        return _outcome(ReplayUpToDate, state, plan, **plain)
+    return _outcome(Replayed, state, plan, replayed=result.moved, **plain)
 
 
 def _carry_out(
@@ -258,16 +258,20 @@ def _carry_out(
     """Move the branch from `current` to the end of the plan, or stop where the plan stops; its objects are written."""
     result = plan.result
     state = replace(state, moved=(*state.moved, *result.moved))
-    common = _replay_fields(state, plan)
     if result.stop is not None:
         tx = Transaction(repository, state.conversation)
         name = write_stop(tx, state, result.stop, result.todo)
         summary = verb.stop_summary(state, result.stop)
         stopped = tx.commit(
-            f"{verb.kind}-conflict", summary, metadata_message=f"stop on {name}", details=_resolved_details(plan)
+            f"{verb.kind}-conflict",
+            summary,
+            metadata_message=f"stop on {name}",
+            details={} if state.in_progress is None else sides_of(state.in_progress),
         )
-        return ReplayConflicted(
-            **common,
+        return _outcome(
+            ReplayConflicted,
+            state,
+            plan,
             branch=name,
             tip=result.stop.new,
             replayed=state.moved,
@@ -277,8 +281,8 @@ def _carry_out(
             others=read_others(repository, state.conversation, name),
         )
     if result.tip == current and state.in_progress is None:
-        return ReplayUpToDate(**common, branch=state.branch, tip=result.tip)
-    common["notes"] += verb.end_notes(repository, state)
+        return _outcome(ReplayUpToDate, state, plan, tip=result.tip)
+    notes = (*plan.notes, *verb.end_notes(repository, state))
     tx = Transaction(repository, state.conversation)
     tx.move_branch(state.branch, current, result.tip)
     write_end(tx, state, status)
@@ -289,36 +293,23 @@ def _carry_out(
         verb.kind,
         verb.end_summary(state),
         metadata_message=f"{verb.kind} {state.branch}",
-        details={**verb.details(state, plan), **_resolved_details(plan)},
+        details=verb.details(state, plan),
     )
-    return Replayed(**common, branch=state.branch, tip=result.tip, replayed=state.moved, operation=operation.id)
+    return _outcome(Replayed, state, plan, tip=result.tip, replayed=state.moved, operation=operation.id, notes=notes)
 
 
-def _resolved_details(plan: ReplayPlan) -> dict[str, Any]:
-    """Return the conflicts that were resolved automatically, as details of an operation: no message has them."""
-    documents = [conflict_document(each) for each in plan.result.conflicts if each.resolution is not None]
-    return {DETAIL: documents} if documents else {}
+_AnyOutcome = TypeVar("_AnyOutcome", bound=_ReplayResult)
 
 
-class _ReplayFields(TypedDict):
-    """The fields that all kinds of outcome have in common."""
-
-    kind: str
-    conversation: ConversationId
-    moved_branch: BranchName
-    onto: str | None
-    conflicts: tuple[Conflict, ...]
-    notes: tuple[Note, ...]
-
-
-def _replay_fields(state: ReplayState, plan: ReplayPlan) -> _ReplayFields:
-    return {
-        "kind": state.kind,
-        "conversation": state.conversation,
-        "moved_branch": state.branch,
-        "onto": state.target if state.kind == REBASE else None,
-        "conflicts": tuple(
-            sorted(plan.result.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))
-        ),
-        "notes": plan.notes,
-    }
+def _outcome(kind: type[_AnyOutcome], state: ReplayState, plan: ReplayPlan, **fields: Any) -> _AnyOutcome:
+    """Return an outcome with what every one has of a plan; open conflicts come first, in the order of their numbers."""
+    conflicts = sorted(plan.result.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))
+    plain: dict[str, Any] = {"branch": state.branch, "notes": plan.notes, **fields}
+    return kind(
+        kind=state.kind,
+        conversation=state.conversation,
+        moved_branch=state.branch,
+        onto=state.target if state.kind == REBASE else None,
+        conflicts=tuple(conflicts),
+        **plain,
+    )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from scopes.errors import Refused
 from scopes.history.messages import MESSAGE_FILE, message_id_of, read_body
@@ -20,8 +21,6 @@ from scopes.result import Note, plural
 from scopes.store.graph import list_merge_bases, list_new_commits
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
-
-_MAX_BETWEEN = 1000  # commits between two picked ones of a line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +77,7 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
     for commit in commits:
         same = known.get(message_id_of(commit))
         if len(commit.parents) != 1:
-            _require_droppable(repository, objects, commit, rules.directory)
+            _require_droppable(repository, objects, commit)
             dropped.append(commit.oid)
         elif same is not None and _is_present(objects, same, commit):
             present.append(Rewrite(message_id_of(commit), commit.oid, same.oid))
@@ -113,14 +112,25 @@ def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves wher
 
     `written` are the messages that the same cherry-pick has written before it stopped.
     """
-    picks = _Picks(repository, onto, written)
+    lines = _lines_of(repository, onto, commits)
+    line: _Line | None = None
+    target = ReplayTarget(onto, ())
     tip, moved, resolved, notes = onto, list[Rewrite](), list[tuple[Conflict, ...]](), dict[Note, None]()
     stopped, todo = ReplayResult(tip=onto, moved=()), tuple[Oid, ...]()
+    known_notices, all_written = set[MessageId](), set(written)
     for number, commit in enumerate(commits, 1):
-        target = picks.begin(objects, commit, tip, moved)
+        if line is not lines[commit.oid]:
+            line = lines[commit.oid]
+            target = ReplayTarget(tip, (*line.new_in_target, *(read_commit(objects, each.new) for each in moved)))
+            known_notices = _notices_of(target.new_commits)
+        own = line.messages_up_to(commit)
+        target.begin(OwnMessages(own, all_written & target.known & (own | known_notices)))
         one = rewrite_commits(objects, target, [commit], rules)
         tip = one.tip
-        picks.end(one.moved)
+        replayed = {rewrite.id for rewrite in one.moved}
+        all_written |= replayed
+        target.known |= replayed
+        known_notices |= _notices_of(target.new_commits[-len(replayed) :] if replayed else ())
         moved += one.moved
         resolved.append(one.conflicts)
         notes |= dict.fromkeys(one.notes)
@@ -138,120 +148,38 @@ def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves wher
     return ReplayPlan(result=result, notes=result.notes)
 
 
-class _Picks:
-    """Finds what each picked commit and the target do not have of each other.
+class _Line(NamedTuple):
+    """The commits up to a picked one that the target does not have, oldest first, and what the target has beside them.
 
-    Commits are usually picked from one line. They have the merge bases in common, so only the first one is compared
-    with the target.
+    `places` are the places of the commits; a history with merges has only that of its last one.
     """
 
-    def __init__(self, repository: Repository, onto: Oid, written: frozenset[MessageId]) -> None:
-        self._repository = repository
-        self._onto = onto
-        self._written = set(written)
-        self._line = _Line((), ())
-        self._target: ReplayTarget | None = None
-        self._notices: set[MessageId] = set()
+    commits: Sequence[Commit]
+    new_in_target: Sequence[Commit]
+    places: Mapping[Oid, int]
 
-    def begin(self, objects: Objects, commit: Commit, tip: Oid, moved: Iterable[Rewrite]) -> ReplayTarget:
-        """Return the target to replay a commit on; `moved` are the commits that were replayed before, up to `tip`."""
-        target = self._target
-        if target is None or not self._line.reach(self._repository, commit):
-            bases = list_merge_bases(self._repository, self._onto, commit.oid)
-            new_in_target = list_new_commits(self._repository, self._onto, commit.oid, bases)
-            self._line = _Line(bases, list_new_commits(self._repository, commit.oid, self._onto, bases))
-            replayed = (read_commit(objects, rewrite.new) for rewrite in moved)
-            self._target = target = ReplayTarget(tip, (*new_in_target, *replayed))
-            self._notices = {message_id_of(each) for each in target.new_commits if _is_notice(each)}
-        line = _Above(self._line.places, self._line.place_of(commit))
-        target.begin(OwnMessages(line, _Written(self._written, target.known, line, self._notices)))
-        return target
-
-    def end(self, moved: Iterable[Rewrite]) -> None:
-        """Note what was replayed, and is at the end of the commits of the target now."""
-        target = self._target
-        replayed = {rewrite.id for rewrite in moved}
-        self._written |= replayed
-        if target is not None and replayed:
-            target.known |= replayed
-            self._notices |= {message_id_of(each) for each in target.new_commits[-len(replayed) :] if _is_notice(each)}
+    def messages_up_to(self, commit: Commit) -> set[MessageId]:
+        """Return the messages of the commits up to one of them."""
+        return {message_id_of(each) for each in self.commits[: self.places.get(commit.oid, len(self.commits)) + 1]}
 
 
-class _Line:
-    """The commits of a line that the target does not have, oldest first.
-
-    `places` are the places of its messages, each at its first place.
-    """
-
-    def __init__(self, bases: Sequence[Oid], commits: Sequence[Commit]) -> None:
-        self._commits = list(commits)
-        self._by_oid = {commit.oid: place for place, commit in enumerate(commits)}
-        below = [tuple(bases), *((commit.oid,) for commit in commits[:-1])]
-        self._is_linear = len(bases) <= 1 and [commit.parents for commit in commits] == below
-        self.places: dict[MessageId, int] = {}
-        self._number(0)
-
-    def reach(self, repository: Repository, commit: Commit) -> bool:
-        """Return True if a commit is on the line, or above it with no merge between; then the line goes up to it."""
-        above: list[Commit] = []
-        while self._is_linear and commit.oid not in self._by_oid and len(commit.parents) == 1:
-            if len(above) > _MAX_BETWEEN:
-                return False
-            above.append(commit)
-            commit = read_commit(repository, commit.parents[0])
-        place = self._by_oid.get(commit.oid)
-        if not self._is_linear or place is None:
-            return False
-        if above:
-            self._cut(place + 1)
-            self._commits += reversed(above)
-            self._by_oid |= {each.oid: at for at, each in enumerate(reversed(above), place + 1)}
-            self._number(place + 1)
-        return True
-
-    def place_of(self, commit: Commit) -> int:
-        """Return the place of a commit, the last one if the line does not end with it."""
-        return self._by_oid.get(commit.oid, len(self._commits) - 1)
-
-    def _cut(self, size: int) -> None:
-        for commit in self._commits[size:]:
-            del self._by_oid[commit.oid]
-            if self.places.get(message_id_of(commit), -1) >= size:
-                del self.places[message_id_of(commit)]
-        del self._commits[size:]
-
-    def _number(self, start: int) -> None:
-        for place in range(start, len(self._commits)):
-            self.places.setdefault(message_id_of(self._commits[place]), place)
+def _lines_of(repository: Repository, onto: Oid, commits: Sequence[Commit]) -> dict[Oid, _Line]:
+    """Return the line of each picked commit; those of one linear history have it in common."""
+    found: dict[Oid, _Line] = {}
+    for commit in reversed(commits):  # the last one is usually above the others
+        line = next((each for each in found.values() if commit.oid in each.places), None)
+        if line is None:
+            bases = list_merge_bases(repository, onto, commit.oid)
+            own = list_new_commits(repository, commit.oid, onto, bases)
+            is_linear = all(len(each.parents) == 1 for each in own)
+            places = {each.oid: place for place, each in enumerate(own)} if is_linear else {commit.oid: len(own) - 1}
+            line = _Line(own, list_new_commits(repository, onto, commit.oid, bases), places)
+        found[commit.oid] = line
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Above:
-    """The messages of a line up to a place."""
-
-    places: Mapping[MessageId, int]
-    last: int
-
-    def __contains__(self, message: object) -> bool:
-        place = self.places.get(MessageId(message)) if isinstance(message, str) else None
-        return place is not None and place <= self.last
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """The messages that the same cherry-pick has written, if the line has them too, or they are its notices."""
-
-    written: set[MessageId]
-    known: set[MessageId]
-    line: _Above
-    notices: set[MessageId]
-
-    def __contains__(self, message: object) -> bool:
-        return message in self.written and message in self.known and (message in self.line or message in self.notices)
-
-
-def _is_notice(commit: Commit) -> bool:
-    return commit.kind == "notice"
+def _notices_of(commits: Iterable[Commit]) -> set[MessageId]:
+    return {message_id_of(commit) for commit in commits if commit.kind == "notice"}
 
 
 def _drop_history(commits: Iterable[Commit], fork: Oid | None) -> list[Commit]:
@@ -269,12 +197,12 @@ def _message_blob(objects: Objects, commit: Commit) -> Oid | None:
     return None if entry is None else entry.oid
 
 
-def _require_droppable(repository: Repository, objects: Objects, commit: Commit, directory: str | None) -> None:
+def _require_droppable(repository: Repository, objects: Objects, commit: Commit) -> None:
     """Refuse roots, and merges that did more than join two sides without conflicts."""
     if not commit.parents:
         raise Refused("the two histories have nothing in common", hint="pick single messages with cherry-pick")
     plain = commit.kind == "merge" and len(commit.parents) == 2
-    divergence = find_divergence(repository, objects, *commit.parents, directory=directory) if plain else None
+    divergence = find_divergence(repository, objects, *commit.parents) if plain else None
     if divergence is None or find_disagreements(objects, divergence):
         raise Refused(
             f"the merge {message_id_of(commit)[:8]} cannot be replayed: it resolved conflicts",

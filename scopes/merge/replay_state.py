@@ -12,7 +12,7 @@ from shlex import quote
 from typing import Any
 
 from scopes.clock import now
-from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
+from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.messages import message_id_of
 from scopes.history.revisions import list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction
@@ -21,11 +21,9 @@ from scopes.merge.in_progress import (
     PURPOSE,
     InProgress,
     branch_after,
-    elsewhere_hint,
     entry_finished,
     entry_in_progress,
-    list_in_progress,
-    moving_branch,
+    find_in_progress,
     require_resolved_on_branch,
     resolution_branch,
     restore_hint,
@@ -79,64 +77,14 @@ def list_written(repository: Repository, state: ReplayState, tip: Oid) -> frozen
     return frozenset(resolutions | {each.id for each in state.moved})
 
 
-def require_free(repository: Repository, conversation: ConversationId, branch: BranchName) -> None:
-    """Refuse to rewrite a branch that takes part in something in progress.
-
-    Raises:
-        Refused: a merge, rebase or cherry-pick of it is in progress, or its conflicts are resolved on it.
-    """
-    for in_progress in list_in_progress(repository, conversation):
-        moving = in_progress.details.get("branch", in_progress.target)
-        if branch in {in_progress.branch, moving}:
-            verb = f"scopes {quote(in_progress.kind)} {quote(conversation)}"
-            raise Refused(
-                f"a {in_progress.kind} of {conversation}/{moving} is in progress on {in_progress.branch}",
-                hint=f"first: {verb} --continue, or {verb} --abort",
-            )
-
-
-def require_no_rebase(repository: Repository, conversation: ConversationId, branch: BranchName) -> None:
-    """Refuse to move a branch while a rebase of it is in progress.
-
-    Raises:
-        Refused: one is; it would write the branch anew without what is added to it now.
-    """
-    for in_progress in list_in_progress(repository, conversation):
-        if in_progress.kind == REBASE and moving_branch(in_progress) == branch:
-            verb = f"scopes rebase {quote(conversation)}"
-            raise Refused(
-                f"a rebase of {conversation}/{branch} is in progress on {in_progress.branch}",
-                hint=f"first: {verb} --continue, or {verb} --abort",
-            )
-
-
-def find_replay(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> InProgress:
-    """Return the replay of a kind in progress; `branch` is the branch that moves, or its conflict-resolution branch.
-
-    Raises:
-        NotFound: there is none.
-        Ambiguous: there are several and no branch is named.
-    """
-    found = [each for each in list_in_progress(repository, conversation) if each.kind == kind]
-    if branch is not None:
-        found = [each for each in found if branch in (moving_branch(each), each.branch)]
-    if not found:
-        where = conversation if branch is None else f"{conversation}/{branch}"
-        raise NotFound(f"no {kind} of {where} is in progress", hint=elsewhere_hint(repository, conversation))
-    if len(found) > 1:
-        names = ", ".join(map(moving_branch, found))
-        raise Ambiguous(f"several {kind}s are in progress in {conversation}", hint=f"name one with --branch: {names}")
-    return found[0]
-
-
 def read_replay(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> ReplayState:
-    """Return the state of the replay that `find_replay` finds.
+    """Return the state of the replay that `find_in_progress` finds.
 
     Raises:
-        NotFound, Ambiguous: as `find_replay` does.
+        NotFound, Ambiguous: as `find_in_progress` does.
         Corrupt: its record is damaged; it can still be aborted.
     """
-    in_progress = find_replay(repository, conversation, branch, kind)
+    in_progress = find_in_progress(repository, conversation, branch, kind)
     state = _decode(in_progress)
     if state is None:
         raise Corrupt(

@@ -6,18 +6,17 @@ change is merged. No ref moves here.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.merge.automatic_resolution import Policy
-from scopes.merge.conflict_keys import comparable_key, file_spellings, key_of_path, value_field
-from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side, changes_by_key, changes_on, state_of
+from scopes.merge.conflict_keys import key_of_path
+from scopes.merge.divergence import Divergence, PathChanges, Side, changes_by_key, changes_on, state_of
 from scopes.merge.earlier_resolutions import EarlierResolutions
 from scopes.merge.plan import MergePlan, plan_of, write_state
-from scopes.merge.spellings import comparable_path, find_other_spellings
 from scopes.merge.statements import can_state, find_restated, stated_topics
 from scopes.model.claims import claims_of
 from scopes.model.conflicts import Conflict
@@ -49,12 +48,11 @@ class Stop(NamedTuple):
 class ReplayRules(NamedTuple):
     """How the conflicts of a replay are found and resolved.
 
-    `earlier` finds how a conflict was resolved before; the keys of files are compared relative to `directory`.
+    `earlier` finds how a conflict was resolved before.
     """
 
     policy: Policy
     earlier: EarlierResolutions | None = None
-    directory: str | None = None
 
 
 class OwnMessages(NamedTuple):
@@ -143,7 +141,7 @@ class ReplayTarget:
         """Continue on a replayed commit, whose replay resolved these conflicts."""
         self.tip = tip
         self.new_commits.append(read_commit(objects, tip))
-        self._resolved |= {comparable_key(conflict.key) for conflict in resolved}
+        self._resolved |= {conflict.key for conflict in resolved}
 
     def find_stating(self, objects: Objects, commit: Commit) -> list[Commit]:
         """Return the new commits, oldest first, that stated a topic of a commit after all messages of its own line."""
@@ -157,13 +155,13 @@ class ReplayTarget:
 
     @property
     def still_resolved(self) -> set[str]:
-        """The comparable keys whose conflicts this replay has resolved, and that nobody has stated since."""
+        """The keys whose conflicts this replay has resolved, and that nobody has stated since."""
         stated = set() if self._stating is None else self._stating.keys()
         return self._resolved | (self._resolved_before - stated)
 
     @property
     def resolved(self) -> set[str]:
-        """The comparable keys whose conflicts this replay has resolved."""
+        """The keys whose conflicts this replay has resolved."""
         return self._resolved | self._resolved_before
 
     def _find_all_stating(self, objects: Objects) -> dict[str, list[Commit]]:
@@ -183,7 +181,7 @@ class ReplayTarget:
         return by_topic
 
     def _read_topics(self, objects: Objects, commit: Commit) -> set[str]:
-        """Return the comparable keys that a commit states; it is read once."""
+        """Return the keys that a commit states; it is read once."""
         if not can_state(commit):
             return set()
         if commit.oid not in self._topics:
@@ -191,7 +189,7 @@ class ReplayTarget:
         return self._topics[commit.oid]
 
     def _find_retracted_topics(self, objects: Objects) -> dict[Oid, set[str]]:
-        """Return the comparable keys that a retracted message had stated, by the commit that retracts it."""
+        """Return the keys that a retracted message had stated, by the commit that retracts it."""
         notices = [each for each in self.new_commits if each.kind == "notice"]
         retracting = {each.oid: read_body(objects, each).retracts for each in notices}
         missing = {message for message in retracting.values() if message is not None}
@@ -228,7 +226,6 @@ def _plan(
         commit,
         new_commits,
         stating,
-        directory=rules.directory,
         still_resolved=target.still_resolved,
     )
     return plan_of(objects, divergence, rules.policy, rules.earlier)
@@ -241,58 +238,30 @@ def divergence_of(
     new_in_target: Sequence[Commit] = (),
     stating: Sequence[Commit] = (),
     *,
-    directory: str | None,
     still_resolved: Container[str] = frozenset(),
 ) -> Divergence:
     """Compare the changes of one commit with those of `onto`, over the parent of the commit.
 
     Of `onto` only the keys that the commit changed or stated again are compared, so that long branches replay in linear
-    time; `stating` are the commits of `onto` that can have stated a claim again. The keys of files are compared
-    relative to `directory`, see `Divergence`. A claim that the commit only states again, in whatever spelling, does not
-    count if its comparable key is in `still_resolved`: its conflict was resolved at an earlier commit.
+    time; `stating` are the commits of `onto` that can have stated a claim again. A claim that the commit only
+    states again does not count if its key is in `still_resolved`: its conflict was resolved at an earlier commit.
     """
     parent = commit.parents[0] if commit.parents else None
     base_state = None if parent is None else state_of(objects, parent)
     source_state, target_state = state_of(objects, commit.oid), state_of(objects, onto)
-    changes = _without_new_spellings(changes_by_key(objects, base_state, source_state), still_resolved)
+    changes = changes_by_key(objects, base_state, source_state)
     again = find_restated(objects, (commit,), base_state, source_state, frozenset()) if can_state(commit) else {}
-    again = {key: paths for key, paths in again.items() if comparable_key(key) not in still_resolved}
+    again = {key: paths for key, paths in again.items() if key not in still_resolved}
     keys = {**changes, **again}
     known = frozenset({message_id_of(commit)})
-    topics = {comparable_key(key) for key in changes}
     restated = find_restated(objects, stating, base_state, target_state, known)
-    restated = {key: paths for key, paths in restated.items() if comparable_key(key) in topics}
-    spelled = {other for key in keys for other in file_spellings(key, directory)}
-    in_target = changes_on(objects, base_state, target_state, {*keys, *spelled})
+    restated = {key: paths for key, paths in restated.items() if key in changes}
+    in_target = changes_on(objects, base_state, target_state, keys)
     if not stating:  # a claim that the target never had is no decision against it
         again = {key: paths for key, paths in again.items() if not _is_absent(in_target.get(key, {}))}
     target = Side(onto, target_state, tuple(new_in_target), in_target, restated)
     source = Side(commit.oid, source_state, (commit,), changes, again)
-    return Divergence(target, source, () if parent is None else (parent,), base_state, directory)
-
-
-def _without_new_spellings(
-    changes: Mapping[str, PathChanges], still_resolved: Container[str]
-) -> dict[str, PathChanges]:
-    """Leave out the changes that give a claim another spelling of its topic and no other value.
-
-    Only those whose comparable key is in `still_resolved`: its conflict was resolved at an earlier commit.
-    """
-    by_topic: dict[tuple[str, str | None], dict[str, PathChange]] = {}
-    for key, paths in changes.items():
-        if value_field(key) is not None and comparable_key(key) in still_resolved:
-            for path, change in paths.items():
-                by_topic.setdefault(comparable_path(path), {})[path] = change
-    spelled = {path for topic in by_topic.values() if _is_new_spelling(topic.values()) for path in topic}
-    kept = {key: {path: paths[path] for path in paths if path not in spelled} for key, paths in changes.items()}
-    return {key: paths for key, paths in kept.items() if paths}
-
-
-def _is_new_spelling(changes: Collection[PathChange]) -> bool:
-    """Return True if one path of a topic was removed, and another one added with the same value."""
-    removed = [change.old for change in changes if change.new is None]
-    added = [change.new for change in changes if change.old is None]
-    return len(changes) == 2 and len(removed) == 1 and removed == added
+    return Divergence(target, source, () if parent is None else (parent,), base_state)
 
 
 def _is_absent(changes: PathChanges) -> bool:
@@ -306,16 +275,14 @@ def _add_missing_claims(
 
     Such a claim is no change of the commit if the state before it already had the same value.
     """
-    directory = plan.divergence.directory
-    conflicting = resolved | {comparable_key(conflict.key, directory) for conflict in plan.conflicts}
+    conflicting = resolved | {conflict.key for conflict in plan.conflicts}
     before, after = plan.divergence.base_state, plan.divergence.source.state
     missing: dict[str, BlobChange] = {
         path: claim
         for path, claim in claims_of(message, lambda path: _blob(objects, before, path))
         if _blob(objects, state, path) is None
         and _blob(objects, after, path) == claim
-        and comparable_key(key_of_path(path), directory) not in conflicting
-        and not find_other_spellings(objects, state, path)
+        and key_of_path(path) not in conflicting
     }
     return update_tree(objects, state, missing) if missing else state
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_message_at
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
-from scopes.model.claims import FILES, MESSAGES, PROPOSALS, REVIEWS, claims_of
+from scopes.merge.conflict_keys import decoded_key, group_of, key_of_path
+from scopes.model.claims import DECISIONS, FILES, MESSAGES, PROPOSALS, REVIEWS, claims_of
 from scopes.model.conflicts import CONFLICT_TYPES
 from scopes.model.message import TYPED_KINDS, Message
 from scopes.model.path_encoding import leaf
@@ -73,11 +73,11 @@ def can_state(commit: Commit) -> bool:
 
 
 def stated_topics(objects: Objects, commit: Commit) -> set[str]:
-    """Return the comparable keys that a commit states, as a typed message or as a resolution, valid or not."""
+    """Return the keys that a commit states, as a typed message or as a resolution, valid or not."""
     message = read_message_at(objects, commit.tree)
     keys = (*map(key_of_path, stated_claims(message)), *_resolved_keys(message.extra))
     withdrawn = withdrawn_topic(message.extra)
-    return {*map(comparable_key, keys), *(() if withdrawn is None else (withdrawn,))}
+    return {*keys, *(() if withdrawn is None else (withdrawn,))}
 
 
 def _stated_paths(objects: Objects, commit: Commit, state: Oid | None) -> Iterator[str]:
@@ -167,6 +167,13 @@ def _claims_before(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, 
     return {}
 
 
+def list_decided_topics(objects: Objects, tips: Iterable[Oid]) -> list[str]:
+    """Return the topics of the decisions in the states of some commits, folded and sorted."""
+    trees = {find_entry(objects, read_commit(objects, tip).tree, _STATE + DECISIONS) for tip in tips}
+    names = {name for entry in trees if entry is not None for name in read_tree(objects, entry.oid)}
+    return sorted(decoded_key(name.removesuffix("=")) for name in names)
+
+
 def _read_proposal_claims(objects: Objects, commit: Commit) -> dict[str, bytes]:
     """Return the claims of a proposal; none if the commit is another message."""
     if commit.kind != _PROPOSAL:
@@ -188,22 +195,22 @@ def _claims_at(
         extra = read_message_at(objects, commit.tree).extra
         resolved, topic = set(_resolved_keys(extra)), withdrawn_topic(extra)
         for path in wanted:
-            if comparable_key(key_of_path(path)) == topic:
+            if key_of_path(path) == topic:
                 yield path, None
             elif key_of_path(path) in resolved:
                 yield path, find_blob(objects, commit.tree, _STATE + path)
 
 
 def notice_of_withdrawal(message: Message, path: str) -> Message:
-    """Return a notice that withdraws the claims about the topic of a path, in every spelling."""
+    """Return a notice that withdraws the claims about the topic of a path."""
     return replace(message, extra={**message.extra, "withdraws": {"key": key_of_path(path)}})
 
 
 def withdrawn_topic(extra: Mapping[str, Any]) -> str | None:
-    """Return the comparable key of the claims that a notice withdrew; None if it withdrew none."""
+    """Return the key of the claims that a notice withdrew; None if it withdrew none."""
     match extra:
         case {"withdraws": {"key": str(key)}}:
-            return comparable_key(key)
+            return key
     return None
 
 

@@ -2,7 +2,8 @@
 
 A blob contains the claim alone, so that equal claims of two agents are equal blobs; author and time are in the message.
 The path is the key (`decisions/<topic>=`), followed by the agent if each agent may have a claim of its own
-(`analyses/<subject>/<aspect>/<agent>=`).
+(`analyses/<subject>/<aspect>/<agent>=`). Topics, subjects, tasks and goals are words: they are folded when the claim is
+written, so that `Database` and `database ` are one key. Their spelling is in the message.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 from scopes.model import encoding
 from scopes.model.message import FILE_WRITES, FileTouch, Message, Part
-from scopes.model.path_encoding import file_leaf, leaf
+from scopes.model.path_encoding import encode_component, file_leaf, leaf
 
 # The first components of keys.
 FILES: Final = "files"
@@ -29,8 +30,6 @@ METHODS: Final = "methods"
 PRIORITIES: Final = "priorities"
 CONFLICTS: Final = "conflicts"
 PARTICIPANTS: Final = "participants"
-ANSWERS: Final = "answers"  # of the user to the questions of agents
-PLANS: Final = "plans"  # steps of to-do lists; no claims
 PARTICIPANT_KINDS = frozenset({"human", "agent"})
 Previous = Callable[[str], bytes | None]
 
@@ -63,6 +62,25 @@ def participant_claim(name: str, kind: str) -> tuple[str, bytes]:
     return leaf(PARTICIPANTS, name), encoding.dump({"kind": kind})
 
 
+def folded(text: str) -> str:
+    """Return a text in the one spelling of its words: casefolded, without outer spaces, in NFC."""
+    if text.isascii():
+        return text.lower().strip()
+    from unicodedata import normalize
+
+    return normalize("NFC", normalize("NFC", text).casefold()).strip()
+
+
+def topic_leaf(group: str, *names: str, agent: str | None = None) -> str:
+    """Return the path of a claim about words, in any spelling; `agent` if each agent may have one of its own."""
+    return leaf(group, *map(folded, names), *(() if agent is None else (agent,)))
+
+
+def decision_key(topic: str) -> str:
+    """Return the key of the decision on a topic, in any spelling."""
+    return f"{DECISIONS}/{encode_component(folded(topic))}"
+
+
 def content_hash(message: Message) -> str:
     """Hash the parts of a message, without author, time and id, so that equal amendments are equal claims."""
     return parts_hash(message.parts)
@@ -86,13 +104,13 @@ def _typed_claims(kind: str, agent: str, payload: Mapping[str, Any]) -> Iterator
             for change in changes:
                 yield from _change_claim(entity, name, change, agent)
         case "analysis", {"subject": str(subject), "aspect": str(aspect), "finding": finding}:
-            yield leaf(ANALYSES, subject, aspect, agent), encoding.dump({"finding": finding})
+            yield topic_leaf(ANALYSES, subject, aspect, agent=agent), encoding.dump({"finding": finding})
         case "decision", {"topic": str(topic), "decision": decision}:
-            yield leaf(DECISIONS, topic), encoding.dump({"decision": decision})
+            yield topic_leaf(DECISIONS, topic), encoding.dump({"decision": decision})
         case "priority", {"task": str(task), "urgency": urgency}:
-            yield leaf(PRIORITIES, task, agent), encoding.dump({"urgency": urgency})
+            yield topic_leaf(PRIORITIES, task, agent=agent), encoding.dump({"urgency": urgency})
         case "method", {"goal": str(goal), "approach": approach}:
-            yield leaf(METHODS, goal, agent), encoding.dump({"approach": approach})
+            yield topic_leaf(METHODS, goal, agent=agent), encoding.dump({"approach": approach})
 
 
 def _change_claim(entity: str, name: str, change: Any, agent: str) -> Iterator[tuple[str, bytes]]:

@@ -13,10 +13,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.errors import Corrupt
 from scopes.model import encoding
-from scopes.model.claims import ANALYSES, ANSWERS, DECISIONS, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS
+from scopes.model.claims import ANALYSES, DECISIONS, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS
 
 FORMAT_VERSION = 1
-PLAN_DIVERGENCE: Final = "plan-divergence"
 Severity: TypeAlias = str
 """low, medium or high."""
 Choice: TypeAlias = str
@@ -52,9 +51,7 @@ CONFLICT_TYPES: Final[Mapping[str, ConflictType]] = {
     "decision-disagreement": ConflictType("high", group=DECISIONS, value_field="decision"),
     "methodology-dispute": ConflictType("high", group=METHODS, value_field="approach", per_agent=True),
     "priority-disagreement": ConflictType("medium", group=PRIORITIES, value_field="urgency", per_agent=True),
-    "contradictory-answer": ConflictType("high", group=ANSWERS, value_field="answer"),
     "resource-contention": ConflictType("low", group=FILES, automatic="both"),
-    PLAN_DIVERGENCE: ConflictType("low", automatic="both"),
     "unknown": ConflictType("medium"),
 }
 """Every type of conflict (S4-13). A type that a newer version wrote has the properties of `unknown`."""
@@ -160,11 +157,6 @@ def conflict_id(kind: str, key: str, base: Sequence[Any], source: Any, target: A
 
 def encode_conflict(conflict: Conflict) -> bytes:
     """Encode a conflict as one line of canonical JSON."""
-    return encoding.dump(conflict_document(conflict))
-
-
-def conflict_document(conflict: Conflict) -> dict[str, Any]:
-    """Return a conflict as a JSON object."""
     document: dict[str, Any] = {
         "v": FORMAT_VERSION,
         "id": conflict.id,
@@ -179,7 +171,7 @@ def conflict_document(conflict: Conflict) -> dict[str, Any]:
         document["automatic_resolution"] = conflict.automatic_resolution
     if conflict.resolution is not None:
         document["resolution"] = resolution_document(conflict.resolution)
-    return document
+    return encoding.dump(document)
 
 
 def decode_conflict(data: bytes) -> Conflict:
@@ -188,15 +180,7 @@ def decode_conflict(data: bytes) -> Conflict:
     Raises:
         Corrupt: the data is not a conflict record.
     """
-    conflict = conflict_of(encoding.load(data))
-    if conflict is None:
-        raise Corrupt("the record of a conflict is damaged", hint="see: scopes verify")
-    return conflict
-
-
-def conflict_of(document: object) -> Conflict | None:
-    """Decode a conflict from a JSON object; None if it is not one."""
-    match document:
+    match encoding.load(data):
         case {"id": str(identity), "type": str(kind), "key": str(key), "status": str(status), **rest}:
             automatic = rest.get("automatic_resolution")
             return Conflict(
@@ -210,7 +194,7 @@ def conflict_of(document: object) -> Conflict | None:
                 status=status,
                 resolution=decode_resolution(rest.get("resolution")),
             )
-    return None
+    raise Corrupt("the record of a conflict is damaged", hint="see: scopes verify")
 
 
 def position_document(position: Position) -> dict[str, Any]:

@@ -30,12 +30,11 @@ from scopes.store.trees import find_blob
 
 if TYPE_CHECKING:
     from scopes.merge.attribution import claim_value
-    from scopes.merge.conflict_keys import comparable_key, key_of_path
+    from scopes.merge.conflict_keys import key_of_path
     from scopes.merge.divergence import state_of
     from scopes.merge.statements import stated_claims
 else:  # messages without links to conflicts need none of them
     claim_value = deferred("scopes.merge.attribution:claim_value")
-    comparable_key = deferred("scopes.merge.conflict_keys:comparable_key")
     key_of_path = deferred("scopes.merge.conflict_keys:key_of_path")
     state_of = deferred("scopes.merge.divergence:state_of")
     stated_claims = deferred("scopes.merge.statements:stated_claims")
@@ -84,13 +83,13 @@ def walk_unrecorded_values(objects: Objects, commit: Oid, message: Message) -> I
         key = document.get("key")
         if isinstance(key, str) and _find_conflict(objects, commit, document) is None:
             for value in _walk_values(document):
-                yield comparable_key(key), encoding.dump(value)
+                yield key, encoding.dump(value)
 
 
 def list_values(message: Message) -> list[tuple[str, bytes]]:
     """Return the values that a typed message states, each with the key that a merge uses for it."""
     claims = ((key_of_path(path), encoding.load(claim)) for path, claim in stated_claims(message).items())
-    return [(comparable_key(key), encoding.dump(claim_value(key, claim))) for key, claim in claims]
+    return [(key, encoding.dump(claim_value(key, claim))) for key, claim in claims]
 
 
 def _walk_resolutions(message: Message) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from scopes.store.libgit2 import pygit2
 from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
 from scopes.store.refs import META
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _UNFINISHED = ".new-"
 HEAD = "ref: refs/heads/scopes-none\n"  # no branch: scopes has none of its own
 _INITIAL_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"

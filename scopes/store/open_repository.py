@@ -10,10 +10,10 @@ import os
 import shlex
 from collections.abc import Mapping
 
-from scopes.errors import Corrupt, Inaccessible, NotFound
+from scopes.errors import Corrupt, Inaccessible, NotFound, Refused
 from scopes.store.config import Config, Setting
 from scopes.store.error_translation import REPAIR, refusal
-from scopes.store.init import is_config_damaged, is_store
+from scopes.store.init import FORMAT_VERSION, is_config_damaged, is_store
 from scopes.store.libgit2 import OPEN_EXACTLY_HERE, pygit2, skip_unreadable_home
 from scopes.store.repository import Caller, Repository
 
@@ -27,6 +27,7 @@ def open_repository(
         NotFound: there is no store at `path`.
         Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read.
         Inaccessible: permission denied, or the store belongs to another user.
+        Refused: an earlier version of scopes wrote the store.
     """
     if not is_store(path):
         if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
@@ -53,6 +54,12 @@ def open_unchecked(
         raise _cannot_open(path, error) from error
     git.set_ident("scopes", "scopes@systems.scopes")
     repository = Repository(path, git, Config(git.config, overrides or {}, path), caller or Caller())
+    if 0 < repository.format_version < FORMAT_VERSION:
+        raise Refused(
+            f"the store {path} has format {repository.format_version}, this scopes reads format {FORMAT_VERSION}",
+            hint="with the scopes that wrote it: scopes export --format jsonl; "
+            "then with this one, into another store: scopes import",
+        )
     pygit2.settings.enable_fsync_gitdir(repository.durable)
     return repository
 

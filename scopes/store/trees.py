@@ -113,15 +113,6 @@ def take_changes(objects: Objects, base: Oid | None, target: Oid | None, source:
     return objects.write(TREE, format_tree(entries.values())) if entries else None
 
 
-def replace_subtree(objects: Objects, tree: Oid | None, name: str, subtree: Oid | None) -> Oid:
-    """Write a copy of `tree` (None: the empty tree) with another directory of that name, None for no such directory."""
-    entries = _entries(objects, tree)
-    entries.pop(name, None)
-    if subtree is not None:
-        entries[name] = TreeEntry(name, subtree, is_tree=True)
-    return objects.write(TREE, format_tree(entries.values()))
-
-
 def _entries(objects: Objects, tree: Oid | None) -> dict[str, TreeEntry]:
     return {} if tree is None or tree == EMPTY_TREE else read_tree(objects, tree)
 

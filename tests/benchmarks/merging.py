@@ -1,16 +1,13 @@
 """Merging branches that are 10, 1,000 and 10,000 messages apart, compared with git on the same commits.
 
 Everything is in processor time, with that of the git program, so that other work on the machine counts little. Each
-stage of a merge is measured in the state that the stages before it leave, and without the cache of commits. A merge is
-measured as a command runs it: the first one, with the digests that an import keeps of its messages; one after a dry
-run; and one after the index was deleted. `git merge-tree` also writes only trees. It opens no messages: what reading
-them costs git is in the rows against `git log` and `git cat-file`.
+stage of a merge is measured in the state that the stages before it leave. A merge is measured as a command runs it:
+without an index, and after a dry run. `git merge-tree` also writes only trees.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -25,15 +22,13 @@ from scopes.history.messages import plain_message
 from scopes.history.metadata import branch_change, write_metadata
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.importers.kept_for_later import LONG_MESSAGES
 from scopes.index.commit_cache import CommitCache
 from scopes.merge.attribution import describe
 from scopes.merge.commits import merge_text, write_merge_commit
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import Divergence, compare_sides, state_of
-from scopes.merge.kept_digests import keep_digests
+from scopes.merge.files import compare_files
 from scopes.merge.plan import merged_state
-from scopes.merge.recorded_work import RecordedWork
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.store.graph import list_merge_bases, split_histories
@@ -75,14 +70,11 @@ STAGES = (
     Stage("read the commits of", ("log", "--format=raw")),
     Stage("compare the states of"),
     Stage("compare the claims of"),
-    Stage("read the tool calls of", ("cat-file", "--batch", "--buffer")),
     Stage("compare the files of"),
-    Stage("compare plans and answers of"),
     Stage("write the merge of"),
     Stage("move the refs after a merge of"),
     Stage("merge", _MERGE_TREE, 4.0),
     Stage("merge after a dry run", _MERGE_TREE, 4.0),
-    Stage("merge without an index", ("cat-file", "--batch", "--buffer")),
     Stage("rebase one onto the other of", ("log", "--format=raw")),
     Stage("cherry-pick the messages of one of", ("log", "--format=raw")),
 )
@@ -146,9 +138,6 @@ class Fork:
             heads = zip(("main", "idea"), self._tips, strict=True)
             write_refs(self._store, refs | {f"refs/heads/conv-001/{side}": tip for side, tip in heads})
             pack(repository)
-        if 2 * apart >= LONG_MESSAGES:  # as an import decides
-            repository = self._open(self._store, f"{self._store}-written")
-            keep_digests(repository, _CONVERSATION, self._tips, 2 * apart)
         _, *sides = split_histories(repository, *self._tips)
         self._bodies = "".join(f"{commit.oid}:message.json\n" for side in sides for commit in side).encode()
         self._sources = [commit.trailers["Scopes-Message"] for commit in sides[1]]
@@ -182,10 +171,7 @@ class Fork:
         self, repository: Repository, divergence: Divergence, time: Callable[[Callable[[], object]], object]
     ) -> None:
         found = find_disagreements(repository, divergence)
-        work = RecordedWork(repository, repository, divergence, [_CONVERSATION])
-        time(lambda: (work.find_unclaimed_changes(found), work.list_tests()))
-        time(lambda: work.compare_files(found))
-        time(lambda: (work.find_answer_conflicts(), work.compare_plans(), work.find_alternatives()))
+        time(lambda: compare_files(repository, divergence, [each.key for each in found], None))
         tips: list[Oid] = []
 
         def write() -> None:
@@ -208,7 +194,6 @@ class Fork:
         actions: dict[str, Callable[[Repository], object]] = {
             "merge": _merge,
             "merge after a dry run": _merge,
-            "merge without an index": _merge,
             STAGES[-2].name: lambda store: rebase(store, _CONVERSATION, branch="idea", onto="main"),
             STAGES[-1].name: lambda store: cherry_pick(store, _CONVERSATION, self._sources, branch="main"),
         }
@@ -217,9 +202,7 @@ class Fork:
     def _run(self, name: str, action: Callable[[Repository], object]) -> float:
         """Run an action in a copy, with the index that it is to have: none unless it is said otherwise."""
         kept, copy = self._work.new_path("index"), self._work.copy(self._store)
-        if name == "merge" and 2 * self.apart >= LONG_MESSAGES:
-            shutil.copytree(f"{self._store}-written", kept)
-        elif name == "merge after a dry run":
+        if name == "merge after a dry run":
             merge(self._open(copy, kept), _CONVERSATION, "idea", target="main", dry_run=True)
         repository = self._open(copy, kept)
         done: list[object] = []

@@ -133,4 +133,4 @@ def test_a_file_that_both_sides_of_a_merge_wrote_has_two_writers(repository):
 def test_a_topic_is_found_in_any_spelling(repository, key):
     history(repository, "main: a")
     appended = decide(repository, "conv-001", "jwt", topic="Data Base")
-    assert rows(blame(repository, "conv-001", key=key)) == [("decisions/Data%20Base", "jwt", appended)]
+    assert rows(blame(repository, "conv-001", key=key)) == [("decisions/data%20base", "jwt", appended)]

@@ -206,7 +206,7 @@ def test_the_change_log_is_the_same_every_time_and_in_a_mirror(repository, tmp_p
     for number in range(2):
         mirror = str(tmp_path / f"{number}.git")
         git(repository, "clone", "-q", "--mirror", repository.path, mirror)
-        git(mirror, "config", "scopes.formatVersion", "1")
+        git(mirror, "config", "scopes.formatVersion", "2")
         assert changes(open_store(mirror), "conv-001").items == log
     assert changes(open_store(repository.path), "conv-001").items == log
     assert files_of(repository.path) == before

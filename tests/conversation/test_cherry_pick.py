@@ -231,7 +231,7 @@ def test_no_other_verb_rewrites_a_branch_in_progress(repository, stopped):
 
 def test_continue_needs_a_cherry_pick_in_progress(repository):
     history(repository, "main: a")
-    with pytest.raises(NotFound, match="no cherry-pick of conv-001 is in progress"):
+    with pytest.raises(NotFound, match="no cherry-pick is in progress in conv-001"):
         continue_cherry_pick(repository, "conv-001")
 
 

@@ -151,19 +151,16 @@ def test_a_decision_withdrawn_on_another_branch_is_in_effect_on_the_active_one(r
     assert states(repository) == [("sqlite", "in-effect"), ("redis", "withdrawn")]
 
 
-def test_one_decision_in_two_spellings_is_one_row_that_names_the_other(repository):
+def test_one_decision_in_two_spellings_is_in_effect_in_both_rows_which_name_the_other(repository):
     history(repository, "main: a", "fix@a:")
     decide(repository, "Database", "SQLite", where="conv-001/main")
-    later = decide(repository, "database ", "SQLite", where="conv-001/fix")
+    decide(repository, "database ", "SQLite", where="conv-001/fix")
     merge(repository, "conv-001", "fix", target="main")
-    [row] = decisions(repository, "conv-001/main").decisions
-    assert (row.topic, row.decision, row.state, row.other_spellings) == (
-        "database ",
-        "SQLite",
-        "in-effect",
-        ("Database",),
-    )
-    assert row.head.id == later.id
+    found = decisions(repository, "conv-001/main").decisions
+    assert [(row.topic, row.state, row.other_spellings) for row in found] == [
+        ("Database", "in-effect", ("database ",)),
+        ("database ", "in-effect", ("Database",)),
+    ]
     shown = seen_lines(decisions(repository, "conv-001/main"))
     assert 'database  (also spelled "Database")' in shown
 
@@ -177,31 +174,6 @@ def test_a_decision_in_another_spelling_on_another_branch_is_in_effect_there(rep
     assert [(row.topic, row.state, row.other_spellings) for row in found] == [
         ("Database", "in-effect", ("database",)),
         ("database", "other-branch", ("Database",)),
-    ]
-
-
-def test_the_row_of_a_decision_of_two_branches_is_that_of_the_active_one(repository):
-    history(repository, "main: a", "fix@a:")
-    decide(repository, "Database", "SQLite", where="conv-001/main")
-    decide(repository, "database", "SQLite", where="conv-001/fix")
-    for name, topic in (("main", "Database"), ("fix", "database")):
-        switch(repository, "conv-001", name)
-        [row] = decisions(repository, "conv-001").decisions
-        assert (row.topic, row.state, len(row.other_spellings)) == (topic, "in-effect", 1)
-
-
-@pytest.mark.parametrize("first", ["Database", "database"])
-def test_on_a_branch_with_a_claim_for_each_spelling_the_one_stated_last_is_in_effect(repository, monkeypatch, first):
-    """Versions before the comparison of topics stored such branches."""
-    monkeypatch.setattr("scopes.merge.spellings.replaced_claims", lambda *_: {})
-    history(repository, "main: a")
-    second = "database" if first == "Database" else "Database"
-    decide(repository, first, "files")
-    decide(repository, second, "SQLite")
-    found = decisions(repository, "conv-001").decisions
-    assert [(row.topic, row.decision, row.current, row.other_spellings) for row in found] == [
-        (first, "files", False, (second,)),
-        (second, "SQLite", True, (first,)),
     ]
 
 

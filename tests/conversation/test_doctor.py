@@ -64,7 +64,7 @@ def test_a_store_that_cannot_be_opened_is_a_failure(tmp_path):
     assert diagnosis.exit_code == 1
 
 
-@pytest.mark.parametrize(("version", "cure"), [("99", "update scopes"), ("0", "formatVersion 1")])
+@pytest.mark.parametrize(("version", "cure"), [("99", "update scopes"), ("0", "formatVersion 2")])
 def test_an_unsupported_format_is_a_failure(repository, version, cure):
     """P17."""
     git(repository, "config", "scopes.formatVersion", version)

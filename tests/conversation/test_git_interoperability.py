@@ -97,7 +97,7 @@ def test_a_git_clone_has_every_conversation(used_store, tmp_path, kind):
     """
     clone = str(tmp_path / "clone.git")
     git(used_store, "clone", "-q", kind, used_store.path, clone)
-    git(clone, "config", "scopes.formatVersion", "1")
+    git(clone, "config", "scopes.formatVersion", "2")
     copy = open_store(clone)
     for conversation in ("conv-001", "git.conv"):
         assert list_branch_tips(copy, conversation) == list_branch_tips(used_store, conversation)

@@ -25,7 +25,7 @@ def test_a_store_is_a_bare_git_repository_with_scopes_settings(tmp_path):
     init(path)
     for key, value in {
         "core.bare": "true", "core.logAllRefUpdates": "always", "gc.auto": "0",
-        "scopes.formatVersion": "1",
+        "scopes.formatVersion": "2",
     }.items():  # fmt: skip
         assert git(path, "config", key).strip() == value
     assert git(path, "fsck", "--strict") == ""

@@ -194,7 +194,7 @@ def test_the_target_of_a_merge_in_progress_is_not_rebased(repository):
 def test_continue_needs_a_rebase_in_progress(repository):
     history(repository, "main: a", "fix@a: b")
     for resume in (continue_rebase, skip_rebase, abort_rebase):
-        with pytest.raises(NotFound, match="no rebase of conv-001/fix is in progress"):
+        with pytest.raises(NotFound, match="no rebase is in progress in conv-001/fix"):
             resume(repository, "conv-001", "fix")
 
 

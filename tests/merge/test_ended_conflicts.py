@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scopes.clock import format_seconds, now_nanoseconds
 from scopes.conversation.cat import cat
-from scopes.conversation.cherry_pick import abort_cherry_pick, cherry_pick
+from scopes.conversation.cherry_pick import abort_cherry_pick
 from scopes.conversation.conflicts import find_conflict_anywhere, list_conflicts, show_conflict
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
 from scopes.conversation.rebase import abort_rebase, rebase
 from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
-from scopes.history.messages import read_body
-from scopes.merge import ended_conflicts
-from scopes.merge.replay_control import ReplayConflicted, Replayed
+from scopes.merge import conflict_list
+from scopes.merge.replay_control import Replayed
 from scopes.model.message import Author
 from scopes.render.relative_time import ago
 from scopes.store.repository import read_commit
-from tests.merge.test_recorded_conflicts import decide, fork
+from tests.merge.test_recorded_conflicts import fork
 from tests.merge.test_reuse import resolved_before
 from tests.render.rendering import seen
-from tests.support.history import history, say
+from tests.support.history import history
 from tests.support.replays import replay
 from tests.support.store import with_settings
 
@@ -51,21 +48,6 @@ def test_a_conflict_that_a_rule_resolved_during_a_replay_is_listed(repository, v
     (row,) = list_conflicts(repository, "conv-001", status="resolved").conflicts
     assert (row.branch, row.conflict.key, row.since[:4]) == (done.branch, "decisions/db", "2026")
     assert {each.value for each in (*row.conflict.source, *row.conflict.target)} == {"pg", "my"}
-
-
-@pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
-def test_a_conflict_that_a_replay_resolved_by_itself_before_it_stopped_is_listed(repository, verb):
-    history(repository, "main: a", "fix@a:")
-    for name in ("main", "fix"):
-        say(repository, f"conv-001/{name}", "x", author=name, files=[{"path": "a.py", "op": "edit"}])
-    decide(repository, "conv-001/main", "pg")
-    decide(repository, "conv-001/fix", "my")
-    if verb == "rebase":
-        done = rebase(repository, "conv-001", branch="fix", onto="main")
-    else:
-        done = cherry_pick(repository, "conv-001", ["fix~1", "fix"], branch="main")
-    assert isinstance(done, ReplayConflicted)
-    assert ended(repository) == [("open", None), ("resolved", "automatic")]
 
 
 def test_a_reused_resolution_of_a_replay_is_listed_with_its_origin(repository):
@@ -102,21 +84,6 @@ def test_a_conflict_that_was_aborted_and_resolved_later_is_listed_once(repositor
     assert ended(repository) == [("resolved", "theirs")]
 
 
-@pytest.mark.parametrize("identity", [["x"], {"x": 1}, None, 5])
-def test_a_merge_message_with_an_invalid_id_of_a_conflict_is_read(repository, monkeypatch, identity):
-    """A merge message may come from a store of somebody else."""
-    fork(repository)
-    merge(repository, "conv-001", "fix", target="main", options=MergeOptions(strategy="ours"))
-
-    def read_forged(objects, head):
-        message = read_body(objects, head)
-        resolved = [{**document, "id": identity} for document in message.extra.get("merge", {}).get("resolved", ())]
-        return replace(message, extra={"merge": {"resolved": resolved}}) if resolved else message
-
-    monkeypatch.setattr("scopes.merge.ended_conflicts.read_body", read_forged)
-    assert list_conflicts(repository, "conv-001", include_all=True).conflicts == ()
-
-
 def count_calls(monkeypatch, module, name):
     """Count the calls of a function of a module."""
     calls = []
@@ -129,7 +96,7 @@ def test_the_operation_log_is_read_once_for_all_conversations(repository, monkey
     """It was read once for each conversation."""
     for number in (1, 2, 3):
         history(repository, "main: a", conversation=f"conv-00{number}")
-    read = count_calls(monkeypatch, ended_conflicts, "walk_operations")
+    read = count_calls(monkeypatch, conflict_list, "walk_operations")
     list_conflicts(repository, include_all=True)
     assert len(read) == 1
 
@@ -138,7 +105,7 @@ def test_the_operation_log_is_read_once_for_all_conversations(repository, monkey
 def test_a_word_that_cannot_be_an_id_is_not_searched_in_all_conversations(repository, monkeypatch, name):
     for number in (1, 2, 3):
         history(repository, "main: a", conversation=f"conv-00{number}")
-    read = count_calls(monkeypatch, ended_conflicts, "walk_operations")
+    read = count_calls(monkeypatch, conflict_list, "walk_operations")
     with pytest.raises(NotFound, match="there is no conflict"):
         find_conflict_anywhere(repository, name)
     assert len(read) == 1  # the latest conversation can have a key of that name

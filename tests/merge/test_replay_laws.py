@@ -18,6 +18,7 @@ from scopes.conversation.rebase import abort_rebase, continue_rebase, rebase, sk
 from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.history.revisions import list_branch_tips
+from scopes.merge import replay_plan
 from scopes.merge.replay_control import ReplayConflicted, ReplayUpToDate
 from scopes.model.message import Author
 from tests.support.decisions import decide
@@ -200,7 +201,12 @@ def test_picks_of_a_line_are_those_of_commits_that_are_each_compared_with_the_ta
         order.shuffle(picked)
         together = cherry_pick(repository, "conv-001", picked, branch="main", dry_run=True)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("scopes.merge.replay_plan._Line.reach", lambda *_: False)
+            lines_of = replay_plan._lines_of
+
+            def compare_each(repository, onto, commits):
+                return {commit.oid: lines_of(repository, onto, [commit])[commit.oid] for commit in commits}
+
+            patch.setattr(replay_plan, "_lines_of", compare_each)
             assert cherry_pick(repository, "conv-001", picked, branch="main", dry_run=True) == together
 
 

@@ -23,10 +23,10 @@ from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.withdraw import withdraw_decision
 from scopes.errors import Invalid, NotFound
 from scopes.history.revisions import list_branch_tips
-from scopes.merge.conflict_keys import comparable_component
 from scopes.merge.divergence import state_of
 from scopes.merge.replay_control import ReplayConflicted
 from scopes.model import encoding
+from scopes.model.claims import folded
 from scopes.model.message import Author
 from scopes.store.config import Setting
 from scopes.store.trees import read_blob, walk_blobs
@@ -68,7 +68,7 @@ def follow(repository, name, line):
     """Append the messages of a line to a branch; return the topics whose last statement there is in force."""
     stated, decided = set(), []
     for action, topic, value in line:
-        key = comparable_component(topic)
+        key = folded(topic)
         if action == "decide":
             decided.append((decide(repository, f"conv-001/{name}", value, topic=topic, author=name).id, key))
             stated.add(key)
@@ -113,9 +113,7 @@ def decisions_of(repository, name):
     state = state_of(repository, list_branch_tips(repository, "conv-001")[name])
     blobs = [] if state is None else walk_blobs(repository, state)
     claims = [(path.removesuffix("=").split("/"), oid) for path, oid in blobs if path.startswith("decisions/")]
-    found = {
-        comparable_component(names[1]): encoding.load(read_blob(repository, oid))["decision"] for names, oid in claims
-    }
+    found = {folded(names[1]): encoding.load(read_blob(repository, oid))["decision"] for names, oid in claims}
     assert len(found) == len(claims)
     return found
 
@@ -135,7 +133,7 @@ def test_no_merge_is_a_dead_end_and_the_side_taken_is_the_value(below, on_main, 
         assert not list_conflicts(repository, "conv-001").conflicts
         after = decisions_of(repository, "main")
         for conflict in resolved:
-            topic = comparable_component(conflict.key.partition("/")[2])
+            topic = folded(conflict.key.partition("/")[2])
             if conflict.key.startswith("decisions/"):
                 side = take if take != "base" or conflict.base else "target"
                 expected = [position.value for position in getattr(conflict, side)]
@@ -159,7 +157,7 @@ def test_an_id_shows_the_first_resolution_of_a_conflict_that_an_earlier_merge_ha
     stated = [("decide", "db", "x")], [("decide", "db", "y")]
     repository, _ = open_drawn(tmp_path, "apply", [], *stated, with_earlier=True)
     finish(repository, merge(repository, "conv-001", "fix", target="main"), "source")
-    assert len(list_conflicts(repository, "conv-001", include_all=True).conflicts) == 2
+    assert len(list_conflicts(repository, "conv-001", include_all=True).conflicts) == 1
     assert_rows_can_be_shown(repository)
 
 
@@ -173,7 +171,7 @@ def test_no_statement_is_overwritten_in_silence_and_equal_outcomes_never_conflic
         sides = [decisions_of(repository, name) for name in ("main", "fix")]
         outcome = merge(repository, "conv-001", "fix", target="main", dry_run=True)
         keys = [each.key for each in outcome.conflicts if each.key.startswith("decisions/")]
-        found = {comparable_component(key.partition("/")[2]) for key in keys}
+        found = {folded(key.partition("/")[2]) for key in keys}
         values = {topic: [side.get(topic) for side in sides] for topic in ("db", "cache")}
         assert {topic for topic in found if values[topic][0] == values[topic][1]} == set()
         both = stated["main"] & stated["fix"]

@@ -55,7 +55,7 @@ def test_only_the_keys_of_the_replayed_commit_are_compared(repository):
     decide(repository, "conv-001/main", "postgres", topic="database")
     decide(repository, "conv-001/fix", "sessions")
     tips = list_branch_tips(repository, drawn.conversation)
-    divergence = divergence_of(repository, tips["main"], read_commit(repository, tips["fix"]), directory=None)
+    divergence = divergence_of(repository, tips["main"], read_commit(repository, tips["fix"]))
     assert list(divergence.target.changes) == list(divergence.source.changes) == ["decisions/auth"]
 
 

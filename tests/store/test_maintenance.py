@@ -230,7 +230,7 @@ def test_a_failed_automatic_pack_changes_nothing(repository, monkeypatch):
     git(repository, "config", "scopes.formatVersion", "99")
     newer = open_store(repository)
     assert pack_when_needed(newer) is False
-    git(repository, "config", "scopes.formatVersion", "1")
+    git(repository, "config", "scopes.formatVersion", "2")
     assert state_of(repository) == before
     assert not os.path.exists(f"{repository.path}/gc.pid")
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from scopes.errors import Corrupt, NotFound, TooNew
+from scopes.errors import Corrupt, NotFound, Refused, TooNew
 from scopes.ids import Oid
 from scopes.model.operation import RefChange
 from scopes.store import refs
@@ -80,7 +80,7 @@ def test_an_incomplete_store_is_refused(tmp_path, lost):
         open_store(repository)
 
 
-@pytest.mark.parametrize("version", ["2", "999", "2.1", "1k", "-1", "x", "", "9" * 5000])
+@pytest.mark.parametrize("version", ["3", "999", "2.1", "1k", "-1", "x", "", "9" * 5000])
 def test_a_store_of_a_newer_format_is_read_only(repository, version):
     """P17, D-46: a version that is not a number counts as newer."""
     (tip,) = make_branch(repository, "one")
@@ -93,6 +93,13 @@ def test_a_store_of_a_newer_format_is_read_only(repository, version):
         with pytest.raises(TooNew, match="the store has format"):
             act()
     assert state_of(newer) == before
+
+
+def test_a_store_of_an_earlier_format_is_refused_with_the_way_over(repository):
+    git(repository, "config", "scopes.formatVersion", "1")
+    with pytest.raises(Refused, match="has format 1, this scopes reads format 2") as refused:
+        open_store(repository)
+    assert "export --format jsonl" in refused.value.hint
 
 
 def test_a_store_without_a_version_can_be_written(repository):

@@ -14,7 +14,6 @@ from scopes.store.trees import (
     find_blob,
     find_entry,
     read_blob,
-    replace_subtree,
     take_changes,
     update_tree,
     walk_blobs,
@@ -125,15 +124,6 @@ def test_names_that_are_files_and_directories_are_refused(repository):
     target, source = (update_tree(repository, None, files) for files in ({"a": b"x"}, {"a/b": b"x"}))
     with pytest.raises(ValueError, match="a"):
         take_changes(repository, None, target, source)
-
-
-def test_a_subtree_is_replaced_added_and_removed(repository):
-    inner = update_tree(repository, None, {"b": b"y"})
-    tree = update_tree(repository, None, {"a/b": b"x", "c": b"z"})
-    assert replace_subtree(repository, tree, "a", inner) == update_tree(repository, tree, {"a/b": b"y"})
-    assert replace_subtree(repository, tree, "a", None) == update_tree(repository, tree, {"a/b": None})
-    assert replace_subtree(repository, None, "a", inner) == update_tree(repository, None, {"a/b": b"y"})
-    assert replace_subtree(repository, replace_subtree(repository, None, "a", inner), "a", None) == EMPTY_TREE
 
 
 def test_equal_subtrees_are_not_read_for_a_difference(repository):

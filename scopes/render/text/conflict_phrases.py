@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import islice
 from shlex import quote
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from scopes.merge.conflict_keys import decoded_key, display_key, group_of
@@ -58,13 +57,6 @@ def conflict_key(view: View, conflict: Conflict) -> str:
     return display_key(conflict.key) if view.terminal else decoded_key(conflict.key)
 
 
-def key_with_spellings(view: View, conflict: Conflict, keys: Sequence[str] = ()) -> str:
-    """Return the key of a conflict, and how the sides spell its topic otherwise: `decisions/auth (also "Auth")`."""
-    key = conflict_key(view, conflict)
-    others = [f'"{other.partition("/")[2]}"' for other in keys if other != key]
-    return f"{key} (also {', '.join(others)})" if others else key
-
-
 def conflict_agents(conflict: Conflict) -> str:
     """Return the agents of both sides, those of the target first."""
     positions = (*conflict.target, *conflict.source)
@@ -114,21 +106,17 @@ def write_open_conflicts(
     view: View,
     conflicts: Sequence[Conflict],
     sides: tuple[str, str],
-    spellings: Mapping[str, Sequence[str]] = MappingProxyType({}),
     *,
     before: int = 0,
 ) -> None:
     """List the open conflicts after a blank line; `sides` are the names of target and source.
 
     `before` is the number of conflicts that `conflicts list` has before them.
-
-    `spellings` has the keys of both sides, by the key of a conflict, if they spell its topic differently.
     """
     unresolved = [(number, each) for number, each in enumerate(conflicts, before + 1) if each.status != "resolved"]
     view.line()
     for number, conflict in unresolved[:MAX_LINES]:
-        key = key_with_spellings(view, conflict, spellings.get(conflict.key, ()))
-        _write_conflict(view, number, conflict, key, sides)
+        _write_conflict(view, number, conflict, conflict_key(view, conflict), sides)
     write_more(view, len(unresolved))
 
 

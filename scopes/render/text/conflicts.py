@@ -20,7 +20,6 @@ from scopes.render.text.conflict_phrases import (
     earlier_line,
     earlier_resolution,
     fit_line,
-    key_with_spellings,
     severity,
     status,
 )
@@ -231,7 +230,7 @@ def _write_fields(result: ConflictView, view: View) -> None:
     row, conflict = result.row, result.row.conflict
     write_field(view, "Conflict", identifier(view, conflict.id), f" (number {row.number})")
     write_field(view, "Type", conflict.type, ", ", severity(conflict))
-    write_field(view, "About", key_with_spellings(view, conflict, result.spellings))
+    write_field(view, "About", conflict_key(view, conflict))
     reached = _reached_at(result)
     write_field(view, "Status", status(conflict), ", ", short_time(view, reached))
     if reached != row.opened_at:
@@ -269,9 +268,8 @@ def _write_sides(result: ConflictView, view: View) -> None:
 def _write_file_changes(changes: FileChanges, view: View) -> None:
     view.line()
     write_field(view, "File", file_outcome(changes.comparison))
-    write_patch(view, "Changes of the target:", changes.target_patch)
-    write_patch(view, "Changes of the source:", changes.source_patch)
-    write_patch(view, "Merged, where they disagree:", changes.conflict_hunks)
+    write_patch(view, "Last edit of the target:", changes.target_patch)
+    write_patch(view, "Last edit of the source:", changes.source_patch)
 
 
 def _write_columns(view: View, left: Iterable[Line], right: Iterable[Line], width: int) -> None:

@@ -146,11 +146,8 @@ def _write_claims(view: View, claims: Sequence[ChangedClaim]) -> None:
 
 
 def _claim_name(claim: ChangedClaim) -> str:
-    """Return the name of a claim, with both spellings if the sides spell it differently."""
-    name = claim_name(claim.key, claim.agent)
-    if claim.right_key is None:
-        return name
-    return f'{claim_name(claim.right_key, claim.agent)} (also "{decoded_key(claim.key).partition("/")[2]}")'
+    """Return the name of a claim."""
+    return claim_name(claim.key, claim.agent)
 
 
 def _left_text(claim: ChangedClaim) -> str:
@@ -240,11 +237,9 @@ def _changed_rows(message: ChangedMessage, view: View) -> Iterable[tuple[Cell, .
 
 
 def _claim_rows(claim: ChangedClaim) -> Iterator[tuple[Cell, ...]]:
-    right_key = claim.right_key or claim.key
-    sides = ("-", claim.key, claim.left, claim.in_left), ("+", right_key, claim.right, claim.in_right)
-    for mark, key, value, there in sides:
+    for mark, value, there in (("-", claim.left, claim.in_left), ("+", claim.right, claim.in_right)):
         if there:
-            yield mark, "claim", decoded_key(key), claim.agent or "", "", claim_text(claim.key, value)
+            yield mark, "claim", decoded_key(claim.key), claim.agent or "", "", claim_text(claim.key, value)
 
 
 def _spans(pieces: Iterator[tuple[list[str], str]], style: Style) -> Iterator[Span]:

@@ -49,14 +49,9 @@ def _changed(message: ChangedMessage) -> dict[str, object]:
 
 
 def _claim(claim: ChangedClaim) -> dict[str, object]:
-    """Return a claim; a side without it is absent. `changed_in` is there if only one side changed it.
-
-    `right_key` is there if the right side spells the topic differently.
-    """
+    """Return a claim; a side without it is absent. `changed_in` is there if only one side changed it."""
     sides = {name: value for name, value, there in _sides(claim) if there}
-    return (
-        without_none(key=claim.key, right_key=claim.right_key, agent=claim.agent, changed_in=claim.changed_in) | sides
-    )
+    return without_none(key=claim.key, agent=claim.agent, changed_in=claim.changed_in) | sides
 
 
 def _sides(claim: ChangedClaim) -> tuple[tuple[str, object, bool], ...]:
