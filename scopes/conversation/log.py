@@ -16,10 +16,10 @@ from scopes.errors import Invalid, check_not_negative
 from scopes.history.amendments import read_claims
 from scopes.history.conversations import list_tips_by_time
 from scopes.history.endings import Ending, Following, is_live
-from scopes.history.first_copies import FirstCopies
 from scopes.history.messages import (
     MessageHeader,
     header_of,
+    headers_of,
     is_root,
     message_id_of,
     shown_author,
@@ -201,7 +201,7 @@ def log(
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
     lanes = LaneFinder(repository, conversation_id, branch, tips, digests=digests)
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
-    heads = _messages_of_graph(commits, parents_of) if graph else FirstCopies(repository, tips).headers_of(commits)
+    heads = _messages_of_graph(commits, parents_of) if graph else headers_of(commits)
     criteria = only or LogFilter()
     read = BodyReader(repository, keeps=results or fold_results or criteria.reads_bodies)
     seen: set[tuple[str, str]] = set()

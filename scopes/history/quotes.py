@@ -28,7 +28,9 @@ _NAMES: Final = frozenset(
 _SESSION: Final = re.compile(
     rb'"(?:cwd|gitBranch|git_branch)": ?"(?:[^"\\]|\\.)*"|"repository_url": ?"(?:[a-z+]+://)?(?:git@)?[^"\\\s@?]*"'
 )  # an address with a password is a text
-_PATH: Final = re.compile(r"(?:(?:~?|\.\.?)/|(?:ref: ?)?refs/)(?:[\w.@+-]{1,63}/)+[\w.@+-]{0,63}")
+_START: Final = re.compile(r"(?:ref: ?)?refs/|/|~/|(?:\.\.?/)+")  # of a path, or of the name of a ref
+_FIRST: Final = re.compile(r"\.?[A-Za-z][a-z_-]*\d{0,2}")  # no key begins with an ordinary word
+_NAME: Final = re.compile(r"[\w.-]{1,63}")
 _KEY: Final = re.compile(r"(?=[^/]*[a-z])(?=[^/]*[A-Z])(?=[^/]*[0-9])[^/]{16,}")  # no name of a directory or file
 _ESCAPE: Final = re.compile(r"\\u[0-9a-f]{4}")
 
@@ -154,7 +156,11 @@ _LONGEST: Final = 4096
 
 def is_path(text: str) -> bool:
     """Return True for a text that looks like the path of a file or directory, and not like a key."""
-    return _PATH.fullmatch(text) is not None and not any(map(_KEY.fullmatch, text.split("/")))
+    start = _START.match(text)
+    if start is None or text.count("/") < 2:
+        return False
+    first, *names = text[start.end() :].removesuffix("/").split("/")
+    return _FIRST.fullmatch(first) is not None and all(_NAME.fullmatch(n) and not _KEY.fullmatch(n) for n in names)
 
 
 def without_session(data: bytes) -> bytes:

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from scopes.history.blank_records import Span, blank_records
-from scopes.history.purged import purged_of
+from scopes.history.blank_records import PurgedSpans, Span, blank_records
+from scopes.history.purged import NOTHING, purged_of
 from scopes.history.purged_spans import RecordSpan, list_purged_spans
-from scopes.history.quotes import DISTINCT, MAX_SEARCHED, Quotes
+from scopes.history.quotes import DISTINCT, MAX_SEARCHED, Quotes, forms_of, is_path
 from scopes.model.message import Author, Message, Part
 
 LINE = "the password of the database is hunter2"
@@ -111,3 +111,52 @@ def test_names_in_documents_are_no_copies():
     assert not quotes.are_in_document(json.dumps(document).encode())
     changed = quotes.without_copies({**document, "summary": "on payments-service-v2"}, "[purged]")
     assert changed == {**document, "summary": "[purged]"}
+
+
+@pytest.mark.parametrize("line", ["PASSWORD=hunter2x", 'say "hunter2" to it'])
+def test_the_shortest_of_many_lines_is_found(line):
+    quotes = quotes_of("\n".join([*(f"VARIABLE_NUMBER_{n:03} = a longer value" for n in range(200)), line]))
+    assert quotes.are_in_bytes(f"the log says: {line}".encode())
+    assert quotes.are_in_record(json.dumps({"x": {"said": f"the log says: {line}!"}}).encode())
+    assert quotes.are_in_document(json.dumps({"text": f"Bob says {line}"}).encode())
+    assert not quotes.are_in_bytes(f"the log says: {line[:-1]}".encode())
+
+
+def test_records_of_purged_messages_and_those_that_quote_them_are_found():
+    data = b'{"m":1}\n{"t":"' + LINE.encode() + b'"}\n{"x":2}\n'
+    spans = [Span(0, 8), Span(8, len(data) - 16), Span(len(data) - 8, 8)]
+    records = [RecordSpan(spans[0], "gone"), RecordSpan(spans[1], None), RecordSpan(spans[2], None)]
+    chunks = [data[:20], data[20:]]
+    found = list_purged_spans(records, GONE, quotes_of(LINE), lambda: chunks, no_message)
+    assert found == PurgedSpans(spans[:2], [])
+    nothing = list_purged_spans(records, purged_of({"other": None}, ()), Quotes(), lambda: [data], no_message)
+    assert nothing == PurgedSpans([], [])
+
+
+def test_the_lines_of_a_span_that_quote_go_alone():
+    data = b'{"x": "y"}\n{"last": "%b"}\n{"x": "z"}\n' % LINE.encode()
+    records = [RecordSpan(Span(0, len(data)), None)]
+    spans = list_purged_spans(records, NOTHING, quotes_of(LINE), lambda: [data], no_message)
+    assert [data[span.offset : span.offset + span.length] for span in spans.records] == [
+        b'{"last": "%b"}\n' % LINE.encode()
+    ]
+
+
+@pytest.mark.parametrize("line", ["a\tb", "a\x08b\x0cc\rd", "Tür", 'Ünï/cödé "x"', "𝄞 \\ \ud800"])
+def test_every_way_in_which_json_writes_a_line_is_a_form_of_it(line):
+    forms = [*forms_of(line)]
+    assert json.dumps(line)[1:-1].encode() in forms
+    assert json.dumps(line, ensure_ascii=False)[1:-1].encode("utf-8", "backslashreplace") in forms
+    assert json.dumps(line)[1:-1].replace("/", "\\/").encode() in forms
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("/home/ann/shop", True), ("~/shop/.config/a_b-1.py", True), ("../../Makefile", True), ("./src/größe.txt", True),
+     ("/srv/shop/secret/.env", True), ("/c/Users/AnnSmith2/Documents/", True), ("/srv/AbstractFactoryBean.java", True),
+     ("src/a/b.py", False), ("/one", False), ("~name/x/y", False), ("/home/ann/my shop", False), ("//home/ann", False),
+     ("/K7MDENGbPxRfiCYEXAMPLE/KEY", False), ("/bPxRfiCY/EXAMPLE", False), ("/srv/wJalrXUtnFEMI7K7MDENG", False),
+     ("/srv/x/" + "y" * 64, False), ("/srv/p=w/x", False)],
+)  # fmt: skip
+def test_a_path_begins_as_one_and_has_ordinary_names(text, found):
+    assert is_path(text) is found
