@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 else:
     bulk_objects = deferred("scopes.store.packs.bulk:bulk_objects")
 
-_KEEPING = "00", "01"  # the ids of one commit of 128 begin like this: then digests for later merges are kept
 _IN_ONE_PACK = 50  # messages; from here on one pack is written and synced faster than three files for each
 _newest: dict[Oid, Below] = {}  # of the last commit that was written here, which mostly is the parent of the next one
 
@@ -87,7 +86,6 @@ def append_to(
 
     last = next(iter(_newest), None)
     oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
-    keep_digests(repository, conversation_id, [oid])
     remaining, limits = check_limits(repository, oid, read_limits(repository.config), idle_before)
     return MessageAppended(
         id=message.id,
@@ -128,7 +126,6 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
             tx = Transaction(repository, branch.conversation.id)
             tx.move_branch(branch.name, old, appended[-1].oid)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
-    keep_digests(repository, branch.conversation.id, [each.oid for each in appended])
     notes = (*_note_secrets(repository, lines), *_note_followed(branch, appended[0].oid)) if appended else ()
     return [*appended[:-1], replace(appended[-1], notes=(*appended[-1].notes, *notes))] if notes else appended
 
@@ -147,15 +144,6 @@ def _note_followed(branch: BranchHandle, appended: Oid, last: Oid | None = None)
         return ()
     notes: tuple[Note, ...] = load("scopes.history.session_branches:note_followed")(branch, appended)
     return notes
-
-
-def keep_digests(repository: Repository, conversation: ConversationId, appended: Sequence[Oid]) -> None:
-    """Keep what a later merge needs of the messages since the last time, if one of the new commits asks for it.
-
-    Their ids decide, so that an append needs no counter: it happens after 128 messages on average.
-    """
-    if any(oid.startswith(_KEEPING) for oid in appended):
-        load("scopes.merge.kept_digests:keep_digests")(repository, conversation, appended[-1:], len(appended))
 
 
 def _write_all(

@@ -28,7 +28,6 @@ from scopes.merge.replay_control import (
 )
 from scopes.merge.replay_plan import ReplayPlan, plan_picks
 from scopes.merge.replay_state import CHERRY_PICK, ReplayState, list_written, require_free
-from scopes.merge.replayed_answers import note_contradicting_answers
 from scopes.merge.rewrite import ReplayRules, ReplayTarget, Stop, rewrite_commits
 from scopes.result import Note
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
@@ -58,10 +57,7 @@ def cherry_pick(
         tips = [commit.oid for commit in commits]  # perhaps of another conversation
         rules = read_rules(repository, state.conversation, *tips)
         plan = plan_picks(repository, objects, state.original, commits, rules)
-        replayed = {rewrite.id for rewrite in plan.result.moved}
-        sides = (state.original, tips[-1]) if tips else (state.original, state.original)
-        answers = note_contradicting_answers(repository, objects, state.conversation, sides, replayed)
-        return state, replace(plan, notes=(*notes, *plan.notes, *answers))
+        return state, replace(plan, notes=(*notes, *plan.notes))
 
     return begin_replay(_CHERRY_PICK, repository, prepare, dry_run=dry_run)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.messages import MessageHeader, message_id_of, read_body
-from scopes.history.revisions import conversation_ids, resolve_conversation
+from scopes.history.revisions import conversation_ids, find_directory, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.merge.conflict_keys import group_of
 from scopes.merge.conflict_list import (
@@ -19,12 +19,11 @@ from scopes.merge.conflict_list import (
     walk_conflicts,
 )
 from scopes.merge.discussion import read_discussion
-from scopes.merge.divergence import state_of
+from scopes.merge.divergence import find_divergence, state_of
 from scopes.merge.ended_conflicts import EndedConflicts
-from scopes.merge.file_comparison import FileComparison, conflict_hunks, patch_of
+from scopes.merge.files import FileComparison, compare_files, patch_of
 from scopes.merge.in_progress import InProgress
 from scopes.merge.manual_resolution import find_disagreement, list_sides
-from scopes.merge.recorded_work import compare_one_file, sides_conversations
 from scopes.merge.spellings import list_shown_spellings
 from scopes.model.argument import Position as StatedPosition
 from scopes.model.claims import FILES
@@ -49,15 +48,14 @@ class ConflictList(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChanges:
-    """What both sides made of a file: unified diffs of target and source, and the merged text where they disagree.
+    """What both sides did to a file: the last edits of target and source as patches.
 
-    The texts are empty if they are not recorded or not wanted, and cut after MAX_PATCH characters.
+    A patch is empty if it is not recorded or not wanted, and cut after MAX_PATCH characters.
     """
 
     comparison: FileComparison
     target_patch: str = ""
     source_patch: str = ""
-    conflict_hunks: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +64,8 @@ class ConflictView(Result):
 
     `positions` are what authors hold, with what speaks for it: the newest one of each. `escalated_to` is who was asked
     last to resolve it, `escalated_at` when; `sides` are the sides that a resolution can take, none if the
-    conflict is resolved. `spellings` are the keys of both sides if they spell the topic differently. `file` is what the
-    messages show of a file that both sides changed.
+    conflict is resolved. `spellings` are the keys of both sides if they spell the topic differently. `file` is what
+    both sides did to the file.
     """
 
     row: ConflictRow
@@ -107,7 +105,8 @@ def show_conflict(
 ) -> ConflictView:
     """Show one conflict, named by its id, a unique prefix of it, its number, or its key.
 
-    With `files`, a conflict about a file says what both sides made of it, with `patch` also how.
+    With `files`, a conflict about a file says whether the edits of both sides overlap, with `patch` what the last ones
+    did.
 
     Raises:
         NotFound, Ambiguous: there is no such conflict.
@@ -201,15 +200,17 @@ def _read_file_changes(
         if found is None:
             return None
         tips = found
-    conversations = sides_conversations(repository, row.conversation, in_progress.source)
-    comparison = compare_one_file(repository, tips, conversations, row.conflict.key)
-    if comparison is None or not patch:
-        return None if comparison is None else FileChanges(comparison=comparison)
+    directory = find_directory(repository, row.conversation)
+    divergence = find_divergence(repository, repository, *tips, directory=directory)
+    if divergence is None:
+        return None
+    comparison = compare_files(repository, divergence, [row.conflict.key])[0]
+    if not patch:
+        return FileChanges(comparison=comparison)
     return FileChanges(
         comparison=comparison,
-        target_patch=patch_of(comparison, comparison.target, "target")[:MAX_PATCH],
-        source_patch=patch_of(comparison, comparison.source, "source")[:MAX_PATCH],
-        conflict_hunks=conflict_hunks(comparison.merged or "")[:MAX_PATCH],
+        target_patch=patch_of(comparison.path, comparison.target.edit)[:MAX_PATCH],
+        source_patch=patch_of(comparison.path, comparison.source.edit)[:MAX_PATCH],
     )
 
 

@@ -1,8 +1,7 @@
 """`diff`: compare two branches, messages or conversations; the exit code is that of diff(1) (S4-62).
 
 Messages are matched by id and compared by content, not by commit, so a rebased or cherry-picked message counts as the
-same. The states are compared claim by claim: decisions, proposals, findings, files written. Two answers of the user to
-one question, which are in no state, are found in the tool calls, as `merge` finds them.
+same. The states are compared claim by claim: decisions, proposals, findings, files written.
 """
 
 from __future__ import annotations
@@ -27,8 +26,6 @@ from scopes.ids import MessageId, Oid
 from scopes.merge.attribution import claim_value
 from scopes.merge.conflict_keys import agent_of, key_of_path
 from scopes.merge.divergence import state_of
-from scopes.merge.plans_and_answers import ANSWER_MARKS, find_answer_conflicts
-from scopes.merge.side_calls import ToolMessages, read_side_calls
 from scopes.merge.spellings import group_by_topic
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS, PARTICIPANTS, content_of
@@ -89,7 +86,7 @@ class ChangedClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference(Result):
-    """The differences between two sides; messages are oldest first, claims sorted by key, with the user's answers.
+    """The differences between two sides; messages are oldest first, claims sorted by key.
 
     `details` has, if requested, the messages of either side whose commits do not show their whole text.
     """
@@ -121,16 +118,13 @@ def diff(repository: Repository, left: str, right: str | None = None, *, details
     left_side, right_side = resolve_sides(repository, left, right)
     left_tip, right_tip = left_side.revision.oid, right_side.revision.oid
     bases = list_merge_bases(repository, left_tip, right_tip)
-    left_commits = list(list_new_commits(repository, left_tip, right_tip, bases))
-    right_commits = list(list_new_commits(repository, right_tip, left_tip, bases))
+    left_commits = list_new_commits(repository, left_tip, right_tip, bases)
+    right_commits = list_new_commits(repository, right_tip, left_tip, bases)
     in_left, in_right = _messages_by_id(left_commits), _messages_by_id(right_commits)
     in_both = [(in_left[message_id], in_right[message_id]) for message_id in in_left if message_id in in_right]
     only_left = tuple(head for message_id, head in in_left.items() if message_id not in in_right)
     only_right = tuple(head for message_id, head in in_right.items() if message_id not in in_left)
-    claims = list(_changed_claims(repository, left_tip, right_tip, bases))
-    known = {claim.key for claim in claims}
-    answers = _changed_answers(repository, left_commits, right_commits, bases)
-    claims += [answer for answer in answers if answer.key not in known]
+    claims = _changed_claims(repository, left_tip, right_tip, bases)
     return Difference(
         left=left_side,
         right=right_side,
@@ -221,31 +215,6 @@ def _changed_messages(
         left, right = read_body(repository, left_head), read_body(repository, right_head)
         if content_of(left) != content_of(right):
             yield ChangedMessage(head=left_head, left=left, right=right)
-
-
-def _changed_answers(
-    repository: Repository, left: Sequence[Commit], right: Sequence[Commit], bases: Sequence[Oid]
-) -> list[ChangedClaim]:
-    """Return the questions that the user answered differently on the two sides, as claims of both."""
-    if not (left and right):
-        return []
-    messages = ToolMessages(repository)
-    sides = (read_side_calls(messages, commits, bases, _may_have_answers)[0] for commits in (left, right))
-    return [
-        ChangedClaim(
-            key=conflict.key,
-            agent=None,
-            left=conflict.target[0].value,
-            right=conflict.source[0].value,
-            in_left=True,
-            in_right=True,
-        )
-        for _, conflict in find_answer_conflicts(*sides)
-    ]
-
-
-def _may_have_answers(data: bytes) -> bool:
-    return any(mark in data for mark in ANSWER_MARKS)
 
 
 def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequence[Oid]) -> Iterator[ChangedClaim]:

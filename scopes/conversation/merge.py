@@ -27,6 +27,7 @@ from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import count_messages, header_of, is_root, message_id_of, read_body
 from scopes.history.revisions import (
     Revision,
+    find_directory,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
@@ -57,7 +58,6 @@ from scopes.merge.in_progress import (
     restore_hint,
 )
 from scopes.merge.plan import MergePlan, adds_nothing, plan_merge, write_state
-from scopes.merge.recorded_work import sides_conversations
 from scopes.merge.replay_state import require_no_rebase
 from scopes.merge.requests import mark_merged
 from scopes.merge.spellings import list_shown_spellings
@@ -240,11 +240,9 @@ def _plan(
     repository: Repository, objects: Objects, request: _Request, policy: Policy, *, unrelated: bool = False
 ) -> MergePlan:
     tips = request.target_tip, request.source_tip
-    conversations = sides_conversations(repository, request.conversation, request.source)
+    directory = find_directory(repository, request.conversation)
     earlier = EarlierResolutions(repository, request.conversation, *tips)
-    return plan_merge(
-        repository, objects, *tips, policy, earlier=earlier, unrelated=unrelated, conversations=conversations
-    )
+    return plan_merge(repository, objects, *tips, policy, earlier=earlier, unrelated=unrelated, directory=directory)
 
 
 def _require_not_in_progress(repository: Repository, request: _Request) -> None:
@@ -493,8 +491,5 @@ def _merge_fields(request: _Request, plan: MergePlan) -> MergeFields:
         "messages": plan.messages,
         "conflicts": tuple(sorted(plan.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))),
         "files": plan.files,
-        "tests": plan.tests,
-        "plans": plan.plans,
-        "alternatives": plan.alternatives,
         "notes": plan.notes,
     }

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypedDict
 
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.merge.file_comparison import FileComparison
+from scopes.merge.files import FileComparison
 from scopes.merge.in_progress import NO_OTHERS, OthersInProgress
-from scopes.merge.plans_and_answers import PlanStep
-from scopes.merge.recorded_work import NO_TESTS, Alternatives, SideTests
 from scopes.model.conflicts import Conflict
 from scopes.result import Note, Result
 
@@ -23,10 +21,7 @@ class MergeResult(Result):
         branch: The branch that holds the result; after a stop the conflict-resolution branch.
         messages: The messages that are new in the target, oldest first.
         conflicts: The open conflicts in the order of their numbers, then the automatically resolved ones.
-        files: What both sides made of the files that both changed, sorted by path.
-        tests: The last run of each test command on each side.
-        plans: The steps of plans to which both sides gave another status.
-        alternatives: The answers with which both sides begin, if they answer the same prompt.
+        files: What both sides did to the files that both changed, sorted by path.
         spellings: The keys of an open conflict on both sides, by its key, if they spell the topic differently.
         dry_run: True if nothing was written.
         active_branch: The target, if the merge made it the active branch because the active one was merged into it.
@@ -40,9 +35,6 @@ class MergeResult(Result):
     messages: tuple[MessageId, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     files: tuple[FileComparison, ...] = ()
-    tests: SideTests = NO_TESTS
-    plans: tuple[PlanStep, ...] = ()
-    alternatives: Alternatives | None = None
     spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dry_run: bool = False
     operation: OperationId | None = None
@@ -112,7 +104,4 @@ class MergeFields(TypedDict):
     messages: tuple[MessageId, ...]
     conflicts: tuple[Conflict, ...]
     files: tuple[FileComparison, ...]
-    tests: SideTests
-    plans: tuple[PlanStep, ...]
-    alternatives: Alternatives | None
     notes: tuple[Note, ...]

@@ -20,9 +20,8 @@ from scopes.history.messages import check_author
 from scopes.history.revisions import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
-from scopes.merge.file_comparison import FileComparison
+from scopes.merge.files import FileComparison
 from scopes.merge.in_progress import list_in_progress
-from scopes.merge.recorded_work import NO_TESTS, SideTests
 from scopes.merge.requests import is_known_ancestor, state_now
 from scopes.model.conflicts import Conflict
 from scopes.model.merge_request import CLOSED, MERGED, OPEN, REQUEST_STATES, MergeRequest
@@ -72,7 +71,7 @@ class MergeRequestView(Result):
         outcome: `up-to-date`, `fast-forward`, `merged` or `conflict`; None if it is not open or `problem` prevents it.
         messages: How many messages would be new in the target.
         conflicts: The conflicts that the merge would have.
-        files, tests: What both sides made of files, and the last run of each test command on each side.
+        files: What both sides did to the files that both changed.
         gone: The branches of the request that do not exist any more.
         moved: How many commits the source got since the request was opened; None if it was rewound or rewritten.
         in_progress: The conflict-resolution branch, if the merge has stopped on conflicts.
@@ -84,7 +83,6 @@ class MergeRequestView(Result):
     messages: int | None = None
     conflicts: tuple[Conflict, ...] = ()
     files: tuple[FileComparison, ...] = ()
-    tests: SideTests = NO_TESTS
     gone: tuple[BranchName, ...] = ()
     moved: int | None = None
     in_progress: BranchName | None = None
@@ -189,7 +187,6 @@ def show_merge_request(repository: Repository, conversation: str, name: str) -> 
         messages=len(outcome.messages),
         conflicts=outcome.conflicts,
         files=outcome.files,
-        tests=outcome.tests,
         in_progress=stopped,
     )
 

@@ -28,7 +28,6 @@ from scopes.merge.replay_control import (
 )
 from scopes.merge.replay_plan import ReplayPlan, plan_line, plan_rebase
 from scopes.merge.replay_state import REBASE, ReplayState, list_written, require_free
-from scopes.merge.replayed_answers import note_contradicting_answers
 from scopes.merge.rewrite import ReplayRules, Stop
 from scopes.model.conversation import BranchEntry, branch_id
 from scopes.result import Note, plural
@@ -65,11 +64,8 @@ def rebase(
         rules = read_rules(repository, state.conversation, state.onto)
         fork = None if from_base else fork
         plan = plan_rebase(repository, objects, state.original, fork, state.onto, rules)
-        replayed = {rewrite.id for rewrite in plan.result.moved}
-        sides = state.onto, state.original
-        answers = note_contradicting_answers(repository, objects, state.conversation, sides, replayed)
         left_out = _left_out(repository, state, plan, onto, dry_run=dry_run)
-        return state, replace(plan, notes=(*plan.notes, *answers, *left_out))
+        return state, replace(plan, notes=(*plan.notes, *left_out))
 
     return begin_replay(_REBASE, repository, prepare, dry_run=dry_run)
 

@@ -96,17 +96,6 @@ def auto_resolve(
     return resolved, notes
 
 
-def resolve_without_stopping(conflicts: Iterable[Conflict], policy: Policy) -> list[Conflict]:
-    """Resolve conflicts that never stop a merge, whatever its strategy: only a rule for their type counts.
-
-    Raises:
-        Refused: the rule is `fail`.
-    """
-    lenient = replace(policy, strategy="automatic", strict=False, reuse="off")
-    proposed = (replace(conflict, automatic_resolution=_automatic(conflict, policy)) for conflict in conflicts)
-    return [_resolve_one(conflict, policy.rules.get(conflict.type), lenient, None) for conflict in proposed]
-
-
 def _is_spelling(conflict: Conflict) -> bool:
     return conflict.resolution is not None and conflict.resolution.strategy == _SPELLING
 

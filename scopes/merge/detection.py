@@ -12,10 +12,8 @@ from typing import Any, TypeVar
 
 from scopes.history.messages import is_root, message_id_of, read_message, read_message_at
 from scopes.ids import MessageId, Oid
-from scopes.merge.commit_line import message_id_set, message_ids
 from scopes.merge.conflict_keys import agent_of, comparable_key, group_of, key_of_path, message_key, type_of
 from scopes.merge.divergence import Divergence, PathChange, PathChanges, Side
-from scopes.merge.later_reviews import find_later_review
 from scopes.merge.statements import Restated
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS, ENTITIES, FILES, MESSAGES, PROPOSALS, content_of
@@ -82,11 +80,7 @@ def _compare_changes(objects: Objects, divergence: Divergence) -> Iterator[Disag
             continue  # `records` merges them
         if group_of(key) == MESSAGES:
             kind = _type_on_message(objects, target, source)
-        elif (
-            _is_same_outcome(target, source)
-            or _is_withdrawal(key, target, source)
-            or find_later_review(objects, key, target, source) is not None
-        ):
+        elif _is_same_outcome(target, source) or _is_withdrawal(key, target, source):
             kind = None
         else:
             added = all(change.old is None for changes in (target, source) for change in changes.values())
@@ -229,9 +223,8 @@ def _compare_content(objects: Objects, target: Side, source: Side, purged: set[M
 
     One that was purged on a side is no conflict, and is added to `purged`.
     """
-    shared = message_id_set(target.commits).intersection(message_ids(source.commits))
-    in_target, in_source = (_commits_by_message(side) if shared else {} for side in (target, source))
-    for message in shared:
+    in_target, in_source = _commits_by_message(target), _commits_by_message(source)
+    for message in in_target.keys() & in_source.keys():
         oids = in_target[message].oid, in_source[message].oid
         here, there = (read_message(objects, oid) for oid in oids)
         if content_of(here) == content_of(there):

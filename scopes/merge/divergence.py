@@ -12,12 +12,11 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of
 from scopes.ids import MessageId, Oid
-from scopes.merge.commit_line import message_id_set, split_sides, stating_commits
 from scopes.merge.conflict_keys import group_of, key_of_path, path_prefixes
 from scopes.merge.spellings import list_spellings
-from scopes.merge.statements import Restated, find_restated
+from scopes.merge.statements import Restated, can_state, find_restated
 from scopes.model.claims import FILES, MESSAGES
-from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, walk_newest_first
+from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, update_tree
@@ -111,7 +110,7 @@ def find_divergence(
 def _compare_tips(
     repository: Repository, objects: Objects, target: Oid, source: Oid, *, unrelated: bool
 ) -> Divergence | None:
-    bases, in_target, in_source = split_sides(repository, target, source)
+    bases, in_target, in_source = split_histories(repository, target, source)
     if bases:
         base_state = _merge_bases(repository, objects, bases)
         return compare_sides(objects, target, source, in_target, in_source, bases, base_state)
@@ -141,8 +140,8 @@ def compare_sides(  # noqa: PLR0917 - both sides, then their base
     for number, tip in enumerate((target, source)):
         state = state_of(objects, tip)
         changes = changes_by_key(objects, base_state, state)
-        stating = list(stating_commits(commits[number]))
-        known = message_id_set(commits[1 - number]) if stating else frozenset()
+        stating = [commit for commit in commits[number] if can_state(commit)]
+        known = frozenset(map(message_id_of, commits[1 - number])) if stating else frozenset()
         restated = find_restated(objects, stating, base_state, state, known)
         sides.append(Side(tip, state, commits[number], changes, restated))
     return Divergence(sides[0], sides[1], bases, base_state)

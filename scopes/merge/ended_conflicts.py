@@ -21,8 +21,6 @@ from scopes.merge.attribution import describe
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import find_divergence
 from scopes.merge.in_progress import PURPOSE, InProgress, holding, with_sides
-from scopes.merge.plans_and_answers import FROM_CALLS
-from scopes.merge.recorded_work import RecordedWork
 from scopes.merge.records import keep_resolutions, list_conflicts_at, open_conflicts_at
 from scopes.model.conflicts import Conflict, conflict_of, decode_resolution
 from scopes.model.operation import Operation
@@ -203,10 +201,6 @@ def _resolved_by_merge(repository: Repository, conversation: ConversationId, com
             if divergence is None:
                 return []
             found = describe(repository, divergence, find_disagreements(repository, divergence))
-            if any(isinstance(document, dict) and document.get("type") in FROM_CALLS for document in documents):
-                work = RecordedWork(repository, repository, divergence, (conversation,))
-                found += [conflict for _, conflict in work.find_answer_conflicts()]
-                found += [each.conflict for each in work.compare_plans()]
             conflicts = {conflict.id: conflict for conflict in found}
             return [
                 replace(conflicts[identity], status="resolved", resolution=decode_resolution(document))

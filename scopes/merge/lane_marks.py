@@ -21,7 +21,6 @@ from scopes.history.revisions import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.commits import is_written_by_scopes
 from scopes.merge.resolution_lines import describe_resolution, may_be_resolution, resolution_line
-from scopes.model.conflicts import PLAN_DIVERGENCE
 from scopes.model.message import Message
 from scopes.model.path_encoding import relative_path
 from scopes.result import plural
@@ -203,7 +202,7 @@ class MarkedLanes:
         lines = [
             describe_resolution(self._repository, head.oid, each)
             for each in (resolved if isinstance(resolved, list) else ())
-            if isinstance(each, dict) and each.get("type") != PLAN_DIVERGENCE  # nothing was decided
+            if isinstance(each, dict)
         ]
         for after in islice(self.heads, lane.merge + 1, lane.merge + 1 + _MAX_AFTER):
             if len(after.parents) > 1:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from scopes.errors import Refused
 from scopes.history.messages import is_root, message_id_of, read_body
-from scopes.history.revisions import find_directory
-from scopes.ids import ConversationId, MessageId, Oid
-from scopes.merge.apply_resolution import BOTH, apply_choice, apply_resolution
+from scopes.ids import MessageId, Oid
+from scopes.merge.apply_resolution import apply_resolution
 from scopes.merge.attribution import describe
-from scopes.merge.automatic_resolution import Policy, auto_resolve, resolve_without_stopping
-from scopes.merge.commit_line import CommitLine, message_id_set, message_ids
+from scopes.merge.automatic_resolution import Policy, auto_resolve
 from scopes.merge.conflict_keys import comparable_key, group_of, key_of_path
 from scopes.merge.detection import Disagreement, find_disagreements
 from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
 from scopes.merge.earlier_resolutions import EarlierResolutions
-from scopes.merge.file_comparison import FileComparison
-from scopes.merge.later_reviews import find_later_review
-from scopes.merge.plans_and_answers import PlanStep
-from scopes.merge.recorded_work import NO_TESTS, Alternatives, RecordedWork, SideTests
+from scopes.merge.files import FileComparison, compare_files
 from scopes.merge.records import conflict_path, list_inherited, merge_records
 from scopes.merge.spellings import comparable_path, keep_one_spelling, list_spellings
 from scopes.model.claims import CONFLICTS, FILES, PROPOSALS, content_of
@@ -40,11 +35,7 @@ class MergePlan:
         conflicts: One for each of `disagreements`, in the same order, resolved or open.
         messages: The messages that are new in the target, oldest first (S4-11).
         inherited: The conflicts of earlier merges that would still be open in the merged state.
-        files: What both sides made of the files that both changed, sorted by path.
-        compatible: The disagreements about those files that are no conflicts.
-        tests: The last run of each test command on each side.
-        plans: The steps of plans to which both sides gave another status.
-        alternatives: The answers with which both sides begin, if they answer the same prompt.
+        files: What both sides did to the files that both changed, sorted by path.
     """
 
     divergence: Divergence
@@ -54,10 +45,6 @@ class MergePlan:
     inherited: tuple[Conflict, ...] = ()
     notes: tuple[Note, ...] = ()
     files: tuple[FileComparison, ...] = ()
-    compatible: tuple[Disagreement, ...] = ()
-    tests: SideTests = NO_TESTS
-    plans: tuple[PlanStep, ...] = ()
-    alternatives: Alternatives | None = None
 
     @property
     def open_conflicts(self) -> tuple[Conflict, ...]:
@@ -84,23 +71,22 @@ def plan_merge(
     *,
     earlier: EarlierResolutions | None = None,
     unrelated: bool = False,
-    conversations: Sequence[ConversationId] = (),
+    directory: str | None = None,
 ) -> MergePlan:
     """Plan the merge of two commits. Only trees are written, to `objects`; no ref moves.
 
-    `conversations` are those of target and source; they are needed to compare files. `earlier` finds how a conflict was
+    The keys of files are compared relative to `directory`, see `Divergence`. `earlier` finds how a conflict was
     resolved before.
 
     Raises:
         Refused: the histories have nothing in common and `unrelated` is not given, or a rule forbids the merge.
     """
-    directory = find_directory(repository, conversations[0]) if conversations else None
     divergence = find_divergence(repository, objects, target, source, directory=directory, unrelated=unrelated)
     if divergence is None:
         raise Refused("the two histories have no message in common", hint="merge them anyway with --allow-unrelated")
-    work = RecordedWork(repository, objects, divergence, conversations)
-    plan = plan_of(objects, divergence, policy, earlier, work)
-    return replace(plan, inherited=tuple(list_inherited(objects, divergence)))
+    plan = plan_of(objects, divergence, policy, earlier)
+    files = compare_files(objects, divergence, [each.key for each in plan.disagreements])
+    return replace(plan, files=files, inherited=tuple(list_inherited(objects, divergence)))
 
 
 def plan_of(
@@ -108,37 +94,16 @@ def plan_of(
     divergence: Divergence,
     policy: Policy,
     earlier: EarlierResolutions | None,
-    work: RecordedWork | None = None,
 ) -> MergePlan:
-    """Find the conflicts of a divergence and resolve those that the policy resolves.
-
-    Files that the messages of both sides show to be compatible are no conflict, if `work` is given.
-    """
-    found = find_disagreements(objects, divergence)
-    if work is not None:
-        found += tuple(work.find_unclaimed_changes(found))
-    files = () if work is None else work.compare_files(found)
-    agreed = {file.key for file in files if file.agrees}
-    disagreements = tuple(each for each in found if each.key not in agreed)
-    known = {each.key for each in disagreements}
-    answers = [pair for pair in ([] if work is None else work.find_answer_conflicts()) if pair[0].key not in known]
-    described = [*describe(objects, divergence, disagreements), *(conflict for _, conflict in answers)]
-    disagreements += tuple(disagreement for disagreement, _ in answers)
-    conflicts, notes = auto_resolve(described, policy, earlier)
-    divergences = () if work is None else work.compare_plans()
-    disagreements += tuple(each.disagreement for each in divergences)
-    conflicts += resolve_without_stopping((each.conflict for each in divergences), policy)
+    """Find the conflicts of a divergence and resolve those that the policy resolves."""
+    disagreements = find_disagreements(objects, divergence)
+    conflicts, notes = auto_resolve(describe(objects, divergence, disagreements), policy, earlier)
     return MergePlan(
         divergence=divergence,
         disagreements=disagreements,
         conflicts=tuple(conflicts),
         messages=_list_new_messages(divergence.source, divergence.target),
         notes=tuple(notes),
-        files=files,
-        compatible=tuple(each for each in found if each.key in agreed),
-        tests=NO_TESTS if work is None else work.list_tests(),
-        plans=tuple(each.step for each in divergences),
-        alternatives=None if work is None else work.find_alternatives(),
     )
 
 
@@ -163,7 +128,7 @@ def adds_nothing(objects: Objects, plan: MergePlan) -> bool:
 
 def write_state(objects: Objects, plan: MergePlan) -> Oid | None:
     """Write the merged state of a plan and return its tree."""
-    return merged_state(objects, plan.divergence, plan.disagreements, plan.conflicts, plan.compatible)
+    return merged_state(objects, plan.divergence, plan.disagreements, plan.conflicts)
 
 
 def _take_source(
@@ -171,12 +136,10 @@ def _take_source(
 ) -> dict[str, BlobChange]:
     """Return the changes of the source to a key without a conflict; equal outcomes get one spelling.
 
-    A proposal of the target stays if the source only withdrew the one before it, and a review if it is the later one.
+    A proposal of the target stays if the source only withdrew the one before it.
     """
     changes: dict[str, BlobChange] = {path: change.new for path, change in source_changes.items()}
     ours = divergence.target.changes.get(key, {})
-    if find_later_review(objects, key, ours, source_changes) == "target":
-        return {}
     if group_of(key) == PROPOSALS:
         kept = {path for path, change in ours.items() if change.new is not None}
         changes = {path: blob for path, blob in changes.items() if blob is not None or path not in kept}
@@ -190,11 +153,9 @@ def _take_source(
 
 
 def _list_new_messages(source: Side, target: Side) -> tuple[MessageId, ...]:
-    messages = message_ids(source.commits)
-    if not isinstance(source.commits, CommitLine):  # a line has no root
-        messages = tuple(message_id_of(commit) for commit in source.commits if not is_root(commit))
-    shared = message_id_set(target.commits).intersection(messages)
-    return tuple(dict.fromkeys((each for each in messages if each not in shared) if shared else messages))
+    shared = {message_id_of(commit) for commit in target.commits}
+    messages = (message_id_of(commit) for commit in source.commits if not is_root(commit))
+    return tuple(dict.fromkeys(each for each in messages if each not in shared))
 
 
 def merged_state(
@@ -202,11 +163,10 @@ def merged_state(
     divergence: Divergence,
     disagreements: Iterable[Disagreement],
     conflicts: Iterable[Conflict],
-    compatible: Iterable[Disagreement] = (),
 ) -> Oid | None:
     """Write the merged state; a key with an open conflict keeps the value of the target, and the conflict is recorded.
 
-    `conflicts` are those of the disagreements, in the same order. The claims of `compatible` ones are both kept.
+    `conflicts` are those of the disagreements, in the same order.
     """
     changes = merge_records(objects, divergence)
     conflicting: set[str] = set()
@@ -217,9 +177,6 @@ def merged_state(
             changes |= apply_resolution(objects, disagreement, conflict.resolution)
         else:
             changes[conflict_path(conflict)] = encode_conflict(conflict)
-    for disagreement in compatible:
-        conflicting.add(comparable_key(disagreement.key, directory))
-        changes |= apply_choice(objects, disagreement.target, disagreement.source, BOTH)
     known = {CONFLICTS}  # groups that are merged already
     state = divergence.target.state
     if not any(group_of(key) == FILES for key in conflicting):

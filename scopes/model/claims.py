@@ -29,8 +29,6 @@ METHODS: Final = "methods"
 PRIORITIES: Final = "priorities"
 CONFLICTS: Final = "conflicts"
 PARTICIPANTS: Final = "participants"
-ANSWERS: Final = "answers"  # of the user to the questions of agents
-PLANS: Final = "plans"  # steps of to-do lists; no claims
 PARTICIPANT_KINDS = frozenset({"human", "agent"})
 Previous = Callable[[str], bytes | None]
 

@@ -13,10 +13,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.errors import Corrupt
 from scopes.model import encoding
-from scopes.model.claims import ANALYSES, ANSWERS, DECISIONS, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS
+from scopes.model.claims import ANALYSES, DECISIONS, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS
 
 FORMAT_VERSION = 1
-PLAN_DIVERGENCE: Final = "plan-divergence"
 Severity: TypeAlias = str
 """low, medium or high."""
 Choice: TypeAlias = str
@@ -52,9 +51,7 @@ CONFLICT_TYPES: Final[Mapping[str, ConflictType]] = {
     "decision-disagreement": ConflictType("high", group=DECISIONS, value_field="decision"),
     "methodology-dispute": ConflictType("high", group=METHODS, value_field="approach", per_agent=True),
     "priority-disagreement": ConflictType("medium", group=PRIORITIES, value_field="urgency", per_agent=True),
-    "contradictory-answer": ConflictType("high", group=ANSWERS, value_field="answer"),
     "resource-contention": ConflictType("low", group=FILES, automatic="both"),
-    PLAN_DIVERGENCE: ConflictType("low", automatic="both"),
     "unknown": ConflictType("medium"),
 }
 """Every type of conflict (S4-13). A type that a newer version wrote has the properties of `unknown`."""

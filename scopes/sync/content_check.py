@@ -19,8 +19,7 @@ else:
 
 STATE_NAMES: Final = frozenset({
     claims.FILES, claims.MESSAGES, claims.PROPOSALS, claims.ENTITIES, claims.REVIEWS, claims.APPROVALS, claims.ANALYSES,
-    claims.DECISIONS, claims.METHODS, claims.PRIORITIES, claims.CONFLICTS, claims.PARTICIPANTS, claims.ANSWERS,
-    claims.PLANS,
+    claims.DECISIONS, claims.METHODS, claims.PRIORITIES, claims.CONFLICTS, claims.PARTICIPANTS,
 })  # fmt: skip
 CLOCKS: Final = "clocks/"
 MAX_TITLE_BYTES: Final = 40_000

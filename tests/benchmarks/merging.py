@@ -17,6 +17,9 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from scopes.merge.kept_digests import keep_digests
+from scopes.merge.recorded_work import RecordedWork
+
 from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.merge import merge
 from scopes.conversation.merge_outcomes import MergeConflicted
@@ -31,9 +34,7 @@ from scopes.merge.attribution import describe
 from scopes.merge.commits import merge_text, write_merge_commit
 from scopes.merge.detection import find_disagreements
 from scopes.merge.divergence import Divergence, compare_sides, state_of
-from scopes.merge.kept_digests import keep_digests
 from scopes.merge.plan import merged_state
-from scopes.merge.recorded_work import RecordedWork
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.store.graph import list_merge_bases, split_histories

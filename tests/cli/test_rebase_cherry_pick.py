@@ -141,20 +141,3 @@ def test_help_explains_the_steps(verb):
     shown = scopes("conv", verb, "--help", table=PRODUCT).stdout
     for word in ("--continue", "--skip", "--abort", "--dry-run", "--branch", "examples:"):
         assert word in shown
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("rebase", "conv-001", "--branch", "fork/91b6c3f4", "--onto", "main"),
-        ("cherry-pick", "conv-001", "fork/91b6c3f4~8", "fork/91b6c3f4~7", "--branch", "main"),
-    ],
-)
-def test_answers_that_contradict_each_other_are_noted(tmp_path, words):
-    """A merge stops for them; a rebase and a cherry-pick of the same messages said nothing."""
-    store = ("--store", str(tmp_path / "store.git"))
-    scopes(*store, "import", "--sample-sessions", table=PRODUCT)
-    done = scopes(*store, *words, table=PRODUCT)
-    assert done.returncode == 0
-    assert "two answers to one question, 'what should failed attempts be counted by?'" in done.stderr
-    assert "'The account' before, 'The address' replayed" in done.stderr

@@ -12,7 +12,6 @@ import pytest
 from scopes.errors import Corrupt
 from scopes.importers import import_sources, kept_for_later, shared_prefix
 from scopes.index import commit_cache, session_cache
-from scopes.merge import commit_line, kept_digests, side_work
 from scopes.store.locks import LOCK_FILE, TURNSTILE_FILE
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo
@@ -23,12 +22,7 @@ LONG = " ".join(f"w{number}" for number in range(30))
 
 @pytest.fixture(autouse=True)
 def _everything_is_worth_it(monkeypatch):
-    monkeypatch.setattr(kept_for_later, "LONG_MESSAGES", 10)
     monkeypatch.setattr(kept_for_later, "MANY_CONVERSATIONS", 2)
-    monkeypatch.setattr(commit_line, "CHUNK_COMMITS", 4)
-    monkeypatch.setattr(commit_line, "_CUT_WITHIN", 3)
-    for module in (commit_line, side_work):
-        monkeypatch.setattr(module, "MIN_KEPT", 2)
 
 
 @contextmanager
@@ -50,9 +44,7 @@ def rows(directory, layout, table):
 
 
 def kept_in(index):
-    return rows(index, commit_cache.LAYOUT, "digest"), *(
-        rows(index, session_cache.LAYOUT, table) for table in ("source", "conversation")
-    )
+    return [rows(index, session_cache.LAYOUT, table) for table in ("source", "conversation")]
 
 
 @pytest.fixture
@@ -68,27 +60,25 @@ def test_another_process_keeps_the_same_as_the_import_itself_would(transcripts, 
     _, index = import_into(tmp_path / "one", transcripts)
     monkeypatch.setattr(kept_for_later, "begin_apart", no_process)
     _, other = import_into(tmp_path / "two", transcripts)
-    digests, sources, conversations = kept_in(index)
-    assert (digests, sources, conversations) == kept_in(other)
-    assert (len(digests) > 10, len(sources), len(conversations)) == (True, 3, 3)
+    assert kept_in(index) == kept_in(other)
+    assert [len(each) for each in kept_in(index)] == [3, 3]
 
 
 def test_what_another_process_has_kept_is_not_made_again(transcripts, tmp_path, monkeypatch):
     """The functions below are those of this process: they note what it reads; the other one has a copy."""
     made = []
-    for module, name in ((kept_digests, "keep_work"), (shared_prefix, "_first_message_ids")):
-        original = getattr(module, name)
+    original = shared_prefix._first_message_ids
 
-        def note(*arguments, name=name, original=original):
-            made.append(name)
-            return original(*arguments)
+    def note(*arguments):
+        made.append("_first_message_ids")
+        return original(*arguments)
 
-        monkeypatch.setattr(module, name, note)
+    monkeypatch.setattr(shared_prefix, "_first_message_ids", note)
     import_into(tmp_path / "one", transcripts)
     assert made == []
     monkeypatch.setattr(kept_for_later, "begin_apart", no_process)
     import_into(tmp_path / "two", transcripts)
-    assert {*made} == {"keep_work", "_first_message_ids"}
+    assert {*made} == {"_first_message_ids"}
 
 
 def test_the_other_process_does_not_hold_the_lock_of_the_store(transcripts, tmp_path, monkeypatch):
@@ -108,11 +98,11 @@ def test_the_other_process_does_not_hold_the_lock_of_the_store(transcripts, tmp_
 
 
 def test_an_import_succeeds_if_the_other_process_dies(transcripts, tmp_path, monkeypatch):
-    monkeypatch.setattr(kept_for_later, "_keep_digests_of", lambda *_: os._exit(9))
+    monkeypatch.setattr(kept_for_later, "keep_comparisons_of", lambda *_: os._exit(9))
     _, index = import_into(tmp_path / "one", transcripts)
     monkeypatch.undo()
     monkeypatch.setattr(kept_for_later, "MANY_CONVERSATIONS", 2)
-    assert [len(each) for each in kept_in(index)[1:]] == [3, 3]
+    assert [len(each) for each in kept_in(index)] == [3, 3]
 
 
 def test_an_import_that_fails_while_its_refs_move_waits_for_nothing(transcripts, tmp_path, monkeypatch):
@@ -158,7 +148,6 @@ def test_a_short_import_starts_no_process(transcripts, tmp_path, monkeypatch):
     def refuse(_):
         raise AssertionError
 
-    monkeypatch.setattr(kept_for_later, "LONG_MESSAGES", 1000)
     monkeypatch.setattr(kept_for_later, "MANY_CONVERSATIONS", 100)
     monkeypatch.setattr(kept_for_later, "begin_apart", refuse)
     repository, _ = import_into(tmp_path / "one", transcripts)

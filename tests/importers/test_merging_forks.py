@@ -7,8 +7,6 @@ import json
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.diff import diff
 from scopes.conversation.merge import merge
 from scopes.conversation.merge_outcomes import Merged, UpToDate
@@ -95,71 +93,3 @@ def test_a_copied_fork_is_merged_with_its_parent(store, tmp_path):
     (fork,) = (name for name in list_branch_tips(store, "conv-001") if name != MAIN)
     append(store, "conv-001", plain_message("carol", "Meanwhile, in the parent."), branch=MAIN)
     join(store, fork)
-
-
-TEXT = "".join(f"line {number}\n" for number in range(1, 21))
-
-
-def edit_records(name, parent, line, new_line):
-    """Return the call and the result of an edit, as Claude Code writes them: the record has the whole file before it."""
-    known = {"sessionId": "s1", "isSidechain": False, "cwd": "/work", "timestamp": f"2026-01-01T00:00:{line:02}.000Z"}
-    arguments = {"file_path": "/work/src/app.py", "old_string": f"line {line}\n", "new_string": f"{new_line}\n"}
-    call = {"type": "tool_use", "id": f"t-{name}", "name": "Edit", "input": arguments}
-    result = {"type": "tool_result", "tool_use_id": f"t-{name}", "content": f"updated by {name}"}
-    structured = {"filePath": "/work/src/app.py", "originalFile": TEXT, "structuredPatch": [], "newString": new_line}
-    answer = {"id": f"msg-{name}", "role": "assistant", "content": [call]}
-    return [
-        {**known, "type": "assistant", "uuid": f"{name}-1", "parentUuid": parent, "message": answer},
-        {
-            **known, "type": "user", "uuid": f"{name}-2", "parentUuid": f"{name}-1", "toolUseResult": structured,
-            "message": {"role": "user", "content": [result]},
-        },
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("line", "outcome", "conflicts"), [(9, "overlap", 1), (15, "compatible", 0)])
-def test_the_text_before_an_imported_edit_is_in_its_source_record(store, tmp_path, line, outcome, conflicts):
-    """The stored message leaves out what the archived record has."""
-    time = "2026-01-01T00:00:00.000Z"
-    prompt = {"sessionId": "s1", "isSidechain": False, "cwd": "/work", "type": "user", "timestamp": time}
-    prompts = [
-        {**prompt, "uuid": name, "parentUuid": parent, "message": {"role": "user", "content": f"fix {name}"}}
-        for name, parent in (("all", None), ("one", "all"), ("two", "all"))
-    ]
-    records = [*prompts[:2], *edit_records("x", "one", 9, "x"), prompts[2], *edit_records("y", "two", line, "y")]
-    import_files(store, tmp_path, s1=[json.dumps(record).encode() + b"\n" for record in records])
-    [source] = [name for name in list_branch_tips(store, "conv-001") if name != MAIN]
-    merged = merge(store, "conv-001", source, target=MAIN, dry_run=True)
-    [file] = merged.files
-    assert (file.path, file.outcome, file.base, file.target.agents) == ("src/app.py", outcome, TEXT, ("claude-code",))
-    assert [each.base for each in file.ranges] == [(9, 9)] * conflicts
-    assert len(merged.conflicts) == conflicts
-    assert_sound(store)
-
-
-def test_the_source_record_of_a_cherry_picked_message_is_found_in_its_conversation(store, tmp_path):
-    """The pick has the id of the message and another root commit."""
-    prompt = {
-        "sessionId": "s1",
-        "isSidechain": False,
-        "cwd": "/work",
-        "type": "user",
-        "uuid": "one",
-        "parentUuid": None,
-    }
-    prompt |= {"timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "user", "content": "fix it"}}
-    first = [prompt, *edit_records("x", "one", 9, "x")]
-    second = [
-        {**record, "sessionId": "s2"} for record in [{**prompt, "uuid": "two"}, *edit_records("y", "two", 15, "y")]
-    ]
-    second[-1]["toolUseResult"]["originalFile"] = f"{TEXT}more\n"
-    for name, records in (("s1", first), ("s2", second)):
-        import_files(store, tmp_path, **{name: [json.dumps(record).encode() + b"\n" for record in records]})
-    heads = list(walk_headers_oldest_first(store, [list_branch_tips(store, "conv-001")[MAIN]]))
-    branch(store, "conv-001", name="alt", start=heads[0].id, switch=False)
-    picked = list(walk_headers_oldest_first(store, [list_branch_tips(store, "conv-002")[MAIN]]))
-    cherry_pick(store, "conv-001", [head.id for head in picked[1:]], branch="alt")
-    [file] = merge(store, "conv-001", "alt", target=MAIN, dry_run=True).files
-    assert (file.outcome, file.base) == ("unknown", TEXT)
-    assert file.source.text == TEXT.replace("line 15\n", "y\n") + "more\n"
-    assert file.note == "the sides began with different texts, and their edits are at different lines"

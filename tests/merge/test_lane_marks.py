@@ -16,7 +16,6 @@ from scopes.conversation.resolve import resolve_conflict
 from scopes.model.message import Author
 from tests.support.decisions import decide
 from tests.support.history import history, say
-from tests.support.tool_calls import call_tool
 
 CALL = {"type": "tool_call", "name": "Bash", "call_id": "1", "input": {"command": "pytest -q tests"}}
 RESULT = {"type": "tool_result", "call_id": "1", "output": "1 failed", "exit_code": 1}
@@ -148,15 +147,6 @@ def test_a_digest_has_what_rules_resolved(repository, sides):
         say(repository, f"conv-001/{name}", "", kind="priority", priority=priority)
     merged(repository, auto_priority=True)
     assert marks(repository)[0].digest[2].startswith("conflicts resolved: priority deploy: took source")
-
-
-def test_a_digest_leaves_out_steps_of_plans(repository, sides):
-    """They were not resolved by anybody, and the plans go on."""
-    for name, status in (("main", "completed"), ("alt", "pending")):
-        todos = [{"content": "test it", "status": status}]
-        call_tool(repository, f"conv-001/{name}", "TodoWrite", {"todos": todos})
-    assert [conflict.type for conflict in merged(repository).conflicts] == ["plan-divergence"]
-    assert len(marks(repository)[0].digest) == 2
 
 
 def test_a_digest_leaves_out_what_was_retracted(repository, sides):

@@ -49,19 +49,6 @@ def outcome_of_git(tmp_path, base, target, source):
     return "same" if target == source else "compatible" if done.returncode == 0 else "overlap"
 
 
-@pytest.mark.parametrize("tree", TREES)
-@pytest.mark.parametrize("directory", [ROOT, *TREES])
-@pytest.mark.parametrize(("line", "value"), [(3, "x"), (3, "y"), (4, "x"), (30, "x")])
-def test_edits_in_a_working_tree_and_in_the_repository_are_compared_as_git_does(
-    repository, tmp_path, tree, directory, line, value
-):
-    forked(repository, directory)
-    edit(repository, "main", f"{ROOT}/src/f.py", 3)
-    edit(repository, "alt", f"{tree}/src/f.py", line, value)
-    texts = TEXT.replace("line 3\n", "x\n"), TEXT.replace(f"line {line}\n", f"{value}\n")
-    assert compared(repository) == [("src/f.py", outcome_of_git(tmp_path, TEXT, *texts))]
-
-
 @pytest.mark.parametrize(("line", "outcome"), [(3, "overlap"), (30, "compatible")])
 def test_two_working_trees_of_one_repository_have_one_file(repository, line, outcome):
     forked(repository)
@@ -93,58 +80,6 @@ def test_a_directory_with_an_unknown_relation_is_not_taken_for_a_working_tree(re
     edit(repository, "main", f"{ROOT}/src/f.py", 3)
     edit(repository, "alt", path, 3, "y")
     assert compared(repository) == []
-
-
-@pytest.mark.parametrize("line", [3, 30])
-def test_a_side_that_changed_the_file_in_several_working_trees_is_unknown(repository, line):
-    """No recorded text has both of its changes: only a merge by git would show what it made of the file."""
-    forked(repository)
-    edit(repository, "main", f"{ROOT}/src/f.py", 3)
-    edit(repository, "main", f"{TREES[0]}/src/f.py", 10)
-    edit(repository, "alt", f"{ROOT}/src/f.py", line, "y")
-    assert compared(repository) == [("src/f.py", "unknown")]
-
-
-def test_the_text_of_one_working_tree_is_not_taken_for_that_of_another_one(repository):
-    """The edit in the other tree has no text before it, and the text before the fork is that of the repository."""
-    new(repository, directory=ROOT)
-    say(repository, "conv-001", "fix it")
-    edit(repository, "main", f"{ROOT}/src/f.py", 20)
-    branch(repository, "conv-001", name="alt", switch=False)
-    edit(repository, "main", f"{ROOT}/src/f.py", 3, before=None)
-    edit(repository, "alt", f"{TREES[0]}/src/f.py", 30, before=None)
-    [file] = merge(repository, "conv-001", "alt", target="main", dry_run=True).files
-    assert file.outcome == "unknown"
-    assert "different working trees" in file.note
-
-
-def test_a_read_in_the_repository_does_not_show_the_text_of_a_working_tree(repository):
-    forked(repository)
-    file = {"filePath": "f", "content": TEXT, "numLines": 41, "startLine": 1, "totalLines": 41}
-    read = {"type": "text", "file": file}
-    call_tool(repository, "conv-001/alt", "Read", {"file_path": f"{ROOT}/src/f.py"}, structured=read)
-    edit(repository, "alt", f"{TREES[0]}/src/f.py", 30, before=None)
-    edit(repository, "main", f"{ROOT}/src/f.py", 3)
-    assert compared(repository) == [("src/f.py", "unknown")]
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "sed -i 's/line 9/y/' .worktrees/2/src/f.py",
-        "cd .worktrees/2 && sed -i 's/line 9/y/' src/f.py",
-        f"cd '{TREES[0]}' && sed -i 's/line 9/y/' src/f.py",
-        f"echo >> {TREES[0]}/src/f.py",
-        f"git -C {TREES[0]} checkout .",
-        "sed -i 's/line 9/y/' .worktrees/*/src/f.py",
-    ],
-)
-def test_a_command_that_writes_the_file_in_a_working_tree_makes_its_text_unknown(repository, command):
-    forked(repository)
-    edit(repository, "main", f"{TREES[0]}/src/f.py", 3)
-    run(repository, "main", command)
-    edit(repository, "alt", f"{ROOT}/src/f.py", 30)
-    assert compared(repository) == [("src/f.py", "unknown")]
 
 
 @pytest.mark.parametrize(

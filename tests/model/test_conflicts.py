@@ -40,9 +40,7 @@ def test_the_table_has_the_severities_of_the_specification():
         "decision-disagreement": "high",
         "methodology-dispute": "high",
         "priority-disagreement": "medium",
-        "contradictory-answer": "high",
         "resource-contention": "low",
-        "plan-divergence": "low",
         "unknown": "medium",
     }
 
@@ -55,7 +53,7 @@ def test_a_group_of_keys_has_one_type():
 def test_no_conflict_of_high_severity_resolves_automatically():
     """S4-14."""
     automatic = {name: row.automatic for name, row in CONFLICT_TYPES.items() if row.automatic is not None}
-    assert automatic == {"delete-delete": "target", "resource-contention": "both", "plan-divergence": "both"}
+    assert automatic == {"delete-delete": "target", "resource-contention": "both"}
     assert set(automatic.values()) <= set(CHOICES)
 
 

@@ -72,7 +72,6 @@ from scopes.handover.checkout import CheckedOut
 from scopes.handover.resume import Resumption
 from scopes.handover.skill_status import SkillsStatus
 from scopes.handover.skills import SkillChanged
-from scopes.history.activity import CheckRun
 from scopes.history.messages import MessageHeader
 from scopes.history.redacted_copies import RedactedCopy
 from scopes.history.remote_branches import RemoteState
@@ -106,13 +105,9 @@ from scopes.memory.summarize import Summarized
 from scopes.memory.uncompact import Uncompacted
 from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflict_list import ConflictRow
-from scopes.merge.file_comparison import FileComparison
-from scopes.merge.file_texts import FileSide
+from scopes.merge.files import FileComparison, FileSide, LineRange
 from scopes.merge.lane_marks import LaneMark
-from scopes.merge.line_ranges import LineRange
 from scopes.merge.manual_resolution import SIDES
-from scopes.merge.plans_and_answers import PlanStep
-from scopes.merge.recorded_work import Alternatives, SideTests
 from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
 from scopes.model.argument import Argument, Evidence
@@ -585,8 +580,8 @@ AUTO_RESOLVED = Conflict(
     target=(Position({"operation": "delete"}, CALL.id, "planner"),),
     resolution=Resolution("automatic", "both", "", "scopes"),
 )
-_EDITED = FileSide(agents=("planner",), messages=(CALL.id,), text="main", unknown=None)
-_ALSO_EDITED = FileSide(agents=("reviewer", "tester"), messages=(SECURE.id, COVERAGE.id), text="alt", unknown=None)
+_EDITED = FileSide(agents=("planner",), messages=(CALL.id,))
+_ALSO_EDITED = FileSide(agents=("reviewer", "tester"), messages=(SECURE.id, COVERAGE.id))
 _LINES = (LineRange((38, 41), (40, 52), (38, 39)), LineRange((60, 60), (71, 71), (58, 58)))
 FILE_COMPARISONS = (
     FileComparison(
@@ -611,18 +606,11 @@ FILE_COMPARISONS = (
     FileComparison(
         key="files/src/log.py", path="src/log.py", outcome="compatible", target=_EDITED, source=_ALSO_EDITED
     ),
-    FileComparison(key="files/src/main.py", path="src/main.py", outcome="same", target=_EDITED, source=_EDITED),
-)
-PLANS = (PlanStep("write the tests", "completed", "in_progress", "pending"), PlanStep("deploy", "pending", "completed"))
-SIDE_TESTS = SideTests(
-    (CheckRun("go test ./...", failed=False), CheckRun("make test", failed=True)),
-    (CheckRun("go test ./...", failed=True, exit_code=1),),
 )
 FILE_CHANGES = FileChanges(
     comparison=FILE_COMPARISONS[1],
     target_patch="--- base/src/app.py\n+++ target/src/app.py\n@@ -38,2 +38,2 @@\n a\n-b\n+main\n",
     source_patch="--- base/src/app.py\n+++ source/src/app.py\n@@ -38,2 +38,2 @@\n a\n-b\n+alt\n" + "+more\n" * 70,
-    conflict_hunks="@@ line 38 @@\na\n<<<<<<< target\nmain\n=======\nalt\n>>>>>>> source\n",
 )
 DECIDED_OTHERWISE = replace(
     DISAGREED,
@@ -1328,7 +1316,6 @@ SAMPLES = {
         ),
         "merged-files": Merged(
             **MERGE, branch="main", tip=oid("joined"), messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), files=FILE_COMPARISONS,
-            tests=SIDE_TESTS, plans=PLANS, alternatives=Alternatives(PROMPT, CALL, SECURE),
             operation=OPERATION, message=message_id("joined"),
         ),
         "merged-dry-run": Merged(**MERGE, branch="main", tip=None, messages=(SECURE.id,), conflicts=(AUTO_RESOLVED,), dry_run=True),
@@ -1342,7 +1329,6 @@ SAMPLES = {
         ),
         "conflict-files": MergeConflicted(
             **MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,), files=FILE_COMPARISONS * 5, operation=OPERATION,
-            tests=SIDE_TESTS, plans=PLANS, alternatives=Alternatives(PROMPT, CALL, SECURE),
         ),
         "conflict-dry-run": MergeConflicted(**MERGE, branch="main", tip=None, conflicts=(DISAGREED,), dry_run=True),
         "many-conflicts": MergeConflicted(**MERGE, branch=RESOLUTION, tip=oid("strife"), conflicts=(DISAGREED,) * 23, operation=OPERATION),

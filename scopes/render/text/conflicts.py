@@ -269,9 +269,8 @@ def _write_sides(result: ConflictView, view: View) -> None:
 def _write_file_changes(changes: FileChanges, view: View) -> None:
     view.line()
     write_field(view, "File", file_outcome(changes.comparison))
-    write_patch(view, "Changes of the target:", changes.target_patch)
-    write_patch(view, "Changes of the source:", changes.source_patch)
-    write_patch(view, "Merged, where they disagree:", changes.conflict_hunks)
+    write_patch(view, "Last edit of the target:", changes.target_patch)
+    write_patch(view, "Last edit of the source:", changes.source_patch)
 
 
 def _write_columns(view: View, left: Iterable[Line], right: Iterable[Line], width: int) -> None:

@@ -12,21 +12,18 @@ from scopes.sanitize import clean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scopes.merge.file_comparison import FileComparison
-    from scopes.merge.line_ranges import LineRange
+    from scopes.merge.files import FileComparison, LineRange
     from scopes.render.color import Style
 
 _MAX_RANGES = 5
 _MAX_PATCH_LINES = 60  # of one patch on a terminal
-_STYLES: dict[str, Style] = {"same": "good", "compatible": "good", "overlap": "warn", "unknown": "dim"}
-_PATCH_STYLES: dict[str, Style] = {"+": "good", "-": "bad", "@": "key", "<": "warn", ">": "warn", "=": "warn"}
+_STYLES: dict[str, Style] = {"compatible": "good", "overlap": "warn", "unknown": "dim"}
+_PATCH_STYLES: dict[str, Style] = {"+": "good", "-": "bad", "@": "key"}
 
 
 def file_outcome(file: FileComparison) -> str:
     """Return what both sides made of a file: `both edited, lines 40-52 disagree`."""
     match file.outcome:
-        case "same":
-            text = "same result"
         case "compatible":
             text = "both edited, compatible"
         case "overlap" if file.ranges:
@@ -34,7 +31,7 @@ def file_outcome(file: FileComparison) -> str:
         case "unknown":
             text = "both edited, not compared"
         case _:
-            text = "both edited"
+            text = "both edited" if file.note is not None else "both edited, the edits overlap"
     return f"{text} ({file.note})" if file.note is not None else text
 
 
@@ -59,7 +56,7 @@ def write_files(view: View, files: Sequence[FileComparison]) -> None:
 
 
 def write_patch(view: View, title: str, patch: str) -> None:
-    """Write a patch, or merged text with conflict markers, below a title; on a terminal at most 60 lines of it."""
+    """Write a patch below a title; on a terminal at most 60 lines of it."""
     if not patch:
         return
     lines = clean(patch).removesuffix("\n").split("\n")
@@ -73,8 +70,8 @@ def write_patch(view: View, title: str, patch: str) -> None:
 
 
 def _lines(ranges: Sequence[LineRange]) -> str:
-    """Return ranges as `lines 40-52, 60`: those of the target, or of the merge base if these are not known."""
-    shown = [_range(each.target or each.base or (0, 0)) for each in ranges[:_MAX_RANGES]]
+    """Return ranges as `lines 40-52, 60`: those of the target."""
+    shown = [_range(each.target) for each in ranges[:_MAX_RANGES]]
     more = f" and {len(ranges) - _MAX_RANGES} more ranges" if len(ranges) > _MAX_RANGES else ""
     single = len(ranges) == 1 and "-" not in shown[0]
     return f"{'line' if single else 'lines'} {', '.join(shown)}{more}"

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from shlex import quote
 from typing import TYPE_CHECKING
 
-from scopes.model.conflicts import PLAN_DIVERGENCE
 from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import (
-    MAX_LINES,
-    fit_line,
     write_aborted,
     write_conflict_notes,
-    write_more,
     write_next_commands,
     write_open_conflicts,
     write_resolution_branch,
@@ -20,21 +15,15 @@ from scopes.render.text.conflict_phrases import (
 )
 from scopes.render.text.file_comparison import write_files
 from scopes.render.text.phrases import (
-    SHORT_ID_LENGTH,
     UNDO_HINT,
     counted,
     identifier,
-    subject,
     write_hint,
     write_outcome,
 )
 from scopes.render.view import Column, Span, View
-from scopes.render.wrap import truncate_text
-from scopes.sanitize import SUBJECT_LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from scopes.conversation.merge_outcomes import (
         FastForwarded,
         MergeAborted,
@@ -43,9 +32,6 @@ if TYPE_CHECKING:
         MergeOutcome,
         UpToDate,
     )
-    from scopes.history.activity import CheckRun
-    from scopes.merge.recorded_work import Alternatives
-    from scopes.model.conflicts import Conflict
 
 _PREVIEW = tuple(map(Column, ("Result", "Conversation", "Target", "Source", "Messages", "Conflicts")))
 
@@ -91,8 +77,8 @@ def render_merged(result: Merged, view: View) -> None:
         elif result.message is not None:
             by = (" by ", identifier(view, result.message))
         write_outcome(view, result.target, "merged ", _source(result), " into ", _target(result), *by, f": {count}")
-    _write_work(result, view)
-    write_resolved(view, _without_plans(result.conflicts))
+    write_files(view, result.files)
+    write_resolved(view, result.conflicts)
     _write_active(result, view)
     if view.terminal and result.operation is not None:
         write_hint(view, UNDO_HINT)
@@ -110,15 +96,15 @@ def render_conflicted(result: MergeConflicted, view: View) -> None:
             view.line(result.branch)
         what = f"{result.conversation}/{result.target} {unchanged}: {number} with {result.source}"
         write_conflict_notes(view, what, result, "merge")
-        _write_work(result, view)
+        write_files(view, result.files)
         return
     view.sentence(_target(result), f" {unchanged}: ", Span(number, "heading"), " with ", _source(result))
     if not result.dry_run:
         write_resolution_branch(view, result.branch)
     sides = result.target, result.source
     write_open_conflicts(view, result.conflicts, sides, result.spellings, before=result.others.conflicts)
-    _write_work(result, view)
-    write_resolved(view, _without_plans(result.conflicts))
+    write_files(view, result.files)
+    write_resolved(view, result.conflicts)
     if not result.dry_run:
         write_next_commands(view, result, "merge")
 
@@ -143,77 +129,6 @@ def _write_preview_row(outcome: str, result: MergeOutcome, view: View) -> None:
     number = sum(conflict.status != "resolved" for conflict in result.conflicts)
     row = (outcome, result.conversation, result.target, result.source, str(len(result.messages)), str(number))
     view.rows(_PREVIEW, [row])
-
-
-def _without_plans(conflicts: Iterable[Conflict]) -> list[Conflict]:
-    """Return conflicts without those about plans, which are listed as steps."""
-    return [conflict for conflict in conflicts if conflict.type != PLAN_DIVERGENCE]
-
-
-def _write_work(result: MergeOutcome, view: View) -> None:
-    """Write what both sides did: files that both changed, the last tests, and two answers to one prompt."""
-    write_files(view, result.files)
-    write_tests(result.target, result.tests.target, view)
-    write_tests(result.source, result.tests.source, view)
-    if result.plans and view.terminal:
-        view.line()
-        view.line(f"plans that differ: {counted(len(result.plans), 'step')}")
-    for step in result.plans[:MAX_LINES]:
-        text, target, source = (_shortened(each) for each in (step.text, step.target, step.source))
-        statuses = f"{result.target}: {target}, {result.source}: {source}"
-        if view.terminal:
-            view.line(*fit_line(view, ("    ", f"{text}  ", Span(statuses, "dim"))))
-        else:
-            view.aside(f"plan: {text}: {statuses}")
-    if view.terminal:
-        write_more(view, len(result.plans))
-    if result.alternatives is not None:
-        _write_alternatives(result, result.alternatives, view)
-
-
-def _shortened(text: str) -> str:
-    """Return a text of an agent on one line, at most as long as a subject."""
-    return truncate_text(" ".join(text[: 4 * SUBJECT_LENGTH].split()), SUBJECT_LENGTH)
-
-
-def _write_alternatives(result: MergeOutcome, found: Alternatives, view: View) -> None:
-    """Write two answers to one prompt, and how to compare them."""
-    sides = (result.target, found.target), (result.source, found.source)
-    compare = f"scopes diff {quote(result.conversation)} " + " ".join(head.id[:SHORT_ID_LENGTH] for _, head in sides)
-    if not view.terminal:
-        answers = " and ".join(f"{head.id[:SHORT_ID_LENGTH]} ({name})" for name, head in sides)
-        view.aside(f"two answers to prompt {found.prompt.id[:SHORT_ID_LENGTH]}: {answers}; compare them: {compare}")
-        return
-    view.line()
-    title = ("two answers to one prompt: ", identifier(view, found.prompt.id), " ", subject(found.prompt))
-    view.line(*fit_line(view, title))
-    width = max(len(name) for name, _ in sides)
-    for name, head in sides:
-        line = ("    ", Span(f"{name:<{width}}", "branch"), "  ", identifier(view, head.id), "  ", subject(head))
-        view.line(*fit_line(view, line))
-    write_hint(view, f"compare them: {compare}")
-
-
-def write_tests(branch: str, runs: Sequence[CheckRun], view: View) -> None:
-    """Write the outcome of each test command of a side; a terminal wraps long commands."""
-    outcomes = [_test_outcome(run) for run in runs]
-    if not view.terminal:
-        for run, outcome in zip(runs, outcomes, strict=True):
-            view.aside(f"tests: {branch}: {run.command} {outcome.text}")
-        return
-    if runs:
-        view.line()
-        view.line("tests on ", Span(branch, "branch"), ":")
-    width = max((len(outcome.text) for outcome in outcomes), default=0)
-    for run, outcome in zip(runs, outcomes, strict=True):
-        view.hanging(run.command, start=("    ", Span(outcome.text.ljust(width), outcome.style), "  "))
-
-
-def _test_outcome(run: CheckRun) -> Span:
-    """Return the outcome of a test command: `ok` or `failed (1)`."""
-    if not run.failed:
-        return Span("ok", "good")
-    return Span("failed" + (f" ({run.exit_code})" if run.exit_code else ""), "bad")
 
 
 def _write_active(result: MergeOutcome, view: View) -> None:

@@ -9,7 +9,6 @@ from scopes.model.merge_request import CLOSED, MERGED, OPEN
 from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import conflict_key
 from scopes.render.text.file_comparison import write_files
-from scopes.render.text.merge import write_tests
 from scopes.render.text.phrases import (
     UNDO_HINT,
     counted,
@@ -128,13 +127,11 @@ def _write_preview(result: MergeRequestView, view: View) -> None:
     request = result.row.request
     if result.outcome not in {"up-to-date", "fast-forward"}:
         write_files(view, result.files)
-        write_tests(request.target, result.tests.target, view)
-        write_tests(request.source, result.tests.source, view)
     if view.terminal and result.in_progress is not None:
         view.line()
         write_hint(view, f"resolve it: scopes conflicts list {quote(result.row.conversation)}")
     elif view.terminal and result.outcome != "up-to-date":
-        if result.files or result.tests.target or result.tests.source:
+        if result.files:
             view.line()
         write_hint(view, f"merge it: scopes merge-requests merge {quote(result.row.conversation)} {request.number}")
 

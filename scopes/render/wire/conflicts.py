@@ -71,7 +71,6 @@ def _file_changes(changes: FileChanges) -> dict[str, object]:
     return file_object(changes.comparison) | without_none(
         target_patch=changes.target_patch or None,
         source_patch=changes.source_patch or None,
-        conflict_hunks=changes.conflict_hunks or None,
     )
 
 

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 from scopes.model.encoding import without_none
 
 if TYPE_CHECKING:
-    from scopes.merge.file_comparison import FileComparison
-    from scopes.merge.file_texts import FileSide
+    from scopes.merge.files import FileComparison, FileSide
 
 
 def file_object(file: FileComparison) -> dict[str, object]:
     """Return a file that both sides changed; ranges are first and last line, at the merge base and on both sides."""
-    ranges = [
-        {name: list(lines) for name, lines in each._asdict().items() if lines is not None} for each in file.ranges
-    ]
+    ranges = [{name: list(lines) for name, lines in each._asdict().items()} for each in file.ranges]
     return without_none(
         path=file.path,
         key=file.key,

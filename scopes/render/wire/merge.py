@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         MergeOutcome,
         UpToDate,
     )
-    from scopes.merge.recorded_work import Alternatives, SideTests
 
 
 @to_wire.register
@@ -70,21 +69,7 @@ def _outcome_object(result: MergeOutcome, word: str, before: int = 0) -> dict[st
         merged_messages=list(result.messages),
         conflicts=[conflict_object(number, each) for number, each in enumerate(result.conflicts, before + 1)],
         files=[file_object(file) for file in result.files] or None,
-        tests=tests_object(result.tests),
-        plans=[without_none(**step._asdict()) for step in result.plans] or None,
-        alternatives=None if result.alternatives is None else _alternatives(result.alternatives),
         operation=result.operation,
         dry_run=result.dry_run or None,
         active_branch=result.active_branch,
     )
-
-
-def tests_object(tests: SideTests) -> dict[str, object] | None:
-    """Return the last run of each test command by side; None if there was none."""
-    found = {name: [without_none(**run._asdict()) for run in runs] for name, runs in tests._asdict().items() if runs}
-    return dict(found) or None
-
-
-def _alternatives(alternatives: Alternatives) -> dict[str, object]:
-    """Return two answers to one prompt."""
-    return {name: {"id": head.id, "subject": head.subject} for name, head in alternatives._asdict().items()}

@@ -8,7 +8,6 @@ from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.wire.conflicts import conflict_object
 from scopes.render.wire.file_comparison import file_object
-from scopes.render.wire.merge import tests_object
 
 if TYPE_CHECKING:
     from scopes.conversation.merge_requests import (
@@ -50,7 +49,6 @@ def format_merge_request_view(result: MergeRequestView) -> dict[str, object]:
             in_progress=result.in_progress,
             problem=result.problem,
             files=[file_object(file) for file in result.files] or None,
-            tests=tests_object(result.tests),
         ),
         "conflicts": conflicts,
         "gone": list(result.gone),

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from scopes.clock import new_uuid, now, parse_time
-from scopes.conversation.append import keep_digests, message_writers
+from scopes.conversation.append import message_writers
 from scopes.errors import Busy, Corrupt, NotFound
 from scopes.history.conversations import next_conversation_id
 from scopes.history.handles import StoreHandle
@@ -395,7 +395,6 @@ class SessionWriter:
                 return write(tip)
 
         oid = append_commit(self.repository, recorded.conversation, recorded.branch, message.id, write_on)
-        keep_digests(self.repository, recorded.conversation, [oid])
         return recorded._replace(tip=oid)
 
     def _list_turn(self, answer: Message) -> list[Message]:

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.history.activity import CheckRun
-from scopes.merge.recorded_work import SideTests
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import SAMPLES, message_id
 
@@ -109,21 +107,3 @@ def test_no_line_of_a_conflict_is_wider_than_the_terminal():
 
 def test_of_many_conflicts_the_first_are_shown():
     assert "    … and 3 more" in seen_lines(MERGE["many-conflicts"])
-
-
-def test_each_test_command_has_a_line_with_its_outcome():
-    """At 80 columns several commands ran together, each cut to 60 characters."""
-    long = "go test -v ./cmd/entire/cli/agent/claudecode/... -run TestInstallHooks_PreservesUnknownHookTypes"
-    runs = tuple(CheckRun(f"pytest -q tests/part_{number}", failed=bool(number)) for number in range(6))
-    merged = replace(MERGE["merged"], tests=SideTests((*runs, CheckRun(long, failed=True, exit_code=2)), ()))
-    lines = seen_lines(merged, 80)
-    start = lines.index(f"tests on {merged.target}:") + 1
-    assert [line.split(maxsplit=1) for line in lines[start : start + 6]] == [
-        ["failed" if number else "ok", f"pytest -q tests/part_{number}"] for number in range(6)
-    ]
-    assert lines[start + 6 : start + 8] == [
-        "    failed (2)  go test -v ./cmd/entire/cli/agent/claudecode/... -run",
-        "                TestInstallHooks_PreservesUnknownHookTypes",
-    ]
-    assert max(map(len, lines)) <= 80
-    assert f"    failed (2)  {long}" in seen_lines(merged, 120)

@@ -1,0 +1,292 @@
+"""Show what both sides of a merge did to the files that both changed: the last edit of each, and whether lines overlap.
+
+Only what the recorded edits say plainly is used: a text that was replaced by another one, or a patch with line numbers.
+The text of a file is never reconstructed; where edits do not tell, the outcome is "unknown". Nothing here decides a
+conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from scopes.history.messages import MessageHeader, header_of, is_root, read_body
+from scopes.history.tool_calls import find_call, find_call_message, is_failed
+from scopes.ids import MessageId, Oid
+from scopes.merge.conflict_keys import comparable_file_key, comparable_key, decoded_key, group_of
+from scopes.merge.divergence import Divergence, PathChanges, Side, state_of
+from scopes.model.claims import FILES
+from scopes.model.file_edits import FileEdit, edits_of_result, parse_unified
+from scopes.model.message import Message
+from scopes.store.objects import Commit
+from scopes.store.repository import Objects
+from scopes.store.trees import find_entry
+
+MAX_FILES: Final = 200  # of one merge; the edits of further ones are not read
+MAX_RANGES: Final = 100
+_MAX_PIECES: Final = 100  # of one side that are compared by text
+_TOOL: Final = "tool"  # kind of author
+_NOT_RECORDED: Final = "edit not recorded"
+Outcome: TypeAlias = Literal["compatible", "overlap", "unknown"]
+
+
+class LineRange(NamedTuple):
+    """Lines that both sides changed, from 1, at the merge base and on both sides; the last is included.
+
+    An empty range has a `last` before its `first`.
+    """
+
+    base: tuple[int, int]
+    target: tuple[int, int]
+    source: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FileSide:
+    """What one side did to a file.
+
+    Attributes:
+        agents: Who changed it, in the order of their first change.
+        messages: The messages that changed it, oldest first.
+        unknown: Why the last edit is not known; None if it is.
+        deleted: True if the file is gone.
+        edit: The last edit.
+    """
+
+    agents: tuple[str, ...] = ()
+    messages: tuple[MessageId, ...] = ()
+    unknown: str | None = None
+    deleted: bool = False
+    edit: FileEdit | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileComparison:
+    """A file that both sides changed: "compatible" edits share no line; "overlap"; or "unknown".
+
+    `ranges` are the lines that both changed, in order, at most MAX_RANGES, if line numbers are recorded. `note` says
+    what else is known.
+    """
+
+    key: str
+    path: str
+    outcome: Outcome
+    target: FileSide
+    source: FileSide
+    ranges: tuple[LineRange, ...] = ()
+    note: str | None = None
+
+
+class _Lines(NamedTuple):
+    """Changed lines before and after an edit: the numbers of the first one and of the one after the last."""
+
+    start: int
+    end: int
+    new_start: int
+    new_end: int
+
+
+class _Change(NamedTuple):
+    """A message that changed a file, and its edit if one is recorded."""
+
+    head: MessageHeader
+    agent: str
+    edit: FileEdit | None
+
+
+def compare_files(objects: Objects, divergence: Divergence, keys: Iterable[str]) -> tuple[FileComparison, ...]:
+    """Compare the files among comparable keys; sorted by path."""
+    wanted = [key for key in keys if group_of(key) == FILES]
+    if not wanted:
+        return ()
+    sides = [_list_changes(objects, divergence, side, wanted) for side in (divergence.target, divergence.source)]
+    found = (_compare(key, sides[0].get(key, []), sides[1].get(key, [])) for key in wanted)
+    return tuple(sorted(found, key=lambda each: each.path))
+
+
+def patch_of(path: str, edit: FileEdit | None) -> str:
+    """Return an edit as a patch; empty if its lines are not recorded."""
+    if edit is None or not (edit.hunks or edit.replacements):
+        return ""
+    lines = [f"--- {path}", f"+++ {path}"]
+    for hunk in edit.hunks:
+        lines += [f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@", *hunk.lines]
+    for each in () if edit.hunks else edit.replacements:
+        lines += [
+            "@@",
+            *(f"-{line}" for line in each.old.splitlines()),
+            *(f"+{line}" for line in each.new.splitlines()),
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _list_changes(
+    objects: Objects, divergence: Divergence, side: Side, keys: Sequence[str]
+) -> dict[str, list[_Change]]:
+    """Return the changes of a side to files, oldest first, by comparable key."""
+    by_key = _paths_by_key(side.changes, set(keys[:MAX_FILES]), divergence.directory)
+    paths = {path: key for key, each in by_key.items() for path in each}
+    found: dict[str, list[_Change]] = {}
+    for commit, changed in _walk_changing(objects, side.commits, paths):
+        head = header_of(commit)
+        message = read_body(objects, commit)
+        caller = find_call_message(objects, head) if head.author_kind == _TOOL else head
+        edits = list(_walk_edits(objects, head, message))
+        for key in dict.fromkeys(paths[path] for path in changed):
+            own: list[FileEdit | None] = [
+                edit for edit in edits if comparable_file_key(edit.path, divergence.directory) == key
+            ]
+            agent = head.author if caller is None else caller.author
+            found.setdefault(key, []).extend(_Change(head, agent, edit) for edit in own or [None])
+    return found
+
+
+def _paths_by_key(
+    changes: Mapping[str, PathChanges], wanted: Collection[str], directory: str | None
+) -> dict[str, list[str]]:
+    """Return the changed paths below `state/` of the wanted files, by comparable key."""
+    found: dict[str, list[str]] = {}
+    for key, paths in changes.items():
+        if group_of(key) == FILES and (known := comparable_key(key, directory)) in wanted:
+            found.setdefault(known, []).extend(paths)
+    return found
+
+
+def _walk_changing(
+    objects: Objects, commits: Iterable[Commit], paths: Collection[str]
+) -> Iterator[tuple[Commit, list[str]]]:
+    """Yield the commits, oldest first, that changed the claims on some paths, with these paths.
+
+    A merge commit counts only for paths that differ from all its parents.
+    """
+    trees: dict[Oid, Oid | None] = {}
+
+    def files_at(oid: Oid) -> Oid | None:
+        if oid not in trees:
+            state = state_of(objects, oid)
+            entry = None if state is None else find_entry(objects, state, FILES)
+            trees[oid] = entry.oid if entry is not None and entry.is_tree else None
+        return trees[oid]
+
+    def claim_at(tree: Oid | None, path: str) -> Oid | None:
+        entry = None if tree is None else find_entry(objects, tree, path.removeprefix(f"{FILES}/"))
+        return None if entry is None else entry.oid
+
+    for commit in commits if paths else ():
+        after, before = files_at(commit.oid), [files_at(parent) for parent in commit.parents]
+        if is_root(commit) or after in before:
+            continue
+        changed = [path for path in paths if claim_at(after, path) not in {claim_at(tree, path) for tree in before}]
+        if changed:
+            yield commit, changed
+
+
+def _walk_edits(objects: Objects, head: MessageHeader, message: Message) -> Iterator[FileEdit]:
+    """Yield the edits that a message records: those of the calls that it has the results of, and patches of files."""
+    for number, part in enumerate(message.parts):
+        fields: Mapping[str, Any] = part.fields
+        if part.type == "tool_result" and not is_failed(part):
+            call = find_call(objects, head, message, number)
+            yield from () if call is None else edits_of_result(call.part, part)
+        elif part.type == "file_ref" and isinstance(path := fields.get("path"), str):
+            patch = fields.get("patch")
+            yield FileEdit(path, str(fields.get("op")), hunks=parse_unified(patch) if isinstance(patch, str) else ())
+
+
+def _compare(key: str, target: Sequence[_Change], source: Sequence[_Change]) -> FileComparison:
+    sides = _side(target), _side(source)
+    outcome, ranges = _outcome([each.edit for each in target], [each.edit for each in source])
+    gone = next((name for name, side in zip(("target", "source"), sides, strict=True) if side.deleted), None)
+    return FileComparison(
+        key=key,
+        path=decoded_key(key).partition("/")[2],
+        outcome="overlap" if gone is not None else outcome,
+        target=sides[0],
+        source=sides[1],
+        ranges=() if gone is not None else ranges,
+        note=None if gone is None else f"the {gone} deleted it",
+    )
+
+
+def _side(changes: Sequence[_Change]) -> FileSide:
+    last = changes[-1].edit if changes else None
+    is_known = last is not None and (last.op == "delete" or _is_recorded(last))
+    return FileSide(
+        agents=tuple(dict.fromkeys(each.agent for each in changes)),
+        messages=tuple(dict.fromkeys(each.head.id for each in changes)),
+        unknown=None if is_known else _NOT_RECORDED,
+        deleted=last is not None and last.op == "delete",
+        edit=last,
+    )
+
+
+def _is_recorded(edit: FileEdit) -> bool:
+    return bool(edit.hunks or edit.replacements)
+
+
+def _outcome(
+    target: Sequence[FileEdit | None], source: Sequence[FileEdit | None]
+) -> tuple[Outcome, tuple[LineRange, ...]]:
+    """Return whether the edits of both sides overlap, and where, if line numbers are recorded.
+
+    Line numbers are those of the merge base only in the first edit of a side: two sides with one edit each.
+    """
+    known = [[edit for edit in side if edit is not None and _is_recorded(edit)] for side in (target, source)]
+    if not all(known) or len(known[0]) != len(target) or len(known[1]) != len(source):
+        return "unknown", ()
+    if all(len(side) == 1 and side[0].hunks for side in known):
+        ranges = tuple(_overlapping(_changed_lines(known[0][0]), _changed_lines(known[1][0])))[:MAX_RANGES]
+        return ("overlap" if ranges else "compatible"), ranges
+    return _compare_pieces(*(list(_old_texts(side)) for side in known)), ()
+
+
+def _changed_lines(edit: FileEdit) -> Iterator[_Lines]:
+    """Yield the lines that an edit with line numbers changed, without the lines around them."""
+    for hunk in edit.hunks:
+        old = hunk.old_start if hunk.old_lines else hunk.old_start + 1
+        new = hunk.new_start if hunk.new_lines else hunk.new_start + 1
+        start, new_start = old, new
+        for mark in [line[:1] for line in hunk.lines if line[:1] != "\\"] + [" "]:
+            if mark not in {"-", "+"}:
+                if (start, new_start) != (old, new):
+                    yield _Lines(start, old, new_start, new)
+                old, new = old + 1, new + 1
+                start, new_start = old, new
+            elif mark == "-":
+                old += 1
+            else:
+                new += 1
+
+
+def _overlapping(target: Iterable[_Lines], source: Iterable[_Lines]) -> Iterator[LineRange]:
+    """Yield the places where changes of both sides overlap or touch each other, as git merges them."""
+    for one, other in product(target, source):
+        if one.start <= other.end and other.start <= one.end:
+            base = min(one.start, other.start), max(one.end, other.end) - 1
+            yield LineRange(base, (one.new_start, one.new_end - 1), (other.new_start, other.new_end - 1))
+
+
+def _old_texts(edits: Iterable[FileEdit]) -> Iterator[list[str]]:
+    """Yield the lines that each piece of some edits replaced."""
+    for edit in edits:
+        for hunk in edit.hunks:
+            yield [line[1:] for line in hunk.lines if line[:1] == "-"]
+        for each in () if edit.hunks else edit.replacements:
+            yield each.old.splitlines()
+
+
+def _compare_pieces(target: Sequence[Sequence[str]], source: Sequence[Sequence[str]]) -> Outcome:
+    """Compare replaced texts: "overlap" if one contains another one, "compatible" if they have no line in common."""
+    if not all((*target, *source)) or max(len(target), len(source)) > _MAX_PIECES:
+        return "unknown"  # of an insertion only the lines around it tell the place
+    if any(_contains(one, other) or _contains(other, one) for one, other in product(target, source)):
+        return "overlap"
+    lines = [{line.strip() for piece in side for line in piece} - {""} for side in (target, source)]
+    return "unknown" if lines[0] & lines[1] else "compatible"
+
+
+def _contains(lines: Sequence[str], part: Sequence[str]) -> bool:
+    size = len(part)
+    return any(list(lines[at : at + size]) == list(part) for at in range(len(lines) - size + 1))
