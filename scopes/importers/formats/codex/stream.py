@@ -6,9 +6,8 @@ counts are those of the whole thread up to the end of the turn; they belong to n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.codex.items import with_exit_code
@@ -21,16 +20,9 @@ from scopes.importers.formats.lossless_json import lossless_field
 from scopes.importers.formats.run_builder import ANSWER, ERROR, RESULTS, TOOL, RunBuilder
 from scopes.importers.formats.session_walk import read_beginning, walk_runs
 from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream
-from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import Author, Part
+from scopes.model.quoted_words import split_quoted
 
-# No piece can be read in two ways, and none is given back: the time is linear.
-_WORD: Final = compile_lazily(r"""(?s)(?:[^ \t\r\n'"\\]++|'[^']*+'|"(?:[^"\\]|\\.)*+"|\\.)++""")
-_PIECE: Final = compile_lazily(
-    r"""(?s)(?P<plain>[^'"\\]++)|'(?P<single>[^']*+)'|"(?P<double>(?:[^"\\]|\\.)*+)"|\\(?P<one>.)"""
-)
-_ESCAPE: Final = compile_lazily(r"""\\(["\\])""")
-_BLANKS: Final = " \t\r\n"
 _AGENT = Author(NAME, "agent")
 _HARNESS = Author(NAME, "system")
 _ITEMS = frozenset({"item.started", "item.updated", "item.completed"})
@@ -196,7 +188,7 @@ def _read_command(item: Mapping[str, Any]) -> _Read:
 def _unwrap(command: str) -> str:
     """Return the script of a command that Codex runs in a shell; other commands unchanged."""
     try:
-        words = _split_quoted(command)
+        words = split_quoted(command)
     except ValueError:
         return command
     return words[2] if len(words) == _SHELL_WORDS and words[1] in _SHELL_FLAGS else command
@@ -238,27 +230,3 @@ _CALLS: dict[str, Callable[[Mapping[str, Any]], _Read]] = {
     "web_search": _read_search,
     "todo_list": _read_plan,
 }
-
-
-def _split_quoted(text: str) -> list[str]:
-    """Return the words of a text as `shlex.split` does, in linear time: that adds one character after the other.
-
-    Raises:
-        ValueError: a quote is not closed, or nothing follows a backslash.
-    """
-    words = []
-    end = 0
-    for word in _WORD.finditer(text):
-        if text[end : word.start()].strip(_BLANKS):
-            break
-        words.append(_PIECE.sub(_unquote, word[0]))
-        end = word.end()
-    if text[end:].strip(_BLANKS):
-        raise ValueError("a quote is not closed")
-    return words
-
-
-def _unquote(piece: re.Match[str]) -> str:
-    if piece["double"] is not None:
-        return _ESCAPE.sub(r"\1", piece["double"])
-    return piece["plain"] or piece["single"] or piece["one"] or ""
