@@ -211,7 +211,7 @@ def read_active_branch(repository: Repository, conversation: ConversationId) -> 
     """
     value, tip = repository.find_symbolic(refs.active_ref(conversation))
     pair = refs.split_branch_ref((value or "").removeprefix(refs.SYMBOLIC))
-    if pair is not None and tip is not None:
+    if pair is not None and pair[0] == conversation and tip is not None:
         return pair[1]
     tips = list_branch_tips(repository, conversation)
     if not tips:

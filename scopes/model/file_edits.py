@@ -71,9 +71,6 @@ class Replacement(NamedTuple):
     at_end: bool = False
 
 
-_TOO_MANY = Replacement("\0", "\0")  # is in no text, so that a call with too many edits makes the text unknown
-
-
 class FileEdit(NamedTuple):
     """What one call did to one file; `before` and `after` are whole texts, None if they are not recorded."""
 
@@ -233,37 +230,12 @@ def apply_edit(edit: FileEdit, text: str | None) -> str | None:
     return apply_hunks(text, edit.hunks) if replaced is None and edit.hunks else replaced
 
 
-def is_complete(edit: FileEdit) -> bool:
-    """Return True if the text before an edit is all that is needed to know the text after it."""
-    known = edit.op in {"delete", "rename"} or edit.after is not None or bool(edit.hunks or edit.replacements)
-    return known and _TOO_MANY not in edit.replacements
-
-
 def hash_text(text: str | None) -> str | None:
     """Return the hash of the text of a file as claims have it; None for None."""
     if text is None:
         return None
     digest = load("hashlib:sha256")(text.encode("utf-8", "surrogatepass"))
     return f"sha256:{digest.hexdigest()}"
-
-
-def revert_edit(edit: FileEdit, text: str) -> str | None:
-    """Return the text of a file before an edit, given the text after it; None if the text cannot be its result."""
-    if edit.op != "edit" or not all(replacement.new for replacement in edit.replacements):
-        return None
-    signs = {"-": "+", "+": "-"}
-    replacements = tuple(each._replace(old=each.new, new=each.old) for each in reversed(edit.replacements))
-    hunks = tuple(
-        Hunk(
-            hunk.new_start, hunk.new_lines, hunk.old_start, hunk.old_lines,
-            tuple(signs.get(line[:1], line[:1]) + line[1:] for line in hunk.lines),
-        )
-        for hunk in edit.hunks
-        if hunk.new_lines
-    )  # fmt: skip
-    if len(hunks) < len(edit.hunks):
-        return None  # lines that were only removed are nowhere to be seen
-    return apply_edit(FileEdit(edit.path, "edit", replacements=replacements, hunks=hunks), text)
 
 
 def _replace(text: str, replacements: Iterable[Replacement]) -> str | None:
@@ -444,10 +416,7 @@ def _begins_block(lines: list[str], number: int) -> bool:
 
 def _read_replacements(arguments: Mapping[str, Any]) -> Iterator[Replacement]:
     documents = [each for name in EDIT_LISTS for each in _list(arguments.get(name))]
-    if len(documents) > MAX_EDITS:
-        yield _TOO_MANY
-        return
-    for document in [arguments, *documents]:
+    for document in [arguments, *documents[:MAX_EDITS]]:
         for old_name, new_name, every in REPLACEMENTS:
             fields = _object(document)
             old, new = _string(fields.get(old_name)), _string(fields.get(new_name))
