@@ -84,7 +84,9 @@ _CHECKING: Final = frozenset({"test", "t", "run", "build", "vet", "check", "doc"
 _INTERPRETER: Final = re.compile(r"python[\d.]*|node|ruby|perl|deno|bun|php")
 _IN_PLACE: Final = re.compile(r"--in-place.*|-[a-hj-zA-Z0-9]*i.*")
 _MOVE_OPTIONS: Final = frozenset({"-f", "-v", "--force", "--verbose"})
+_MKTEMP: Final = re.compile(r'"?\$\(\s*mktemp\b')
 _PATCH: Final = re.compile(r"\*\*\* Begin Patch\n.*?\*\*\* End Patch", re.DOTALL)
+_ABOVE: Final = re.compile(r"\A(?:\.\./|/)+")  # of a path: where it begins is unknown
 _TOKEN: Final = re.compile(r"[^\s'\"`=:,;()<>|&\x00]+")
 
 
@@ -243,7 +245,7 @@ def _reaches_any(operands: Iterable[str], path: str, directory: str) -> bool:
 def _reaches(word: str, path: str, directory: str) -> bool:
     """Return True if a word may be the path of a file; of two paths the shorter one may be the end of the other."""
     for whole in dict.fromkeys((posixpath.normpath(posixpath.join(directory, word)), posixpath.normpath(word))):
-        pattern = whole.lstrip("./")
+        pattern = _ABOVE.sub("", whole)
         if fnmatchcase(path, f"*/{pattern}") or fnmatchcase(path, pattern) or fnmatchcase(pattern, f"*/{escape(path)}"):
             return True
     return False
@@ -251,9 +253,9 @@ def _reaches(word: str, path: str, directory: str) -> bool:
 
 def _mentions(text: str, path: str, directory: str) -> bool:
     """Return True if a text names a file by its path, or the end of it."""
-    if posixpath.basename(path) not in text:
-        return False
-    return any(_reaches(escape(word), path, directory) for word in _TOKEN.findall(text) if word.strip("./"))
+    name = posixpath.basename(path)
+    found = {word for word in _TOKEN.findall(text) if posixpath.basename(word) == name} if name in text else ()
+    return any(_reaches(escape(word), path, directory) for word in found)
 
 
 @cache
@@ -310,9 +312,8 @@ class _Reader:
             self._directory = before
         else:
             if node.type == "variable_assignment" and (value := node.child_by_field_name("value")) is not None:
-                temporary = re.match(rb'[^=]*="?\$\(\s*mktemp\b', self._bytes(node))
-                name = self._bytes(node).partition(b"=")[0].decode()
-                self._variables[name] = _TEMPORARY if temporary else self._value(value)
+                name, _, text = self._text(node.start_byte, node.end_byte).partition("=")
+                self._variables[name] = _TEMPORARY if _MKTEMP.match(text) else self._value(value)
             self._read_children(node)
             if node.type == "pipeline":
                 self._names = ()
@@ -322,12 +323,12 @@ class _Reader:
         for child in node.named_children:
             self.read(child)
 
-    def _bytes(self, node: Node) -> bytes:
-        return self.source[node.start_byte : node.end_byte]
+    def _text(self, start: int, end: int) -> str:
+        return self.source[start:end].decode("utf-8", "replace")
 
     def _value(self, node: Node) -> str:
         """Return a word as a pattern."""
-        text = self._bytes(node).decode("utf-8", "replace")
+        text = self._text(node.start_byte, node.end_byte)
         match node.type:
             case "command_name":
                 return "".join(map(self._value, node.named_children))
@@ -340,12 +341,9 @@ class _Reader:
             case "string":
                 pieces, end = [], node.start_byte + 1
                 for child in node.named_children:
-                    pieces += [
-                        escape(self.source[end : child.start_byte].decode("utf-8", "replace")),
-                        self._value(child),
-                    ]
+                    pieces += [escape(self._text(end, child.start_byte)), self._value(child)]
                     end = child.end_byte
-                return "".join([*pieces, escape(self.source[end : node.end_byte - 1].decode("utf-8", "replace"))])
+                return "".join([*pieces, escape(self._text(end, node.end_byte - 1))])
             case "string_content":
                 return escape(re.sub(r'\\([\\$`"])', r"\1", text))
             case "concatenation":
@@ -361,14 +359,13 @@ class _Reader:
         for each in redirects:
             target = each.child_by_field_name("destination")
             if each.type == "heredoc_redirect":
-                texts += [
-                    self._bytes(c).decode("utf-8", "replace") for c in each.named_children if c.type == "heredoc_body"
-                ]
+                bodies = [c for c in each.named_children if c.type == "heredoc_body"]
+                texts += [self._text(c.start_byte, c.end_byte) for c in bodies]
                 inner = [c for c in each.named_children if c.type == "file_redirect"]
                 outputs += [self._value(t) for c in inner if (t := c.child_by_field_name("destination")) is not None]
             elif each.type == "herestring_redirect" and each.named_children:
                 texts.append(self._value(each.named_children[-1]))
-            elif target is not None and b">" in self._bytes(each) and target.type != "number":
+            elif target is not None and ">" in self._text(each.start_byte, each.end_byte) and target.type != "number":
                 outputs.append(self._value(target))
         if words or outputs:
             self._run(ShellCommand(words, tuple(outputs), "\n".join(texts), self._directory), 0)
@@ -397,8 +394,7 @@ class _Reader:
                 self.found += inner_commands or ()
             self.found.append(command if script is None else command._replace(words=()))
         elif program == "find":
-            self._names = tuple(b for a, b in pairwise(rest) if a in {"-name", "-iname"})
-            self._names = tuple(map(_unescape, self._names))
+            self._names = tuple(_unescape(b) for a, b in pairwise(rest) if a in {"-name", "-iname"})
             self.found.append(command)
             for at in (at for at, word in enumerate(rest) if word in {"-exec", "-execdir", "-ok", "-delete"}):
                 end = next((n for n in range(at, len(rest)) if rest[n] in {";", "+"}), len(rest))

@@ -267,6 +267,8 @@ def test_a_command_that_may_change_the_file(command):
         ("sed -i s/a/b/ a\\ b.py", "a b.py"),
         ('sed -i s/a/b/ "it\'s é.py"', "it's é.py"),
         ("echo x > 'a[1].py'", "a[1].py"),
+        ("echo x > .env", ".env"),
+        ("rm ../.env", ".env"),
     ],
 )
 def test_a_name_with_special_characters_is_found(command, file):
