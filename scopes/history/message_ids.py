@@ -14,7 +14,6 @@ from typing import Final
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import header_of
 from scopes.ids import ConversationId, Oid, is_message_id
-from scopes.loading import load
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
 
@@ -41,7 +40,9 @@ def walk_candidates(
     if not keys:
         return
     tips_of = {key: tips[conversation] for conversation, key in keys.items()}
-    known: dict[Oid, bytes] = load("scopes.index.session_cache:find_or_compute")(
+    from scopes.index.session_cache import find_or_compute
+
+    known = find_or_compute(
         repository.index_directory, repository.path, "ids", tips_of, lambda key: _encode(repository, tips_of[key])
     )
     begin = b"\n" + prefix.encode()

@@ -14,7 +14,6 @@ from scopes.clock import now_nanoseconds
 from scopes.errors import Corrupt
 from scopes.history.registers import CLOCKS, walk_values
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.loading import load
 from scopes.model import encoding
 from scopes.model.conversation import ABANDONED, MERGED, BranchEntry, decode_branch_entry, encode_branch_entry
 from scopes.model.path_encoding import decode_component, encode_component
@@ -146,11 +145,12 @@ def read_branch_entries(
 
 def _decode_request(data: bytes) -> MergeRequest | None:
     """Decode a merge request; None if it is damaged."""
+    from scopes.model.merge_request import decode_merge_request
+
     try:
-        decoded: MergeRequest = load("scopes.model.merge_request:decode_merge_request")(data)
+        return decode_merge_request(data)
     except Corrupt:
         return None
-    return decoded
 
 
 def read_tags(repository: Repository, conversation: ConversationId) -> dict[str, Oid]:
@@ -248,8 +248,9 @@ def branch_change(branch: BranchName, entry: BranchEntry | None) -> dict[str, Bl
 
 def request_change(request: MergeRequest) -> dict[str, BlobChange]:
     """Return the change that sets a merge request."""
-    encode: Callable[[MergeRequest], bytes] = load("scopes.model.merge_request:encode_merge_request")
-    return {_REQUESTS + encode_component(request.id): encode(request)}
+    from scopes.model.merge_request import encode_merge_request
+
+    return {_REQUESTS + encode_component(request.id): encode_merge_request(request)}
 
 
 def dismissal_change(candidate: str, document: Mapping[str, str]) -> dict[str, BlobChange]:

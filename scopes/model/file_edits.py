@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
 from scopes.model.agent_tools import (
     CHANGE_LISTS,
     COMMANDS,
@@ -234,7 +233,9 @@ def hash_text(text: str | None) -> str | None:
     """Return the hash of the text of a file as claims have it; None for None."""
     if text is None:
         return None
-    digest = load("hashlib:sha256")(text.encode("utf-8", "surrogatepass"))
+    from hashlib import sha256
+
+    digest = sha256(text.encode("utf-8", "surrogatepass"))
     return f"sha256:{digest.hexdigest()}"
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from typing import Final
 
 from scopes.errors import Corrupt
@@ -131,4 +132,4 @@ def _note_titles(repository: Repository, done: RewrittenStore) -> tuple[Note, ..
         return ()
     what = "quotes it, and goes" if len(gone) == 1 else "quote it, and go"
     text = f"the {plural(len(gone), 'title')} of {_list_few(gone)} {what}"
-    return (Note(text, f"give it another one: scopes rename {gone[0]} --title TEXT"),)
+    return (Note(text, f"give it another one: scopes rename {quote(gone[0])} --title TEXT"),)
