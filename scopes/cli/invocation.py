@@ -240,9 +240,6 @@ class Invocation:
             opened.open_commit_chunks = lambda: load("scopes.index.commit_cache:CommitCache")(
                 self.index_directory, path
             )
-            opened.report_wrong_graph = lambda text: self.output().note(
-                load("scopes.result:Note")(text, "repair it: scopes repair")
-            )
             opened.lock.on_wait = lambda text: self.output().note(load("scopes.result:Note")(text))
             self._repository = opened
             if self.at_operation is not None:

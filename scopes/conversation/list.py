@@ -244,7 +244,7 @@ def _make_rows(
     """
     refs_by_name = {refs_of.conversation: refs_of for refs_of in group_by_conversation(values)}
     summaries = _Rows({}, damaged, [])
-    once = ReadOnce(repository, len(refs_by_name))
+    once = ReadOnce(repository)
     readers = _Readers(repository, once, options)
     for found in _read_parts(list(refs_by_name.values()), readers, cached, options):
         summaries.rows.update(found.rows)

@@ -47,7 +47,7 @@ def verify(repository: Repository, more_checks: MoreChecks = ()) -> Verification
     Raises:
         Busy: something was found, and another process holds the lock.
     """
-    with repository.limit_packed(), repository.from_disk():
+    with repository.from_disk():
         return _verify(repository, more_checks)
 
 

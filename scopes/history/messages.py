@@ -269,10 +269,6 @@ def read_stored_body(objects: Objects, head: MessageHeader) -> bytes:
 
 
 def _read_stored_bytes(objects: Objects, tree: Oid) -> bytes:
-    if isinstance(objects, Repository):
-        found = objects.find_first_blob(tree, _MESSAGE_ENTRY)
-        if found is not None:
-            return found
     data = read_data(objects, tree, TREE)
     if data.startswith(_MESSAGE_ENTRY) and len(data) >= _MESSAGE_ENTRY_BYTES:  # as scopes writes them
         return read_data(objects, Oid(data[len(_MESSAGE_ENTRY) : _MESSAGE_ENTRY_BYTES].hex()), BLOB)

@@ -22,24 +22,22 @@ from scopes.store import refs
 from scopes.store.fsck import (
     REPAIR,
     Finding,
-    walk_graph_defects,
     walk_leftover_defects,
     walk_object_defects,
     walk_pack_defects,
     walk_ref_defects,
 )
 from scopes.store.graph import walk_newest_first
-from scopes.store.graph_check import GraphCheck
 from scopes.store.objects import Commit
 from scopes.store.operation_log import walk_operation_commits
 from scopes.store.repository import Repository, read_commit_stub
 from scopes.store.trees import find_blob
 
 PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES = "packs", "objects", "refs", "leftovers", "metadata", "messages"
-GRAPHS, TIMES, MORE = "graphs", "times", "more"
+TIMES, MORE = "times", "more"
 _MAX_NAME = 40
 _FAR_SECONDS = 24 * 3600
-ALL_CHECKS = frozenset({PACKS, OBJECTS, GRAPHS, REFS, LEFTOVERS, METADATA, MESSAGES, TIMES})
+ALL_CHECKS = frozenset({PACKS, OBJECTS, REFS, LEFTOVERS, METADATA, MESSAGES, TIMES})
 
 
 @dataclass
@@ -76,10 +74,8 @@ def check_store(repository: Repository, checks: Collection[str] = ALL_CHECKS, *,
         result.add(REFS, [Finding("error", "refs", error.message, error.hint)])
         values = {}
     tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(refs.SYMBOLIC)}
-    graphs = GraphCheck(repository)
     found = {
-        OBJECTS: (defect.finding for defect in walk_object_defects(repository, tips, graphs.see)),
-        GRAPHS: walk_graph_defects(graphs),  # after the objects: those commits are not read twice
+        OBJECTS: (defect.finding for defect in walk_object_defects(repository, tips)),
         REFS: (defect.finding() for defect in walk_ref_defects(repository, values)),
         LEFTOVERS: walk_leftover_defects(repository, locked=locked),
         METADATA: _metadata_defects(repository, tips),

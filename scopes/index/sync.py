@@ -100,17 +100,16 @@ def sync_index(
     read = 0
     lost = False
     describe.expect(lambda: _count_new(repository, tips, before, writer))
-    with repository.limit_packed():
-        for conversation in sorted({*before, *tips}):
-            old, new = before.get(conversation, {}), tips.get(conversation, {})
-            if old != new:
-                commits = _new_commits(repository, new, writer)
-                numbers = [writer.add(commit) for commit in commits or ()]
-                writer.flush()
-                read += len(numbers)
-                if commits and not old and _are_whole(commits, new):
-                    _place_range(connection, writer.value_number("conversation", conversation), numbers)
-                lost |= _move(connection, writer, conversation, old, {} if commits is None else new)
+    for conversation in sorted({*before, *tips}):
+        old, new = before.get(conversation, {}), tips.get(conversation, {})
+        if old != new:
+            commits = _new_commits(repository, new, writer)
+            numbers = [writer.add(commit) for commit in commits or ()]
+            writer.flush()
+            read += len(numbers)
+            if commits and not old and _are_whole(commits, new):
+                _place_range(connection, writer.value_number("conversation", conversation), numbers)
+            lost |= _move(connection, writer, conversation, old, {} if commits is None else new)
     if lost or (find_unreached and connection.execute(_IS_ANY_UNREACHED).fetchone() is not None):
         _delete_unreachable(connection, repository, writer)
     _save_status(connection, refs, len(tips))

@@ -19,100 +19,73 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The module that defines a Result: the module in `text` that renders it, where their names differ.
-NOUN_OF: dict[str, str] = {
-    "scopes.agents.card": "agents",
-    "scopes.agents.delivery": "agents",
-    "scopes.agents.inbox": "agents",
-    "scopes.agents.list": "agents",
-    "scopes.agents.register": "agents",
-    "scopes.agents.send": "agents",
-    "scopes.collaboration.contribute": "collaborations",
-    "scopes.collaboration.report": "collaborations",
-    "scopes.collaboration.start": "collaborations",
-    "scopes.context.budget": "context",
-    "scopes.context.count": "tokens",
-    "scopes.tokens.fetch": "tokens",
-    "scopes.context.history_block": "context",
-    "scopes.context.result": "context",
-    "scopes.tokens.status": "tokens",
-    "scopes.check.compare": "check",
-    "scopes.code_links.why_result": "why",
-    "scopes.check.explain": "check",
-    "scopes.check.rule_tests": "check",
-    "scopes.handover.skill_status": "install_states",
-    "scopes.hosts.mcp_status": "install_states",
-    "scopes.conversation.abandon": "branch",
-    "scopes.conversation.amend": "message",
-    "scopes.conversation.append": "message",
-    "scopes.conversation.blame": "claims",
-    "scopes.conversation.cat": "message",
-    "scopes.conversation.change": "changes",
-    "scopes.conversation.config": "store",
-    "scopes.conversation.decisions": "claims",
-    "scopes.conversation.delete": "conversation",
-    "scopes.conversation.doctor": "store",
-    "scopes.conversation.files": "claims",
-    "scopes.conversation.gc": "store",
-    "scopes.facts.decide": "facts",
-    "scopes.facts.list": "facts",
-    "scopes.facts.propose": "facts",
-    "scopes.facts.run": "facts",
-    "scopes.importers.found_transcripts": "import_export",
-    "scopes.importers.import_sample": "import_export",
-    "scopes.conversation.init": "store",
-    "scopes.conversation.list_cached": "list",
-    "scopes.conversation.merge_outcomes": "merge",
-    "scopes.conversation.new": "conversation",
-    "scopes.conversation.rename": "conversation",
-    "scopes.conversation.repair": "store",
-    "scopes.conversation.resolve": "conflicts",
-    "scopes.conversation.rewind": "branch",
-    "scopes.conversation.show": "conversation",
-    "scopes.conversation.switch": "branch",
-    "scopes.conversation.tag": "branch",
-    "scopes.conversation.undo": "operations",
-    "scopes.conversation.verify": "store",
-    "scopes.conversation.withdraw": "claims",
-    "scopes.exporters.commit_notes": "import_export",
-    "scopes.exporters.atomic_save": "import_export",
-    "scopes.proposals.apply": "proposals",
-    "scopes.proposals.create": "proposals",
-    "scopes.proposals.steps": "proposals",
-    "scopes.proposals.list": "proposals",
-    "scopes.importers.verify_source": "import_export",
-    "scopes.importers.results": "import_export",
-    "scopes.memory.actions": "memory",
-    "scopes.memory.add": "memory",
-    "scopes.memory.context": "memory",
-    "scopes.memory.decision_candidates": "claims",
-    "scopes.memory.list": "memory",
-    "scopes.memory.prune": "memory",
-    "scopes.memory.search": "memory",
-    "scopes.memory.stats": "memory",
-    "scopes.memory.summaries": "summarize",
-    "scopes.memory.uncompact": "summarize",
-    "scopes.memory.update": "memory",
-    "scopes.merge.replay_control": "replay",
-    "scopes.hosts.hook_target": "hooks",
-    "scopes.hosts.mcp_servers": "mcp",
-    "scopes.live.hook_status": "hooks",
-    "scopes.server.mcp.address": "mcp",
-    "scopes.sync.bundles": "remotes",
-    "scopes.sync.change_remotes": "remotes",
-    "scopes.sync.clone": "remotes",
-    "scopes.sync.edit_remotes": "remotes",
-    "scopes.sync.fetch": "remotes",
-    "scopes.sync.fetch_manifests": "remotes",
-    "scopes.sync.pull": "remotes",
-    "scopes.sync.delete_on_remote": "remotes",
-    "scopes.sync.pushed": "remotes",
-    "scopes.sync.remote_conversations": "remotes",
-    "scopes.search.hits": "search",
-    "scopes.secrets.allow": "secrets",
-    "scopes.secrets.list": "secrets",
-    "scopes.secrets.scan": "secrets",
+# The modules in `text`, and the names of the Result classes that each of them renders.
+_RESULTS_OF: dict[str, str] = {
+    "acp_events": "AcpLog AcpStats",
+    "agents": "AgentCard AgentChanged AgentList AgentView Delivered Inbox Routed",
+    "bisect": "Bisection",
+    "branch": "BranchAbandoned BranchCreated BranchList BranchRewound BranchSwitched TagList Tagged",
+    "changes": "Change ChangeLog",
+    "check": "Checked RuleExplained RuleList RuleTests RunComparison",
+    "checkout": "CheckedOut",
+    "claims": "BlameList CandidateDismissed CandidateList DecisionAccepted DecisionList DecisionWithdrawn FileList",
+    "collaborations": "CollaborationChanged CollaborationList CollaborationReport CollaborationStarted",
+    "conflicts": "ConflictList ConflictResolved ConflictView",
+    "context": "Budget Context HistoryBlock",
+    "context_diff": "ContextDifference",
+    "conversation": (
+        "BranchDeleted BranchRow ConversationCreated ConversationDeleted ConversationView DeletedList Renamed"
+    ),
+    "decline": "PurgeDeclined",
+    "diff": "Difference",
+    "diff_commit": "CommitAccount",
+    "facts": (
+        "EligibleAgents FactDecided FactList FactLog FactPromoted FactProposed FactRun FactView KeyAdded "
+        "ProposedFactList ProposedFactView"
+    ),
+    "hooks": "HooksChanged HooksStatus",
+    "import_export": "ExportSaved FoundTranscripts Imported SampleImported SiteSaved SourceVerification TracesNoted",
+    "install_states": "McpStatus SkillsStatus",
+    "list": "ConversationList",
+    "log": "Log",
+    "mcp": "HostConfigured McpServer",
+    "memory": (
+        "ActionDone ActionList MemoryAdded MemoryContext MemoryHits MemoryList MemoryPruned MemoryStats "
+        "MemoryUpdated MemoryView"
+    ),
+    "merge": "FastForwarded MergeAborted MergeConflicted Merged UpToDate",
+    "merge_requests": "MergeRequestChanged MergeRequestList MergeRequestView",
+    "message": "MessageAmended MessageAppended MessageView",
+    "operations": "OperationList OperationView Undone",
+    "proposals": "ProposalCreated ProposalList ProposalReviewed ProposalTested ProposalView",
+    "purge": "PurgeDone PurgePlanned",
+    "purge_offers": "PurgeOffers",
+    "range_diff": "RangeDifference",
+    "redact": "ConversationRedacted",
+    "remotes": (
+        "BundleCreated BundleVerified Cloned DeletedOnRemote Fetched ManifestsFetched Pulled Pushed "
+        "RemoteChanged RemoteConversationList RemoteList RemoteShown"
+    ),
+    "replay": "ReplayAborted ReplayConflicted ReplayUpToDate Replayed",
+    "reproject": "Reprojected",
+    "resume": "Resumption",
+    "retention": "RetentionStatus",
+    "search": "Search SearchCoverage SearchHit",
+    "secrets": "SecretAllowed SecretExplained SecretList SecretRules SecretsScanned",
+    "service_units": "ServiceUnit",
+    "show_commits": "ConversationCommits",
+    "skills": "SkillChanged",
+    "stats": "Stats",
+    "statusline": "UsageStatus",
+    "store": "ConfigList ConfigValue Diagnosis GarbageCollected Repaired StoreCreated Verification",
+    "summarize": "Summarized SummaryList Uncompacted",
+    "tokens": "RanksFetched TokenCount TokenStatus",
+    "usage": "Usage",
+    "verify_signatures": "SignatureCheck",
+    "watch": "SourceRecorded",
+    "why": "Why WhyLines",
 }
+NOUN_OF = {name: noun for noun, names in _RESULTS_OF.items() for name in names.split()}
 
 # The modules in `text` whose JSON is written by a module of another name in `wire`.
 WIRE_OF: dict[str, str] = {
@@ -173,8 +146,9 @@ class _Registry:
 
 
 def find_module(package: str, kind: type[Result]) -> str:
-    """Return the module in `text` or `wire` that renders a Result class; without an entry, that of the same name."""
-    noun = NOUN_OF.get(kind.__module__, kind.__module__.rpartition(".")[2])
+    """Return the module in `text` or `wire` that renders a Result class; without an entry, that of its own module."""
+    own = kind.__module__.rpartition(".")[2]
+    noun = next((NOUN_OF[each.__name__] for each in kind.__mro__ if each.__name__ in NOUN_OF), own)
     return f"scopes.render.{package}.{WIRE_OF.get(noun, noun) if package == 'wire' else noun}"
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from scopes.ids import Oid
-from scopes.loading import load
 from scopes.store.commit_chunks import CHUNK_COMMITS, FEW_COMMITS, CommitChunks
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
@@ -56,10 +55,6 @@ class _ChunkReader:
 
     def _use(self, found: Sequence[Commit]) -> None:
         self._read.clear()
-        if isinstance(self._objects, Repository) and self._chunks is not None:
-            if self._objects.first_blobs is None:
-                self._objects.first_blobs = load("scopes.store.chunk_blobs:FirstBlobs")()
-            self._objects.first_blobs.enter(self._chunks, found)
         self._ahead = {commit.oid: commit for commit in found}
         self._is_long = True
 

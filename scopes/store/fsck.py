@@ -6,7 +6,7 @@ Nothing is repaired here; see `repair`. libgit2 does not verify objects from pac
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from shlex import quote
@@ -19,7 +19,6 @@ from scopes.store import refs
 from scopes.store.checksums import ends_with_own_hash
 from scopes.store.expire import EXPIRE
 from scopes.store.graph import is_ancestor
-from scopes.store.graph_check import GraphCheck, list_graphs
 from scopes.store.objects import COMMIT, TAG, TREE, is_hash_of, parse_commit, parse_tree
 from scopes.store.operation_log import walk_operations
 from scopes.store.recovery import list_leftovers, list_orphans
@@ -32,8 +31,6 @@ REPAIR = "repair it: scopes repair"
 _CURES = {
     ".pack": "restore the file from a backup",
     ".idx": REPAIR,
-    "commit-graph": REPAIR,
-    ".graph": REPAIR,
 }
 
 
@@ -70,7 +67,7 @@ class ObjectDefect(NamedTuple):
 
 
 def walk_pack_defects(repository: Repository) -> Iterator[Finding]:
-    """Check every pack, its index and the commit graph against the checksum at the end of the file."""
+    """Check every pack and its index against the checksum at the end of the file."""
     for path in _list_files_with_checksum(os.path.join(repository.path, "objects")):
         where = os.path.relpath(path, repository.path)
         try:
@@ -86,17 +83,11 @@ def walk_pack_defects(repository: Repository) -> Iterator[Finding]:
 def _list_files_with_checksum(directory: str) -> list[str]:
     packs = os.path.join(directory, "pack")
     found = [os.path.join(packs, name) for name in sorted(os.listdir(packs))] if os.path.isdir(packs) else []
-    graphs = [path for paths in list_graphs(directory) for path in paths if os.path.isfile(path)]
-    return [path for path in found if path.endswith((".pack", ".idx"))] + graphs
+    return [path for path in found if path.endswith((".pack", ".idx"))]
 
 
-def walk_object_defects(
-    repository: Repository, tips: dict[str, Oid], see_commit: Callable[[Oid, bytes], None] | None = None
-) -> Iterator[ObjectDefect]:
-    """Read and hash every object reachable from the refs; `tips` maps refs to commits.
-
-    `see_commit` gets the bytes of each intact commit.
-    """
+def walk_object_defects(repository: Repository, tips: dict[str, Oid]) -> Iterator[ObjectDefect]:
+    """Read and hash every object reachable from the refs; `tips` maps refs to commits."""
     seen: set[Oid] = set()
     for ref, tip in tips.items():
         stack = [tip]
@@ -114,17 +105,7 @@ def walk_object_defects(
             if not is_hash_of(oid, kind, data):
                 problem = "its content does not match its id"
                 yield ObjectDefect(oid, Finding("error", f"{_shown(ref)}: {oid}", problem, _RESTORE))
-            elif kind == COMMIT and see_commit is not None:
-                see_commit(oid, data)
             stack.extend(below)
-
-
-def walk_graph_defects(check: GraphCheck) -> Iterator[Finding]:
-    """Report each file of a commit graph that differs from the commits; a wrong checksum is found with the packs."""
-    for where, problem in check.finish().items():
-        with suppress(OSError):
-            if ends_with_own_hash(os.path.join(check.store, where)):
-                yield Finding("error", where, problem, REPAIR)
 
 
 def _references(oid: Oid, kind: str, data: bytes) -> list[Oid]:

@@ -35,11 +35,9 @@ _CONFIG = """\
 	fsyncMethod = fsync
 [gc]
 	auto = 0
+	writeCommitGraph = false
 [maintenance]
 	auto = false
-[commitGraph]
-	# libgit2 1.9.7 silently ignores a graph of version 2
-	generationVersion = 1
 [protocol]
 	allow = never
 """

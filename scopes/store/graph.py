@@ -105,15 +105,12 @@ def is_ancestor(repository: Repository, ancestor: Oid, descendant: Oid) -> bool:
 def list_merge_bases(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, ...]:
     """Return all merge bases of two commits, sorted by id; none if the histories are unrelated.
 
-    Criss-cross merges have several. The commit graph knows all. Without it, libgit2 finds one of them; if either side
-    is linear down to it, there is no other one, and the full search is skipped.
+    Criss-cross merges have several. libgit2 finds one of them; if either side is linear down to it, there is no other
+    one, and the full search is skipped.
 
     Raises:
         NotFound: a commit is not in the store.
     """
-    known = _find_in_graph(repository, one, two)
-    if known is not None:
-        return known
     base = _find_merge_base(repository, one, two)
     if base is None:
         return ()
@@ -129,35 +126,12 @@ def split_histories(
 
     This is `list_merge_bases` and `list_new_commits` for both sides, but each commit is read once.
     """
-    known = _find_in_graph(repository, one, two)
-    if known is not None:
-        sides = (list_new_commits(repository, tip, other, known) for tip, other in ((one, two), (two, one)))
-        return known, next(sides), next(sides)
     base = _find_merge_base(repository, one, two)
     lines = [None if base is None else _read_line(repository, tip, (base,)) for tip in (one, two)]
     bases = (base,) if base is not None and lines != [None, None] else list_merge_bases(repository, one, two)
     first = lines[0] if lines[0] is not None else list_new_commits(repository, one, two, bases)
     second = lines[1] if lines[1] is not None else list_new_commits(repository, two, one, bases)
     return bases, first, second
-
-
-def _find_in_graph(repository: Repository, one: Oid, two: Oid) -> tuple[Oid, ...] | None:
-    """Return all merge bases, sorted by id; None if the commit graph and the newer commits above it cannot tell."""
-    graph = repository.commit_graph
-    if graph is None:
-        return None
-    newer: set[Oid] = set()
-    positions: list[int] = []
-    for tip in (one, two):
-        commit = read_commit(repository, tip)
-        while (position := graph.position(commit.oid)) is None:
-            if len(commit.parents) != 1 or commit.oid in newer:
-                return None
-            newer.add(commit.oid)
-            commit = read_commit(repository, commit.parents[0])
-        positions.append(position)
-    found = graph.list_merge_bases(positions[0], positions[1])
-    return None if found is None else tuple(sorted(map(graph.oid, found)))
 
 
 def _find_merge_base(repository: Repository, one: Oid, two: Oid) -> Oid | None:

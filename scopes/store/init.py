@@ -19,7 +19,6 @@ from scopes.store.refs import META
 FORMAT_VERSION = 1
 _UNFINISHED = ".new-"
 STORE_CONFIG: dict[str, int | str] = {
-    "commitGraph.generationVersion": 1,  # libgit2 1.9.7 silently ignores a graph of version 2
     "core.logAllRefUpdates": "always",  # appends are recorded in the reflog
     "gc.auto": 0,  # scopes packs the store itself, under its lock
     "scopes.formatVersion": FORMAT_VERSION,

@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 
 from scopes.errors import ScopesError
-from scopes.store.checksums import ends_with_own_hash
-from scopes.store.commit_graph import graph_path
 from scopes.store.error_translation import translated
 from scopes.store.file_checks import check_all
 from scopes.store.git_program import find_git, run_git
-from scopes.store.graph_check import list_wrong_files
-from scopes.store.graph_trust import is_known, remember_written_graph
 from scopes.store.init import remove_unfinished_stores, sync
 from scopes.store.prunes import note_prune
 from scopes.store.recovery import list_leftovers, remove_orphans
@@ -64,15 +60,12 @@ def pack(repository: Repository) -> None:
     """
     remove_leftovers(repository)  # the directory of a killed git has links, which the check refuses
     check_all(repository.path)
-    _remove_wrong_graphs(repository)
     # --force: the lock is held, so no other gc runs.
     lock = repository.lock.descriptor
     if _is_unsearched(repository):
         run_git(repository.path, "gc", "--quiet", "--force", "--aggressive", settings=_SEARCH, lock=lock)
     else:
         run_git(repository.path, "gc", "--quiet", "--force", lock=lock)
-    run_git(repository.path, "commit-graph", "write", "--reachable", lock=lock)
-    remember_written_graph(repository)
     _sync_packs(repository)
 
 
@@ -104,8 +97,6 @@ def drop_unreachable(repository: Repository) -> None:
     note_prune(repository.path)
     run_git(repository.path, "repack", "-a", "-d", "-q", "--no-write-bitmap-index", lock=lock)
     run_git(repository.path, "prune", "--expire=now", lock=lock)
-    run_git(repository.path, "commit-graph", "write", "--reachable", lock=lock)
-    remember_written_graph(repository)
     repository.close()
     _sync_packs(repository)
 
@@ -122,18 +113,6 @@ def _is_unsearched(repository: Repository) -> bool:
         sizes = {entry.name: entry.stat().st_size for entry in os.scandir(directory) if entry.name.endswith(".pack")}
         unsearched = [name for name in sizes if not os.path.exists(f"{directory}/{name.removesuffix('.pack')}.bitmap")]
     return sum(sizes[name] for name in unsearched) * _UNSEARCHED_DIVISOR > sum(sizes.values())
-
-
-def _remove_wrong_graphs(repository: Repository) -> None:
-    """Remove commit graphs that git must not believe: it fails on a damaged one, and a forged one hides objects.
-
-    gc writes the graph again. One that is known to be right is not compared; git reads no chain beside it.
-    """
-    with translated("read the commit graph", repository.path):
-        if is_known(repository) and ends_with_own_hash(graph_path(os.path.join(repository.path, "objects"))):
-            return
-        for name in list_wrong_files(repository, strict=True):
-            os.unlink(os.path.join(repository.path, name))
 
 
 def remove_leftovers(repository: Repository) -> list[str]:

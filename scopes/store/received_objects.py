@@ -10,7 +10,6 @@ from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.store.error_translation import translated
 from scopes.store.libgit2 import pygit2
-from scopes.store.packs.known_objects import PackNames
 from scopes.store.quarantine import Quarantine
 from scopes.store.repository import KINDS, Repository
 from scopes.store.unwritten_objects import UnwrittenObjects
@@ -27,11 +26,10 @@ class ReceivedObjects(UnwrittenObjects):
     def __init__(self, repository: Repository, quarantine: Quarantine) -> None:
         super().__init__(repository)
         with translated("read the new packs", quarantine.path):
-            names = [PackNames(f"{pack}.idx") for pack in quarantine.list_packs()]
             # not through libgit2's object database, which takes half as long again
             packs = pygit2.OdbBackendPack(os.path.join(quarantine.path, "objects"))
         self._read_packed, self._read_header = packs.read, packs.read_header
-        self._new = {Oid(name.hex()): None for each in names for name in each}
+        self._new = {Oid(str(oid)): None for oid in packs}
 
     @property
     def new(self) -> AbstractSet[Oid]:

@@ -21,7 +21,6 @@ from scopes.store import refs
 from scopes.store.error_translation import REMOVE, translated
 from scopes.store.fsck import walk_object_defects, walk_pack_defects, walk_ref_defects
 from scopes.store.git_program import find_git, run_git
-from scopes.store.graph_check import list_wrong_files
 from scopes.store.init import sync
 from scopes.store.libgit2 import pygit2
 from scopes.store.maintenance import remove_leftovers
@@ -90,7 +89,6 @@ def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: boo
     """
     with translated("repair the store", repository.path):
         yield from _rebuild_pack_indexes(repository, quarantine, dry_run=dry_run)
-        yield from _drop_commit_graph(repository, quarantine, dry_run=dry_run)
         yield from _rewrite_packed_refs(repository, quarantine, dry_run=dry_run)
         yield from _finish_operation(repository, quarantine, dry_run=dry_run)
         yield from _remove_leftovers(repository, dry_run=dry_run)
@@ -117,14 +115,6 @@ def _rebuild_pack_indexes(repository: Repository, quarantine: Quarantine, *, dry
             os.replace(rebuilt, os.path.join(repository.path, name))
             sync(os.path.join(repository.path, "objects", "pack"))
         yield Repair(name, "rebuild the index of the pack")
-
-
-def _drop_commit_graph(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
-    """Remove the files of a commit graph that is damaged or differs from the commits."""
-    for name in list_wrong_files(repository):
-        if not dry_run:
-            quarantine.move(name)
-        yield Repair(name, "remove the wrong commit graph; the next gc writes it again")
 
 
 def _rewrite_packed_refs(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:

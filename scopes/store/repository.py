@@ -20,9 +20,9 @@ from scopes.store import refs
 from scopes.store.config import Config
 from scopes.store.error_translation import is_missing, refusal, translated
 from scopes.store.init import FORMAT_VERSION
-from scopes.store.libgit2 import pygit2
+from scopes.store.libgit2 import OPEN_EXACTLY_HERE, pygit2
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
-from scopes.store.loose import CODES, MAX_OBJECT_BYTES, find_loose
+from scopes.store.loose import CODES, LooseReader, find_loose
 from scopes.store.loose_writer import write_large
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
@@ -32,18 +32,14 @@ from scopes.store.recent_objects import RecentObjects
 from scopes.store.ref_reader import RefReader
 
 if TYPE_CHECKING:
-    from scopes.store.chunk_blobs import FirstBlobs
     from scopes.store.commit_chunks import CommitChunks
-    from scopes.store.commit_graph import CommitGraph
     from scopes.store.listed_refs import ListedRefs
-    from scopes.store.packs.reader import PackReader
-    from scopes.store.packs.sizes import PackSizes
 
 KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
 _OID_LENGTH = 40
+_PRIORITY_ABOVE_LIBGIT2 = 3
 _TRIES = 5  # to write an object
-_FEW_READS = 64  # of packed objects; from here on it pays to open the packs without libgit2
 _Value = TypeVar("_Value")
 _Stamp: TypeAlias = tuple[str | None, str | None, tuple[int, int] | None]
 
@@ -74,10 +70,10 @@ class Repository:
 
     `clear_message` is what makes of stored messages what is read of them; `secrets.gates.redacting` sets it while text
     leaves the store with secrets redacted. `open_commit_chunks` opens the kept chunks of commits that long walks use.
-    `index_directory` is where what was derived from the store is kept. `report_wrong_graph` gets what is wrong with the
-    commit graph. `committed` describes the last commit, for the message after an interrupt. `command_operations` are
-    those of the present command that the next one belongs to; `history.transaction.same_command` sets them. `prunes`
-    knows what was deleted since the store was opened; `store.transactions` opens it again then.
+    `index_directory` is where what was derived from the store is kept. `committed` describes the last commit, for the
+    message after an interrupt. `command_operations` are those of the present command that the next one belongs to;
+    `history.transaction.same_command` sets them. `prunes` knows what was deleted since the store was opened;
+    `store.transactions` opens it again then.
     """
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
@@ -97,12 +93,7 @@ class Repository:
         self.clear_message: Callable[[bytes], bytes] | None = None
         self.open_commit_chunks: Callable[[], CommitChunks] | None = None
         self.index_directory: str | None = None
-        self.report_wrong_graph: Callable[[str], None] = lambda _text: None
         self._last_was_packed = True
-        self._reader: PackReader | None = None
-        self._reads_left = _FEW_READS  # until libgit2 has read so many packed objects that a reader is opened
-        self.first_blobs: FirstBlobs | None = None  # once a walk has come to a chunk
-        self._pack_sizes: PackSizes | None = None
         self._last_stamp: _Stamp | None = None
         self.listed: ListedRefs | None = None  # answers in place of the files
 
@@ -112,9 +103,7 @@ class Repository:
         libgit2 shares open packs between all its handles, so every old handle is dropped before a new one is made.
         """
         self.__dict__.pop("walker", None)
-        self.__dict__.pop("commit_graph", None)
         del self._odb, self.packs
-        self._reader, self._reads_left, self.first_blobs = None, _FEW_READS, None
         self.recent.clear()
         self.git.free()
         self._odb = self.git.odb
@@ -123,14 +112,9 @@ class Repository:
     @cached_property
     def walker(self) -> pygit2.Repository:
         """A handle for libgit2's walks over history, with `LooseReader`: libgit2's own reader may never return."""
-        git: pygit2.Repository = load("scopes.store.graph_trust:open_walker")(self)
+        git = pygit2.Repository(self.path, OPEN_EXACTLY_HERE)
+        git.odb.add_backend(LooseReader(self._objects), _PRIORITY_ABOVE_LIBGIT2)
         return git
-
-    @cached_property
-    def commit_graph(self) -> CommitGraph | None:
-        """The commit graph, compared with the commits if it is not known to be right; None if none can be used."""
-        graph: CommitGraph | None = load("scopes.store.graph_trust:open_graph")(self, compare=True)
-        return graph
 
     def forget_pruned(self) -> None:
         """Open the store again if objects were deleted: libgit2 goes on finding those of a pack that is gone.
@@ -168,23 +152,10 @@ class Repository:
         """
         found = self.recent.find(oid)
         if found is None:
-            if self._reader is not None and self._last_was_packed and self._pack_sizes is None:
-                found = self._reader.find(oid)
-            found = found or self._read_from_disk(oid)
+            found = self._read_from_disk(oid)
             if found[0] != BLOB:
                 self.recent.add(oid, found)
         return found
-
-    def find_first_blob(self, tree: Oid, start: bytes) -> bytes | None:
-        """Return the bytes of the blob in the first entry of a tree that begins with `start`: its mode and its name.
-
-        None if both must be read one after the other: few objects were read so far, or it is another tree.
-        """
-        if self._reader is None or not self._last_was_packed or self._pack_sizes is not None:
-            return None
-        if self.first_blobs is None:
-            return self._reader.find_first_blob(tree, start)[1]
-        return self.first_blobs.find(self._reader, tree, start)
 
     def _read_from_disk(self, oid: Oid) -> tuple[str, bytes]:
         try:
@@ -215,47 +186,19 @@ class Repository:
         if len(oid) != _OID_LENGTH:
             return None  # libgit2 takes a shorter id as a prefix
         try:
-            if self._pack_sizes is not None and self._pack_sizes.largest(oid) > MAX_OBJECT_BYTES:
-                raise _damage(oid)
             code, data = self.packs.read(oid)
         except KeyError:
             return None
-        self._reads_left -= 1
-        if self._reads_left == 0:
-            self._open_reader()
         return KINDS[code], data
-
-    def _open_reader(self) -> None:
-        """Read packed objects without libgit2 from now on, also those of packs that are new since the last time."""
-        if self._reader is None:
-            self._reader = load("scopes.store.packs.reader:PackReader")(f"{self._objects}/pack")
-        else:
-            self._reader.refresh()
-        self._reads_left = _FEW_READS
 
     @contextlib.contextmanager
     def from_disk(self) -> Iterator[None]:
         """Read every object from disk, for commands that verify the store; the copies in memory are dropped."""
         chunks, self.open_commit_chunks, self.recent = self.open_commit_chunks, None, RecentObjects(0)
-        self.first_blobs = None
         try:
             yield
         finally:
             self.open_commit_chunks, self.recent = chunks, RecentObjects()
-
-    @contextlib.contextmanager
-    def limit_packed(self) -> Iterator[None]:
-        """Refuse packed objects above MAX_OBJECT_BYTES, as loose ones always are, for commands that read all objects.
-
-        A delta can expand a thousandfold and more.
-        """
-        sizes: PackSizes = load("scopes.store.packs.sizes:PackSizes")(f"{self._objects}/pack")
-        before, self._pack_sizes = self._pack_sizes, sizes
-        try:
-            yield
-        finally:
-            self._pack_sizes = before
-            sizes.close()
 
     def has(self, oid: Oid) -> bool:
         """Return True if the object is in the store."""

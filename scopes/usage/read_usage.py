@@ -37,13 +37,12 @@ def read_usage(
     reader = _Reader(repository, every)
     tally = Tally()
     damaged: list[ConversationId] = []
-    with repository.limit_packed():
-        for name in wanted:
-            try:
-                reader.add(tally, every[name])
-            except (Corrupt, NotFound):
-                damaged.append(name)
-            on_progress(1)
+    for name in wanted:
+        try:
+            reader.add(tally, every[name])
+        except (Corrupt, NotFound):
+            damaged.append(name)
+        on_progress(1)
     reader.finish()
     return tally, damaged
 

@@ -24,7 +24,7 @@ def test_a_store_is_a_bare_git_repository_with_scopes_settings(tmp_path):
     path = str(tmp_path / "s.git")
     init(path)
     for key, value in {
-        "core.bare": "true", "core.logAllRefUpdates": "always", "gc.auto": "0", "commitGraph.generationVersion": "1",
+        "core.bare": "true", "core.logAllRefUpdates": "always", "gc.auto": "0",
         "scopes.formatVersion": "1",
     }.items():  # fmt: skip
         assert git(path, "config", key).strip() == value

@@ -26,7 +26,6 @@ KINDS = {
     "pack": r"objects/pack/.*\.pack",
     "pack index": r"objects/pack/.*\.idx",
     "bitmap": r"objects/pack/.*\.(bitmap|rev)",
-    "commit graph": r"objects/info/commit-graph",
     "packed refs": r"packed-refs",
     "branch": r"refs/heads/.*",
     "metadata": r"refs/scopes/meta/.*",

@@ -157,17 +157,6 @@ def test_a_truncated_pack_is_found(repository, rest):
     assert any(where.endswith(".pack") for where, _ in problems(repository))
 
 
-def test_a_flipped_bit_in_the_commit_graph_is_found_and_gc_repairs_it(repository):
-    """It is derived data, but git stops at it."""
-    packed(repository)
-    path = os.path.join(repository.path, "objects", "info", "commit-graph")
-    flip(path, os.path.getsize(path) // 2)
-    assert ("objects/info/commit-graph", "its checksum does not match") in problems(repository)
-    packed(open_store(repository))
-    assert findings(repository) == []
-    assert_sound(repository)
-
-
 def test_every_flipped_bit_of_a_pack_is_found(repository):
     """P10."""
     path = packed(repository)

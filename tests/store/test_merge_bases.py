@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,7 +10,7 @@ from scopes.errors import NotFound
 from scopes.ids import Oid
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories
 from tests.support.examples import examples
-from tests.support.store import NOON, git, loose_path, open_store, write_chain, write_message
+from tests.support.store import NOON, git, write_chain, write_message
 
 on_store = settings(
     max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -85,82 +83,6 @@ def test_split_histories_equals_merge_bases_and_new_commits(repository, graph):
     assert found == (bases, *sides)
 
 
-@on_store
-@given(graphs(), st.integers(0, 14))
-def test_the_commit_graph_gives_the_same_answers_also_below_newer_commits(repository, graph, written_after):
-    parents, times, one, two = graph
-    commits = draw_graph(repository, parents, times)
-    pair = commits[one], commits[two]
-    remove_graph(repository)
-    expected = list_merge_bases(repository, *pair), split_histories(repository, *pair)
-    for commit in commits[:written_after]:
-        git(repository, "update-ref", f"refs/heads/x/{commit}", commit)
-    git(repository, "commit-graph", "write", "--reachable")
-    for commit in commits[:written_after]:
-        git(repository, "update-ref", "-d", f"refs/heads/x/{commit}")
-    opened = open_store(repository)
-    assert (list_merge_bases(opened, *pair), split_histories(opened, *pair)) == expected
-    reverse = list_merge_bases(opened, pair[1], pair[0])
-    assert reverse == expected[0]
-
-
-def test_histories_in_the_commit_graph_are_compared_without_reading_their_commits(repository):
-    base = write_chain(repository, *(str(n) for n in range(5)))[-1]
-    tips = [write_line(repository, base, side) for side in "ab"]
-    keep(repository, *tips)
-    git(repository, "gc", "-q")
-    git(repository, "commit-graph", "write", "--reachable")
-    opened = open_store(repository)
-    assert opened.commit_graph is not None  # compared with the commits, as it is not known
-    read = []
-    real, opened.read = opened.read, lambda oid: read.append(oid) or real(oid)
-    assert list_merge_bases(opened, *tips) == (base,)
-    assert set(read) == set(tips)
-
-
-@pytest.mark.parametrize("damage", ["flipped", "truncated", "empty", "directory", "other hash"])
-def test_a_damaged_commit_graph_is_not_used(repository, damage):
-    base = write_chain(repository, "a", "b")[-1]
-    tips = [write_line(repository, base, side) for side in "ab"]
-    keep(repository, *tips)
-    git(repository, "commit-graph", "write", "--reachable")
-    data = bytearray(graph_path(repository).read_bytes())
-    remove_graph(repository)
-    if damage == "directory":
-        graph_path(repository).mkdir()
-    elif damage == "other hash":
-        graph_path(repository).write_bytes(data[:5] + b"\2" + data[6:])
-    elif damage == "flipped":
-        data[len(data) // 2] ^= 1
-        graph_path(repository).write_bytes(data)
-    else:
-        graph_path(repository).write_bytes(data[: len(data) // 2 if damage == "truncated" else 0])
-    opened = open_store(repository)
-    assert opened.commit_graph is None
-    assert list_merge_bases(opened, *tips) == (base,)
-
-
-def test_a_missing_commit_that_the_commit_graph_knows_is_not_found(repository):
-    tips = write_chain(repository, "a", "b", "c")
-    keep(repository, tips[-1])
-    git(repository, "commit-graph", "write", "--reachable")
-    Path(loose_path(repository, tips[-1])).unlink()
-    with pytest.raises(NotFound, match="is not in the store"):
-        list_merge_bases(open_store(repository), tips[-1], tips[0])
-
-
-def test_an_octopus_merge_in_the_commit_graph_is_compared_by_reading_commits(repository):
-    base = write_message(repository, "base")
-    sides = [write_message(repository, str(n), base) for n in range(4)]
-    tip = write_message(repository, "merge", *sides[:3])
-    keep(repository, tip, sides[3])
-    git(repository, "commit-graph", "write", "--reachable")
-    opened = open_store(repository)
-    assert opened.commit_graph is not None
-    assert list_merge_bases(opened, tip, sides[2]) == (sides[2],)
-    assert list_merge_bases(opened, tip, sides[3]) == (base,)
-
-
 def write_line(repository, base, side):
     tip = base
     for number in range(5):
@@ -171,14 +93,6 @@ def write_line(repository, base, side):
 def keep(repository, *tips):
     for tip in tips:
         git(repository, "update-ref", f"refs/heads/x/{tip}", tip)
-
-
-def graph_path(repository):
-    return Path(repository.path, "objects", "info", "commit-graph")
-
-
-def remove_graph(repository):
-    graph_path(repository).unlink(missing_ok=True)
 
 
 def test_a_criss_cross_merge_has_two_merge_bases_as_in_git(repository):

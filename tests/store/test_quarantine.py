@@ -9,10 +9,9 @@ import pytest
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.store.file_checks import QUARANTINE_PREFIX
 from scopes.store.objects import BLOB, list_modes
-from scopes.store.packs.known_objects import PackNames
 from scopes.store.quarantine import list_abandoned, open_quarantine
 from scopes.store.received_objects import ReceivedObjects
-from tests.support.store import assert_sound, files_of, git, git_bytes, make_branch, make_store, open_store, read_bytes
+from tests.support.store import assert_sound, files_of, git, make_branch, make_store, open_store
 
 
 @pytest.fixture
@@ -115,12 +114,6 @@ def test_a_damaged_pack_is_an_error(repository, quarantine, received):
     objects = ReceivedObjects(repository, quarantine)
     with pytest.raises(Corrupt):
         [objects.read(oid) for oid in objects.new]
-
-
-def test_all_names_of_a_pack_are_listed(quarantine, received):
-    (pack,) = quarantine.list_packs()
-    listed = git_bytes(quarantine.path, "show-index", stdin=read_bytes(f"{pack}.idx")).decode().split("\n")[:-1]
-    assert [name.hex() for name in PackNames(f"{pack}.idx")] == [line.split()[1] for line in listed]
 
 
 def test_the_modes_of_a_tree_are_listed_as_they_are_stored():

@@ -12,8 +12,6 @@ from scopes.store.packs.known_objects import KnownObjects
 from scopes.store.packs.writer import PackWriter, remove_temporary_files
 from scopes.store.repository import Repository
 
-_QUESTIONS_PER_LOOK = 200
-
 
 class BulkObjects:
     """The objects of a store and of a pack that is being written; the store gets the pack when it is finished."""
@@ -65,7 +63,7 @@ def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkO
     """
     limit_mapped_packs()
     directory = os.path.join(repository.path, "objects", "pack")
-    known = KnownObjects(repository, questions_per_look=_QUESTIONS_PER_LOOK)  # the lock keeps what is there
+    known = KnownObjects(repository)  # the lock keeps what is there
     with PackWriter(directory, known.has, durable=repository.durable, on_installed=known.look_again) as writer:
         yield BulkObjects(repository, writer, directory, keep=keep)
         if not keep:

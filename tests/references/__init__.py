@@ -1,0 +1,1 @@
+"""What the program answered before its insides were rewritten, kept as data."""
