@@ -25,7 +25,7 @@ from scopes.history.messages import (
     shown_author,
     walk_headers_newest_first,
 )
-from scopes.history.metadata import read_tags
+from scopes.history.metadata import read_metadata
 from scopes.history.name_syntax import MIN_PREFIX_LENGTH
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import Revision, list_branch_tips, resolve_revision, resolve_with_latest
@@ -316,7 +316,7 @@ def _read_labels(repository: Repository, conversation: ConversationId, *, copies
         if not is_root(commit):
             by_message.setdefault(message_id_of(commit), {})[commit.oid] = branches[commit.oid]
     tags: dict[Oid, list[str]] = {}
-    for tag, oid in read_tags(repository, conversation).items():
+    for tag, oid in read_metadata(repository, conversation).tags.items():
         tags.setdefault(oid, []).append(tag)
     return _Labels(branches, tags, by_message)
 

@@ -319,7 +319,7 @@ def resolve_with_latest(repository: Repository, text: str) -> Revision:
     conversation. Raises as `resolve_revision` does; the error is the one of the whole store.
     """
     find_latest = cache(partial(_resolve_latest, repository, 0))  # it may look at all conversations
-    latest = _find_latest_with_branch(repository, text, find_latest)
+    latest = find_latest_with_branch(repository, text, find_latest)
     if latest is not None:
         return resolve_revision(repository, text, latest)
     try:
@@ -365,14 +365,10 @@ def _latest_first(repository: Repository, known: Sequence[ConversationId]) -> li
     return sorted(known, key=lambda conversation: (conversation != latest, conversation))
 
 
-def find_latest_with_branch(repository: Repository, text: str) -> ConversationId | None:
-    """Return the latest conversation if `text` is exactly a branch of it, with or without `~2`, and no conversation."""
-    return _find_latest_with_branch(repository, text, partial(_resolve_latest, repository, 0))
-
-
-def _find_latest_with_branch(
-    repository: Repository, text: str, find_latest: Callable[[], ConversationId]
+def find_latest_with_branch(
+    repository: Repository, text: str, find_latest: Callable[[], ConversationId] | None = None
 ) -> ConversationId | None:
+    """Return the latest conversation if `text` is exactly a branch of it, with or without `~2`, and no conversation."""
     name, _ = split_steps(text)
     head = name.partition("/")[0]
     if name.startswith(LATEST) or len(name) > MAX_NAME_BYTES or not is_name(name) or not is_name(head):
@@ -384,7 +380,7 @@ def _find_latest_with_branch(
     if not any(ref.endswith(f"/{name}") for ref in repository.list_refs(refs.HEADS)):
         return None  # which conversation is the latest one may depend on where each of them began
     try:
-        latest = find_latest()
+        latest = _resolve_latest(repository, 0) if find_latest is None else find_latest()
     except NotFound:
         return None
     return latest if repository.find_ref(refs.branch_ref(latest, BranchName(name))) is not None else None
