@@ -17,7 +17,7 @@ from scopes.history.purged import Purged
 from scopes.history.quotes import Quotes, is_in_file, is_json
 from scopes.history.sources import read_spans
 
-_SESSION: Final = frozenset({"cwd", "gitBranch", "git_branch"})  # fields with where the session ran
+_SESSION_FIELDS: Final = frozenset({"cwd", "gitBranch", "git_branch"})  # fields with where the session ran
 _TEXT: Final = re.compile(rb'(?P<text>"(?:[^"\\]|\\.)*")(?P<end>\s*:)?', re.DOTALL)
 
 
@@ -69,7 +69,7 @@ def _walk_texts(span: Span, data: bytes, quotes: Quotes, kept: bytes) -> Iterato
     name = ""
     for match in _TEXT.finditer(data) if quotes.are_in_record(data) else ():
         text = json.loads(match["text"])
-        if match["end"] is None and name in _SESSION:
+        if match["end"] is None and name in _SESSION_FIELDS:
             continue
         lines = set(quotes.walk_found(text.encode("utf-8", "surrogatepass")))
         if not all(is_in_file(line, kept) for line in lines):

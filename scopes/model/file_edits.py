@@ -129,9 +129,9 @@ def _edits_of_arguments(call: Part | None, structured: Mapping[str, Any]) -> lis
         return reported[:MAX_EDITS]
     if call is None:
         return []
-    path = next((text for name in FILE_PATHS if (text := _text(arguments.get(name)))), None)
-    operation = FILE_TOOLS.get(_text(call.fields.get("name")) or "")
-    operation = operation and FILE_COMMANDS.get(_text(arguments.get("command")) or "", operation)
+    path = next((text for name in FILE_PATHS if (text := _text_or_none(arguments.get(name)))), None)
+    operation = FILE_TOOLS.get(_text_or_none(call.fields.get("name")) or "")
+    operation = operation and FILE_COMMANDS.get(_text_or_none(arguments.get("command")) or "", operation)
     if operation is None or path is None:
         return [] if operation else list(_read_patch(_patch_of(call)))[:MAX_EDITS]
     if operation == "read":
@@ -161,7 +161,7 @@ def edits_of_result(call: Part, result: Part | None) -> list[FileEdit]:
     if result is None:
         return edits_of_call(call, {})
     edits = edits_of_call(call, _object(result.fields.get("structured")))
-    if not (_text(result.fields.get("output")) or "").startswith(_CREATED_ANY):
+    if not (_text_or_none(result.fields.get("output")) or "").startswith(_CREATED_ANY):
         return edits
     is_new = [each.op == "edit" and each.before is None and each.after is not None for each in edits]
     return [each._replace(op="create", before="") if new else each for each, new in zip(edits, is_new, strict=True)]
@@ -188,7 +188,7 @@ def _marked(text: str, mark: str) -> list[str]:
 
 def command_of(call: Part) -> str | None:
     """Return the command line of a call that runs one in a shell, else None."""
-    if not is_shell(_text(call.fields.get("name")) or ""):
+    if not is_shell(_text_or_none(call.fields.get("name")) or ""):
         return None
     arguments = _object(call.fields.get("input"))
     for name in COMMANDS:
@@ -198,13 +198,13 @@ def command_of(call: Part) -> str | None:
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else shlex.join(value)
     # Gemini CLI names no arguments in the Agent Client Protocol: the title of the call is the command.
-    return _text(arguments.get(TITLE)) if len(arguments) == 1 else None
+    return _text_or_none(arguments.get(TITLE)) if len(arguments) == 1 else None
 
 
 def directories_of_command(call: Part) -> list[str]:
     """Return the directories that the arguments of a shell call name, usually one or none; the first one counts."""
     arguments = _object(call.fields.get("input"))
-    return [text for name in DIRECTORIES if (text := _text(arguments.get(name)))]
+    return [text for name in DIRECTORIES if (text := _text_or_none(arguments.get(name)))]
 
 
 def apply_edit(edit: FileEdit, text: str | None) -> str | None:
@@ -348,8 +348,8 @@ def _read_changes(changes: Mapping[str, Any]) -> Iterator[FileEdit]:
             case {"type": "delete", **rest}:
                 yield FileEdit(path, "delete", _string(rest.get("content")))
             case {"type": "update", **rest}:
-                hunks = parse_unified(_text(rest.get("unified_diff")) or "")
-                moved = _text(rest.get("move_path"))
+                hunks = parse_unified(_text_or_none(rest.get("unified_diff")) or "")
+                moved = _text_or_none(rest.get("move_path"))
                 if moved is None:
                     yield FileEdit(path, "edit", hunks=hunks)
                 else:
@@ -444,7 +444,7 @@ def _read_whole(structured: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _text(value: object) -> str | None:
+def _text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
