@@ -234,7 +234,6 @@ class Invocation:
                 find_project=lambda: find_project(self.cwd, self.home),
                 find_missing=lambda name: load("scopes.cli.missing:find_missing")(self, opened, name),
                 sign=self._find_signer(opened.config),
-                note=None if self.writes else load("functools:cache")(lambda note: self.output().note(note)),
             )
             opened.index_directory = self.index_directory
             opened.open_commit_chunks = lambda: load("scopes.index.commit_cache:CommitCache")(

@@ -11,7 +11,7 @@ from typing import Final
 
 from scopes.code_links.moved_texts import names_after
 from scopes.model.file_edits import FileEdit, Replacement, apply_edit
-from scopes.model.shell_commands import Removal
+from scopes.model.shell import Move
 
 MAX_FILES: Final = 500  # of one conversation; the first known is forgotten first
 MAX_TEXT: Final = 1 << 20  # characters of a file
@@ -40,7 +40,7 @@ class KnownTexts:
             yield Replacement(f"{before}{each.old}{after}", f"{before}{each.new}{after}")
             text = text[:position] + each.new + text[end:]
 
-    def move(self, move: Removal) -> None:
+    def move(self, move: Move) -> None:
         """Give the files that a command moved their new names; the old ones stay: which of two it was is not sure."""
         for path, text in [*self._texts.items()]:
             for name in names_after(path, move):

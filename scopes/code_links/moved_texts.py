@@ -6,32 +6,23 @@ Nothing is proved by it: a text that is known serves only to complete lines that
 from __future__ import annotations
 
 import posixpath
-import re
-from collections.abc import Iterator
 from typing import Final
 
 from scopes.model.file_edits import command_of
 from scopes.model.message import Part
-from scopes.model.shell_commands import MAX_COMMAND, Removal, find_removals, split_plain
+from scopes.model.shell import Move
+from scopes.model.shell import list_moves as moves_of_line
 
 MARK: Final = b"mv "  # is in every message with such a command
-_JOINTS: Final = re.compile(r"&&|\|\||[;\n]")
 
 
-def list_moves(call: Part) -> list[Removal]:
-    """Return what the plain `mv` and `git mv` in the command line of a shell call rename."""
+def list_moves(call: Part) -> list[Move]:
+    """Return what the `mv` and `git mv` in the command line of a shell call rename."""
     command = command_of(call)
-    if command is None or "mv " not in command or len(command) > MAX_COMMAND:
-        return []
-    return [move for piece in _JOINTS.split(command) for move in _moves_of(piece)]
+    return [] if command is None or "mv " not in command else moves_of_line(command)
 
 
-def _moves_of(piece: str) -> Iterator[Removal]:
-    for words in split_plain(piece) or ():
-        yield from (each for each in find_removals(words) or () if each.new is not None)
-
-
-def names_after(path: str, move: Removal) -> list[str]:
+def names_after(path: str, move: Move) -> list[str]:
     """Return the names that a file may have after a move; none if it was not moved.
 
     The directory in which the command ran is not known: a relative path is the end of an absolute one.

@@ -25,7 +25,8 @@ from scopes.lazy_patterns import compile_lazily
 from scopes.model.agent_tools import FILE_TOOLS
 from scopes.model.file_edits import command_of, edits_of_call
 from scopes.model.message import Message, Part
-from scopes.model.shell_commits import CommitChance, find_commit_chance
+from scopes.model.shell import CommitChance
+from scopes.model.shell import commit_chance as chance_of_line
 from scopes.model.tool_calls import is_refused, tool_name
 from scopes.store.repository import Repository
 
@@ -145,7 +146,7 @@ def commit_chance(call: Part) -> CommitChance:
     """Return whether a call can make a commit; only a tool that reads or edits files certainly makes none."""
     command = command_of(call)
     if command is not None:
-        return find_commit_chance(command)
+        return chance_of_line(command)
     return "none" if tool_name(call) in FILE_TOOLS or edits_of_call(call, {}) else "unknown"
 
 

@@ -12,13 +12,10 @@ from scopes.code_links.turns import begins_turn
 from scopes.history.messages import MessageHeader, header_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.model.file_edits import command_of, directories_of_command
-from scopes.model.message import Part
-from scopes.model.shell_effects import Path, find_effect, path_from
-from scopes.model.shell_writers import read_actions
+from scopes.model.shell import may_write
 from scopes.store.repository import Repository, read_commit
 
 MAX_MESSAGES: Final = 400  # that are read for one answer
-_GIT_ITSELF: Final = ("git commit", "git add", "git push", "git stash")
 
 
 class FoundCommand(NamedTuple):
@@ -36,7 +33,6 @@ def find_command(repository: Repository, call: Oid, path: str, ends: Container[O
     call: the message with the call that made the commit
     ends: the messages with calls that made other commits, at which the search ends
     """
-    wanted = path_from(path, None)
     found: FoundCommand | None = None
     oid: Oid | None = call
     for _ in range(MAX_MESSAGES):
@@ -46,23 +42,18 @@ def find_command(repository: Repository, call: Oid, path: str, ends: Container[O
         if found is not None and begins_turn(head):
             return found._replace(prompt=oid)
         if found is None and head.author_kind == "agent":
-            found = _find_in(repository, head, wanted)
+            found = _find_in(repository, head, path)
         oid = head.parents[0] if head.parents else None
     return found
 
 
-def _find_in(repository: Repository, head: MessageHeader, wanted: Path) -> FoundCommand | None:
+def _find_in(repository: Repository, head: MessageHeader, path: str) -> FoundCommand | None:
     """Return the last command of a message that may have written a file."""
     calls = [part for part in read_body(repository, head).parts if part.type == "tool_call"]
     for part in reversed(calls):
         command = command_of(part)
-        if command is not None and _may_write(part, command, wanted):
+        directory = next(iter(directories_of_command(part)), "")
+        if command is not None and may_write(command, path, directory):
             call_id = part.fields.get("call_id")
             return FoundCommand(head.id, call_id if isinstance(call_id, str) else None, command, None)
     return None
-
-
-def _may_write(part: Part, command: str, wanted: Path) -> bool:
-    directory = next(iter(directories_of_command(part)), "")
-    effect = find_effect(read_actions(command, directory), wanted)
-    return effect is not None and not effect.cause.startswith(_GIT_ITSELF)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from scopes.history.handles import BranchHandle, StoreHandle, find_active_branch
+from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.limits import check_limits, idle_before, read_limits
 from scopes.history.messages import NO_CHANGES, Below, read_below, write_message_blob, write_message_over
 from scopes.history.revisions import find_directory
@@ -56,8 +56,7 @@ def append(
         Invalid: the message is too large.
         Busy, Inaccessible: nothing was written, unless the error text says otherwise.
     """
-    active = None if branch is not None else find_active_branch(repository, conversation)
-    return append_to(active or StoreHandle(repository).conversation(conversation).branch(branch), message)
+    return append_to(StoreHandle(repository).conversation(conversation).branch(branch), message)
 
 
 def append_to(

@@ -16,14 +16,14 @@ from scopes.errors import Invalid, check_not_negative
 from scopes.history.amendments import read_claims
 from scopes.history.conversations import list_tips_by_time
 from scopes.history.endings import Ending, Following, is_live
-from scopes.history.first_copies import FirstCopies
 from scopes.history.messages import (
     MessageHeader,
     header_of,
+    headers_of,
     is_root,
     shown_author,
 )
-from scopes.history.metadata import read_tags
+from scopes.history.metadata import read_metadata
 from scopes.history.recorded_times import RecordedTimes
 from scopes.history.revisions import Revision, list_branch_tips, resolve_revision, resolve_with_latest
 from scopes.history.session_branches import reader_notes
@@ -183,7 +183,7 @@ def log(
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
     lanes = LaneFinder(repository, conversation_id, branch, tips, digests=digests)
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
-    heads = _messages_of_graph(commits, parents_of) if graph else FirstCopies(repository, tips).headers_of(commits)
+    heads = _messages_of_graph(commits, parents_of) if graph else headers_of(commits)
     criteria = only or LogFilter()
     read = BodyReader(repository)
     seen: set[tuple[str, str]] = set()
@@ -283,7 +283,7 @@ def _read_labels(repository: Repository, conversation: ConversationId) -> _Label
     for branch, tip in list_branch_tips(repository, conversation).items():
         branches.setdefault(tip, []).append(branch)
     tags: dict[Oid, list[str]] = {}
-    for tag, oid in read_tags(repository, conversation).items():
+    for tag, oid in read_metadata(repository, conversation).tags.items():
         tags.setdefault(oid, []).append(tag)
     return _Labels(branches, tags)
 

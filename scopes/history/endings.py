@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import MessageHeader, read_message_at
-from scopes.history.metadata import read_branch_entries
+from scopes.history.metadata import read_metadata
 from scopes.history.revisions import MAIN
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import ACP
@@ -58,8 +58,8 @@ def _run_of(message: Message) -> str | None:
 def is_live(repository: Repository, conversation: ConversationId, branch: BranchName | None) -> bool:
     """Return True if `scopes acp` has recorded on a branch, or on main, from which it may come; None: on any one."""
     with suppress(Corrupt, NotFound):
-        names = None if branch is None else {branch, MAIN}
-        return any(ACP in entry.extra for entry in read_branch_entries(repository, conversation, names))
+        branches = read_metadata(repository, conversation).branches
+        return any(ACP in entry.extra for name, entry in branches.items() if branch is None or name in {branch, MAIN})
     return False
 
 

@@ -24,10 +24,10 @@ from scopes.history.revisions import (
     resolve_conversation,
     resolve_revision,
 )
-from scopes.ids import BranchName, ConversationId, Oid, is_name
+from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message
-from scopes.store.refs import HEADS, PENDING, SYMBOLIC, active_ref, branch_ref, split_branch_ref
+from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
 
 
@@ -50,9 +50,6 @@ class StoreHandle:
 
     def branch(self, conversation: str, branch: str | None = None) -> BranchHandle:
         """Resolve a conversation, or `CONV/BRANCH`, and a branch in it; raises as `resolve_branch` does."""
-        active = None if branch is not None else find_active_branch(self.repository, conversation)
-        if active is not None:
-            return active
         conversation_id, name = resolve_branch(self.repository, conversation, branch)
         return BranchHandle(self._handle(conversation_id), name)
 
@@ -147,32 +144,3 @@ class BranchHandle:
     def messages(self) -> Iterator[Message]:
         """Yield the messages, newest first."""
         return (read_body(self.repository, head) for head in self.headers())
-
-
-def find_active_branch(repository: Repository, conversation: str) -> BranchHandle | None:
-    """Return the active branch of a conversation given by its whole id: one look at the refs, for appends.
-
-    None if there is no such conversation, or none of its branches was made the active one; `resolve_branch` decides.
-    """
-    if not is_name(conversation) or "/" in conversation:
-        return None
-    name = active_ref(ConversationId(conversation))
-    ref = _find_target(repository, name)
-    pair = split_branch_ref(ref)
-    if not ref or pair is None or pair[0] != conversation:
-        return None
-    return BranchHandle(ConversationHandle(repository, pair[0]), pair[1])
-
-
-def _find_target(repository: Repository, name: str) -> str:
-    """Return the branch ref that a symbolic ref names; an empty text if one of them does not exist.
-
-    Without a pending operation a look at each of the refs is enough: if an operation that moves both comes between,
-    then either the branch is gone, and all is read again, or the answer is that of the moment before the operation.
-    """
-    if repository.raw_ref(PENDING) is None:
-        ref = (repository.raw_ref(name) or "").removeprefix(SYMBOLIC)
-        if ref.startswith(HEADS) and repository.raw_ref(ref) is not None:
-            return ref
-    value, tip = repository.find_symbolic(name)
-    return "" if tip is None else (value or "").removeprefix(SYMBOLIC)

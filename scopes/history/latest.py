@@ -10,7 +10,6 @@ from typing import Final
 
 from scopes.history.recorded_times import OWN_ADDRESS, RecordedTimes
 from scopes.ids import ConversationId, Oid
-from scopes.loading import load
 from scopes.store import refs
 from scopes.store.repository import Repository, read_commit
 
@@ -38,11 +37,12 @@ def list_latest(repository: Repository, among: Container[ConversationId] | None 
 
 def _read_times(repository: Repository, tips: list[tuple[ConversationId, Oid]]) -> Mapping[Oid, bytes]:
     """Return the times of tips from the index; those that it does not have are read and added to it."""
-    found: Mapping[Oid, bytes] = load("scopes.index.session_cache:find_or_compute")(
+    from scopes.index.session_cache import find_or_compute
+
+    return find_or_compute(
         repository.index_directory, repository.path, "tip", [tip for _, tip in tips],
         lambda tip: _time_of(repository, tip),
     )  # fmt: skip
-    return found
 
 
 def _time_of(repository: Repository, tip: Oid) -> bytes:

@@ -14,7 +14,6 @@ from typing import Final
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import header_of
 from scopes.ids import ConversationId, Oid, is_message_id
-from scopes.loading import load
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
 
@@ -41,8 +40,10 @@ def walk_candidates(
     if not keys:
         return
     tips_of = {key: tips[conversation] for conversation, key in keys.items()}
-    known: dict[Oid, bytes] = load("scopes.index.session_cache:find_or_compute")(
-        repository.index_directory, repository.path, "ids", tips_of, lambda key: _encode(repository, tips_of[key])
+    from scopes.index.session_cache import find_or_compute
+
+    known = find_or_compute(
+        repository.index_directory, repository.path, "ids", tips_of, lambda key: _encode_ids(repository, tips_of[key])
     )
     begin = b"\n" + prefix.encode()
     for conversation, key in keys.items():
@@ -55,7 +56,7 @@ def _key_of(tips: Sequence[Oid]) -> Oid:
     return Oid(sha1(" ".join(sorted(tips)).encode("ascii"), usedforsecurity=False).hexdigest())
 
 
-def _encode(repository: Repository, tips: Sequence[Oid]) -> bytes:
+def _encode_ids(repository: Repository, tips: Sequence[Oid]) -> bytes:
     """Return the ids of all messages and commits, a line each; empty if some cannot be read."""
     try:
         heads = list(map(header_of, walk_oldest_first(repository, tips)))

@@ -5,7 +5,7 @@ Each has a file of its own, so that git can merge the changes of two machines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,13 @@ from scopes.clock import now_nanoseconds
 from scopes.errors import Corrupt
 from scopes.history.registers import CLOCKS, walk_values
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.loading import load
 from scopes.model import encoding
 from scopes.model.conversation import BranchEntry, decode_branch_entry, encode_branch_entry
 from scopes.model.path_encoding import decode_component, encode_component
 from scopes.store import refs
 from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
-from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree, walk_blobs
+from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree
 
 if TYPE_CHECKING:
     from scopes.model.merge_request import MergeRequest
@@ -98,13 +97,6 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
     )
 
 
-def read_title(repository: Repository, conversation: ConversationId) -> str | None:
-    """Read only the title of a conversation; raises as `read_metadata_at` does."""
-    value = repository.find_ref(refs.meta_ref(conversation))
-    title = None if value is None else find_blob(repository, read_commit_stub(repository, Oid(value)).tree, TITLE)
-    return None if title is None else decode_line(title)
-
-
 def has_given_title(repository: Repository, conversation: ConversationId) -> bool:
     """Return True if somebody gave the conversation its title, or removed it; False if that is from a source."""
     value = repository.find_ref(refs.meta_ref(conversation))
@@ -120,44 +112,14 @@ def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, 
     return None if directory is None else decode_line(directory), fork
 
 
-def read_branches_at(objects: Objects, commit: Oid) -> dict[BranchName, BranchEntry]:
-    """Read only the entries of the branches; raises as `read_metadata_at` does."""
-    entry = find_entry(objects, read_commit_stub(objects, commit).tree, _BRANCHES.removesuffix("/"))
-    blobs = walk_blobs(objects, entry.oid) if entry is not None and entry.is_tree else ()
-    return {BranchName(decode_component(path)): decode_branch_entry(read_blob(objects, oid)) for path, oid in blobs}
-
-
-def read_branch_entries(
-    repository: Repository, conversation: ConversationId, names: Collection[BranchName] | None
-) -> list[BranchEntry]:
-    """Read only the entries of these branches, those that there are; None: of all. Raises as `read_metadata_at`."""
-    if names is None:
-        return list(read_metadata(repository, conversation).branches.values())
-    value = repository.find_ref(refs.meta_ref(conversation))
-    if value is None:
-        return []
-    tree = read_commit_stub(repository, Oid(value)).tree
-    found = (find_blob(repository, tree, _BRANCHES + encode_component(name)) for name in names)
-    return [decode_branch_entry(data) for data in found if data is not None]
-
-
 def _decode_request(data: bytes) -> MergeRequest | None:
     """Decode a merge request; None if it is damaged."""
+    from scopes.model.merge_request import decode_merge_request
+
     try:
-        decoded: MergeRequest = load("scopes.model.merge_request:decode_merge_request")(data)
+        return decode_merge_request(data)
     except Corrupt:
         return None
-    return decoded
-
-
-def read_tags(repository: Repository, conversation: ConversationId) -> dict[str, Oid]:
-    """Read only the tags of a conversation; raises as `read_metadata_at` does."""
-    value = repository.find_ref(refs.meta_ref(conversation))
-    if value is None:
-        return {}
-    entry = find_entry(repository, read_commit_stub(repository, Oid(value)).tree, _TAGS.removesuffix("/"))
-    blobs = walk_blobs(repository, entry.oid) if entry is not None and entry.is_tree else ()
-    return {decode_component(path): _decode_tag(read_blob(repository, oid)) for path, oid in blobs}
 
 
 def _decode_tag(data: bytes) -> Oid:
@@ -212,8 +174,9 @@ def branch_change(branch: BranchName, entry: BranchEntry | None) -> dict[str, Bl
 
 def request_change(request: MergeRequest) -> dict[str, BlobChange]:
     """Return the change that sets a merge request."""
-    encode: Callable[[MergeRequest], bytes] = load("scopes.model.merge_request:encode_merge_request")
-    return {_REQUESTS + encode_component(request.id): encode(request)}
+    from scopes.model.merge_request import encode_merge_request
+
+    return {_REQUESTS + encode_component(request.id): encode_merge_request(request)}
 
 
 def dismissal_change(candidate: str, document: Mapping[str, str]) -> dict[str, BlobChange]:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable
 
 from scopes.errors import Ambiguous, NotFound
-from scopes.loading import load
 
 LATEST = "@"
 MIN_PREFIX_LENGTH = 4
@@ -17,8 +16,6 @@ _STEP = re.compile(r"[~^]([0-9]*)")
 _LATEST = re.compile(r"@(?:(?P<one>-)|\{(?P<count>[0-9]{1,9})\})?")
 _TIME_SUFFIX = re.compile(r"(?P<name>.*)@\{(?P<time>[^{}]*)\}", re.DOTALL)
 _MAX_STEPS = 10**9
-_SIMILAR = 0.6
-_MOST_SIMILAR = 3
 
 
 def parse_latest(text: str) -> int | None:
@@ -102,35 +99,11 @@ def find_nearest(text: str, known: list[str]) -> list[str]:
         same_number = [name for name in known if name.removeprefix(f"{stem}-").lstrip("0") == number.lstrip("0")]
         if same_number:
             return same_number[:3]
-    similar = _most_similar(text, known)
+    from difflib import get_close_matches
+
+    similar = get_close_matches(text, known)
     nearest = [name for name in similar if _is_one_edit_away(text, name)]
     return nearest or [name for name in similar if not number.isdecimal() or name.rpartition("-")[0] != stem]
-
-
-def _most_similar(text: str, known: Iterable[str]) -> list[str]:
-    """Return what `difflib.get_close_matches` does, at most three, best first, in a fraction of its time.
-
-    How similar a name can be at most follows from its letters, which many of ten thousand numbered names share.
-    """
-    by_letters: dict[str, list[str]] = {}
-    for name in known:
-        by_letters.setdefault("".join(sorted(name)), []).append(name)
-    matcher = load("difflib:SequenceMatcher")(b=text)
-    limits: list[tuple[float, list[str]]] = []
-    for letters, names in by_letters.items():
-        matcher.set_seq1(letters)
-        if matcher.real_quick_ratio() >= _SIMILAR and (limit := matcher.quick_ratio()) >= _SIMILAR:
-            limits.append((limit, names))
-    best: list[tuple[float, str]] = []
-    for limit, names in sorted(limits, reverse=True):
-        if len(best) == _MOST_SIMILAR and limit < best[-1][0]:
-            break
-        for name in names:
-            matcher.set_seq1(name)
-            if (ratio := matcher.ratio()) >= _SIMILAR:
-                best.append((ratio, name))
-        best = sorted(best, reverse=True)[:_MOST_SIMILAR]
-    return [name for _, name in best]
 
 
 def _is_one_edit_away(left: str, right: str) -> bool:

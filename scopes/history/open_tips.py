@@ -20,7 +20,7 @@ IDLE_SECONDS: Final = 3600
 _OPEN: Final = "open"
 _MARK: Final = b'"open":true'
 _STOP_REASON: Final = "stop_reason"
-_ENDS: Final = frozenset({"end_turn", "stop", "stop_sequence"})
+_FINAL_STOP_REASONS: Final = frozenset({"end_turn", "stop", "stop_sequence"})
 _NANOSECONDS: Final = 1_000_000_000
 
 
@@ -46,7 +46,7 @@ class OpenTips:
 
     def _is_finished(self, tip: Oid) -> bool:
         commit = read_commit(self._repository, tip)
-        if _read(read_message_bytes_at(self._repository, commit.tree)).get(_STOP_REASON) in _ENDS:
+        if _read(read_message_bytes_at(self._repository, commit.tree)).get(_STOP_REASON) in _FINAL_STOP_REASONS:
             return True
         changed = [commit.time, *map(self._changed, self._sources.get(tip, ()))]
         return self._now - max(changed) >= IDLE_SECONDS

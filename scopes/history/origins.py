@@ -15,7 +15,6 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import is_root, read_root_of
 from scopes.history.metadata import read_directory_and_fork
 from scopes.ids import ConversationId, Oid
-from scopes.loading import load
 from scopes.store import refs
 from scopes.store.repository import Repository, read_commit
 
@@ -53,7 +52,9 @@ def walk_origins(
             yield conversation, _decode(data) if data else find(conversation)
     if len(conversations) <= _FEW:
         return
-    known: dict[Oid, bytes] = load("scopes.index.session_cache:find_or_compute")(
+    from scopes.index.session_cache import find_or_compute
+
+    known = find_or_compute(
         repository.index_directory, repository.path, "origin", metadata.values(), lambda oid: _encode(repository, oid)
     )
     for conversation in rest:

@@ -17,6 +17,7 @@ from scopes.history.purged import Purged
 from scopes.history.quotes import Quotes, is_in_file, is_json
 from scopes.history.sources import read_spans
 
+_SESSION_FIELDS: Final = frozenset({"cwd", "gitBranch", "git_branch"})  # fields with where the session ran
 _TEXT: Final = re.compile(rb'(?P<text>"(?:[^"\\]|\\.)*")(?P<end>\s*:)?', re.DOTALL)
 
 
@@ -53,7 +54,7 @@ def list_purged_spans(
         if not owners[span]:
             listed = [record for record, line in _split_records(span, data) if purged.has_record(line)]
             spans += listed or _walk_quoting(span, data, quotes)
-        elif quotes.may_be_in(data):
+        elif quotes.are_in_bytes(data):
             kept = b"\0".join(each for message in owners[span] for each in read_message(message))
             for record, line in _split_records(span, data):
                 texts += _walk_texts(record, line, quotes, kept) if is_json(line) else ()
@@ -66,12 +67,14 @@ def _walk_texts(span: Span, data: bytes, quotes: Quotes, kept: bytes) -> Iterato
     kept: the stored messages of the record
     """
     name = ""
-    for match in _TEXT.finditer(data) if quotes.may_be_in(data) else ():
+    for match in _TEXT.finditer(data) if quotes.are_in_record(data) else ():
         text = json.loads(match["text"])
-        is_name = match["end"] is not None
-        if quotes.are_in_leaf("" if is_name else name, text, kept) and not is_in_file(text, kept):
+        if match["end"] is None and name in _SESSION_FIELDS:
+            continue
+        lines = set(quotes.walk_found(text.encode("utf-8", "surrogatepass")))
+        if not all(is_in_file(line, kept) for line in lines):
             yield Span(span.offset + match.start("text") + 1, len(match["text"]) - 2)
-        if is_name:
+        if match["end"] is not None:
             name = text
 
 

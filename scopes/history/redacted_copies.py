@@ -27,13 +27,7 @@ class RedactedCopy(NamedTuple):
 
 def find_original(repository: Repository, conversation: ConversationId) -> RedactedCopy | None:
     """Return of what a conversation is a redacted copy; None if it is none that was made here."""
-    root = find_root_commit(repository, conversation)
-    found = None if root is None else repository.find_ref(REDACTED + root)
-    if found is None:
-        return None
-    original = _read_original(repository, Oid(found))
-    names = (name for name in conversation_ids(repository) if find_root_commit(repository, name) == original)
-    return RedactedCopy(conversation, None if original is None else next(names, None))
+    return next((each for each in list_copies(repository) if each.copy == conversation), None)
 
 
 def list_copies(repository: Repository) -> list[RedactedCopy]:

@@ -4,9 +4,9 @@ A register is a file of the metadata, such as `title`, or a branch: the entry of
 branch, because its name can change. Beside the files is `clocks/<file>`, for a branch `clocks/branches/<id>`, with one
 line: the clock and the machine. A change has the time in milliseconds since 1970 as its clock, or that of the change
 before plus 1 if that is greater: so the newest change counts if the clocks of the machines are right, and one that has
-seen another in any case. A register without a clock has clock 0 and no machine: an import wrote it, an
-older version, or the command that created its conversation or branch, which nobody else can have written. A clock
-without a value means that the value was removed.
+seen another in any case. A register without a clock has clock 0 and no machine: an import wrote it, or the command that
+created its conversation or branch, which nobody else can have written. A clock without a value means that the value was
+removed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ _LINE = compile_lazily(rb"(0|[1-9][0-9]{0,17}) ([0-9a-f]{12})\n")
 
 
 class Clock(NamedTuple):
-    """When a register was changed, in milliseconds, and the machine that did it last; empty if no machine is known.
-
-    Older versions counted the changes instead. Their clocks are less than those of any change since.
-    """
+    """When a register was changed, in milliseconds, and the machine that did it last; empty if no machine is known."""
 
     number: int
     machine: str

@@ -12,7 +12,10 @@ User text is never passed to the revision parser of libgit2: that has had memory
     k3x9                     a message by a prefix of its id (or of its commit's id)
     v1                       a tag
     conv-001/origin/main     the branch main of the remote origin, as it was last seen
-    conv-001/refs/heads/x    the branch x, whatever else is called so; see `ambiguous_names`
+    conv-001/refs/heads/x    the branch x, whatever else is called so; also refs/tags/, refs/remotes/
+
+A whole id always means its message or commit: others choose the names of the branches that a fetch brings. Then an
+exact name comes before a prefix: a branch, a tag, a branch of a remote. A prefix has to be that of one thing alone.
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ from functools import cache, partial
 from shlex import quote
 from typing import NamedTuple
 
-from scopes.errors import Corrupt, Invalid, NotFound
-from scopes.history.ambiguous_names import HEADS_FORM, Meaning, Names, choose_meaning, is_inside, is_whole_id
+from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
+from scopes.history.ambiguous_names import HEADS_FORM, LONG_FORMS, REMOTES_FORM, TAGS_FORM, is_whole_id
 from scopes.history.earlier_tips import find_tip_at, step_back
 from scopes.history.latest import list_latest
 from scopes.history.message_ids import walk_candidates
@@ -49,7 +52,6 @@ from scopes.store.repository import Repository, read_commit
 
 MAIN = BranchName("main")
 _POSITION = re.compile(r"[0-9]{1,9}")
-SHORT_ID_LENGTH = 8
 _LISTED_BRANCHES = 8
 _RESOLUTIONS = f"{CONFLICT_RESOLUTION}/"  # branches that scopes creates; nobody types their names
 
@@ -209,7 +211,7 @@ def read_active_branch(repository: Repository, conversation: ConversationId) -> 
     """
     value, tip = repository.find_symbolic(refs.active_ref(conversation))
     pair = refs.split_branch_ref((value or "").removeprefix(refs.SYMBOLIC))
-    if pair is not None and tip is not None:
+    if pair is not None and pair[0] == conversation and tip is not None:
         return pair[1]
     tips = list_branch_tips(repository, conversation)
     if not tips:
@@ -317,9 +319,8 @@ def resolve_with_latest(repository: Repository, text: str) -> Revision:
     conversation. Raises as `resolve_revision` does; the error is the one of the whole store.
     """
     find_latest = cache(partial(_resolve_latest, repository, 0))  # it may look at all conversations
-    latest = _find_latest_with_branch(repository, text, find_latest)
+    latest = find_latest_with_branch(repository, text, find_latest)
     if latest is not None:
-        _tell_other_message(repository, text, latest)
         return resolve_revision(repository, text, latest)
     try:
         return resolve_revision(repository, text)
@@ -328,16 +329,6 @@ def resolve_with_latest(repository: Repository, text: str) -> Revision:
             return resolve_revision(repository, text, find_latest())
         except NotFound:
             raise error from None
-
-
-def _tell_other_message(repository: Repository, text: str, latest: ConversationId) -> None:
-    """Tell or refuse the caller if the branch of the latest conversation is named like a message of another one."""
-    name, _ = split_steps(text)
-    tip = list_branch_tips(repository, latest).get(BranchName(name))
-    message = None if name == MAIN or tip is None else _find_message(repository, None, name)
-    if tip is not None and message is not None:
-        meaning = Meaning(f"the branch {latest}/{name}", f"{latest}/{HEADS_FORM}{name}", tip)
-        choose_meaning(repository, name, [meaning, message])
 
 
 def find_copies(repository: Repository, text: str) -> list[Revision]:
@@ -374,14 +365,10 @@ def _latest_first(repository: Repository, known: Sequence[ConversationId]) -> li
     return sorted(known, key=lambda conversation: (conversation != latest, conversation))
 
 
-def find_latest_with_branch(repository: Repository, text: str) -> ConversationId | None:
-    """Return the latest conversation if `text` is exactly a branch of it, with or without `~2`, and no conversation."""
-    return _find_latest_with_branch(repository, text, partial(_resolve_latest, repository, 0))
-
-
-def _find_latest_with_branch(
-    repository: Repository, text: str, find_latest: Callable[[], ConversationId]
+def find_latest_with_branch(
+    repository: Repository, text: str, find_latest: Callable[[], ConversationId] | None = None
 ) -> ConversationId | None:
+    """Return the latest conversation if `text` is exactly a branch of it, with or without `~2`, and no conversation."""
     name, _ = split_steps(text)
     head = name.partition("/")[0]
     if name.startswith(LATEST) or len(name) > MAX_NAME_BYTES or not is_name(name) or not is_name(head):
@@ -393,7 +380,7 @@ def _find_latest_with_branch(
     if not any(ref.endswith(f"/{name}") for ref in repository.list_refs(refs.HEADS)):
         return None  # which conversation is the latest one may depend on where each of them began
     try:
-        latest = find_latest()
+        latest = _resolve_latest(repository, 0) if find_latest is None else find_latest()
     except NotFound:
         return None
     return latest if repository.find_ref(refs.branch_ref(latest, BranchName(name))) is not None else None
@@ -403,14 +390,14 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
     head, slash, rest = name.partition("/")
     if conversation is not None:
         in_full = slash and head and conversation.startswith(head)
-        if in_full and is_inside(repository, name, conversation, list_branch_tips(repository, conversation)):
-            in_full = False
-        return _resolve_inside(repository, rest if in_full else name, conversation)
+        return _resolve_inside(
+            repository, rest if in_full and not _is_inside(repository, name, conversation) else name, conversation
+        )
     known = conversation_ids(repository) if not slash and could_be_id(name) else None
     is_prefix = known is not None and any(each.startswith(name) for each in known)
     if known is not None and (is_whole_id(name) or not is_prefix):
         try:
-            named = _resolve_id(repository, name, _list_candidates(repository, name, known))
+            named = _resolve_ids(repository, name, _list_candidates(repository, name, known))[0]
             names_all = is_root(read_commit(repository, named.oid))  # remotes name conversations by their roots
             return _resolve_inside(repository, "", named.conversation) if names_all else named
         except NotFound:
@@ -429,37 +416,79 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
     return _resolve_inside(repository, rest, conversation)
 
 
+def _is_inside(repository: Repository, name: str, conversation: ConversationId) -> bool:
+    """Return True if `conv-001/fix` is or begins the name of a branch or tag of conv-001, and not `fix` in it.
+
+    After the conversation's own id a beginning is one of the rest, and a whole id is always that of the message.
+    """
+    if name.startswith(LONG_FORMS):
+        return True
+    head, _, rest = name.partition("/")
+    known = [*list_branch_tips(repository, conversation), *read_metadata(repository, conversation).tags]
+    if head == conversation:
+        return name in known and not is_whole_id(rest)
+    return any(each.startswith(name) for each in known)
+
+
 def _resolve_inside(repository: Repository, name: str, conversation: ConversationId) -> Revision:
-    """Resolve a name in a conversation: a branch, the conversation itself, a tag, then a prefix of a message id."""
+    """Resolve a name in a conversation: see above."""
     tips = list_branch_tips(repository, conversation)
-    is_active = name in ("", conversation) and name not in tips
-    branch = read_active_branch(repository, conversation) if is_active else BranchName(name)
-    if branch in tips and (is_active or branch == MAIN):
-        return Revision(conversation, branch, tips[branch])
-    find_root = partial(find_root_commit, repository, conversation)
-    find_message = partial(_find_message, repository, conversation)
-    meaning = Names(repository, conversation, tips, find_root, find_message).find(branch)
-    if meaning is not None:
-        return Revision(conversation, meaning.branch, meaning.oid)
+    if name in ("", conversation) and name not in tips:
+        active = read_active_branch(repository, conversation)
+        return Revision(conversation, active, tips[active])
+    ids = _find_ids(repository, conversation, name) if is_whole_id(name) else []
+    found = ids or _find_exact(repository, conversation, name, tips)
+    if found:
+        return found[0]
+    longer = [branch for branch in tips if branch.startswith(name)]
+    ids = [] if is_whole_id(name) else _find_ids(repository, conversation, name, branches=longer)
+    if ids and not longer:
+        return ids[0]
+    if ids:
+        which = f"a message and {', '.join(longer[:_LISTED_BRANCHES])}"
+        raise Ambiguous(f"{name!a} matches several: {which}", hint="type a few more letters")
     hint = _describe_branches(conversation, tips)
-    if is_short_prefix(branch):
+    if is_short_prefix(name):
         hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {hint}"
     whole = repository.caller.full_branch_names
-    branch = BranchName(match_prefix(branch, tips, "branch or message", hint, whole=whole))
+    branch = BranchName(match_prefix(name, tips, "branch or message", hint, whole=whole))
     return Revision(conversation, branch, tips[branch])
 
 
-def _find_message(repository: Repository, conversation: ConversationId | None, prefix: str) -> Meaning | None:
-    """Return the message or commit of a prefix, in a conversation or in the first that has it; raises Ambiguous."""
+def _find_exact(
+    repository: Repository, conversation: ConversationId, name: str, tips: Mapping[BranchName, Oid]
+) -> list[Revision]:
+    """Return what has exactly this name: a branch, a tag, a branch of a remote; only that kind in a long form."""
+    form = next((form for form in (HEADS_FORM, TAGS_FORM, REMOTES_FORM) if name.startswith(form)), "")
+    name = name.removeprefix(form)
+    found: list[Revision] = []
+    if form in ("", HEADS_FORM) and name in tips:
+        found.append(Revision(conversation, BranchName(name), tips[BranchName(name)]))
+    if form in ("", TAGS_FORM) and not found:
+        tag = read_metadata(repository, conversation).tags.get(name)
+        found += [] if tag is None else [Revision(conversation, None, tag)]
+    if form in ("", REMOTES_FORM) and not found and "/" in name:
+        from scopes.history.remote_branches import find_remote_branch
+
+        there = find_remote_branch(repository, find_root_commit(repository, conversation), name)
+        found += [] if there is None else [Revision(conversation, None, there)]
+    return found
+
+
+def _find_ids(
+    repository: Repository, conversation: ConversationId, prefix: str, *, branches: Sequence[str] = ()
+) -> list[Revision]:
+    """Return the message or commit whose id has a prefix, in a conversation; raises Ambiguous if no branch has it."""
     if not could_be_id(prefix):
-        return None
-    known = [conversation] if conversation is not None else conversation_ids(repository)
+        return []
     try:
-        oid = _resolve_id(repository, prefix, _list_candidates(repository, prefix, known)).oid
+        return _resolve_ids(repository, prefix, [conversation])
     except NotFound:
-        return None
-    name = header_of(read_commit(repository, oid)).id or oid
-    return Meaning(f"the message {name[:SHORT_ID_LENGTH]}", name, oid)
+        return []
+    except Ambiguous:
+        if branches:
+            return []
+        raise
 
 
 def _describe_branches(conversation: ConversationId, tips: Iterable[BranchName]) -> str:
@@ -468,11 +497,6 @@ def _describe_branches(conversation: ConversationId, tips: Iterable[BranchName])
     if 0 < len(named) <= _LISTED_BRANCHES:
         return f"branches of {conversation}: {', '.join(named)}"
     return f"list them: scopes branch {quote(conversation)}"
-
-
-def _resolve_id(repository: Repository, prefix: str, conversations: Sequence[ConversationId]) -> Revision:
-    """Resolve the message whose id, or the commit whose object id, has the prefix: in the first that has it."""
-    return _resolve_ids(repository, prefix, conversations)[0]
 
 
 def _resolve_ids(repository: Repository, prefix: str, conversations: Sequence[ConversationId]) -> list[Revision]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from scopes.errors import Corrupt
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record, source_key
 from scopes.ids import Oid
 from scopes.model import encoding
@@ -122,16 +121,3 @@ def list_stored_sources(repository: Repository) -> list[Oid]:
         mine = SourceInSet(known, read_source_record(repository, known))
         own[key] = choose_newest([mine], [source])[key].commit
     return [own[key] for key in sorted(own)]
-
-
-def read_set_root(objects: Objects, tree: Oid) -> str:
-    """Return the root that a set names, if its tree has nothing else.
-
-    Raises:
-        Corrupt: it is something else.
-    """
-    entry = find_in_tree(read_data(objects, tree, TREE), SET_FILE)
-    match None if entry is None or entry.is_tree else encoding.load(read_data(objects, entry.oid, "blob")):
-        case {"v": 1, "root": str(root)}:
-            return root
-    raise Corrupt("a set of original files does not name its conversation")

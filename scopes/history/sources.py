@@ -49,8 +49,7 @@ class SourceRecord:
     Attributes:
         digest: The SHA-256 of its bytes.
         parser: The version of the parser that imported it.
-        path: Where the file was last on this machine, empty if that is not known. It is not stored with the source:
-            `source_paths` has it. A record that an older version stored has it.
+        path: Where the file was last on this machine, empty if that is not known: `source_paths` has it.
         root: The root commit of the conversation that it was imported into.
         base: The version of the source that it continues.
         sessions: The keys and root commits of the sessions after the first, if it has several.
@@ -122,7 +121,7 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
             "root": str(root),
             **rest,
         }:
-            part, path, parser = rest.get("part"), rest.get("path"), rest.get("parser")
+            part, parser = rest.get("part"), rest.get("parser")
             base, sessions, joined = rest.get("base"), rest.get("sessions"), rest.get("joined")
             return SourceRecord(
                 format=name,
@@ -131,7 +130,6 @@ def read_source_record(objects: Objects, commit: Oid) -> SourceRecord:
                 size=size,
                 digest=digest,
                 parser=parser if isinstance(parser, int) else 0,
-                path=path if isinstance(path, str) else "",
                 root=Oid(root),
                 base=base if isinstance(base, str) else None,
                 sessions=tuple(_read_sessions(sessions)) if isinstance(sessions, list) else (),

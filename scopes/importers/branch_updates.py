@@ -11,7 +11,7 @@ from itertools import chain, count
 
 from scopes.clock import seconds_of
 from scopes.history.messages import is_root, message_id_of, read_message_bytes
-from scopes.history.metadata import TITLE, has_given_title, read_metadata, read_title
+from scopes.history.metadata import TITLE, has_given_title, read_metadata
 from scopes.history.revisions import MAIN
 from scopes.history.session_branches import IMPORT_PREFIXES
 from scopes.history.sources import TRACKING
@@ -142,7 +142,7 @@ def finish(repository: Repository, objects: Objects, updates: BranchUpdates) -> 
 
 def _new_title(repository: Repository, updates: BranchUpdates) -> str | None:
     """Return the title to set: one that the agent has changed is taken, unless the user gave the conversation one."""
-    current = None if updates.new else read_title(repository, updates.conversation)
+    current = None if updates.new else read_metadata(repository, updates.conversation).title
     if current is None:
         return updates.title
     if updates.renamed in (None, current) or has_given_title(repository, updates.conversation):

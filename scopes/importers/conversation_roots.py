@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.history.live_sessions import walk_live_sessions
 from scopes.history.messages import is_root
-from scopes.history.metadata import read_branches_at, read_metadata
+from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.revisions import MAIN, conversation_ids
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.loading import deferred, load
@@ -110,7 +110,7 @@ def _walk_encoded(repository: Repository, index_directory: str | None) -> Iterat
         repository.path,
         "conversation",
         [metadata[each] for each in conversations if each in metadata],
-        lambda oid: _encode(once(), read_branches_at(once(), oid)),
+        lambda oid: _encode(once(), read_metadata_at(once(), oid).branches),
     )
     for conversation in conversations:
         if conversation in metadata:

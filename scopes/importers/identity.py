@@ -6,7 +6,7 @@ conversation (storage format, message ids).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import sha256
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Protocol
@@ -44,14 +44,12 @@ class Content(Protocol):
         """What it says."""
 
 
-def content_bytes(draft: Content, foreign: Callable[[Any], encoding.Foreign] = encoding.Foreign) -> bytes:
+def content_bytes(draft: Content) -> bytes:
     """Serialize what identifies a message: author kind, part types, texts, tool names, inputs and outputs.
-
-    `foreign` makes foreign values, perhaps known ones.
 
     Times, native ids, usage and directories are left out: copies of one history differ in them.
     """
-    parts: list[Any] = [[part.type, *_content_of(part, foreign)] for part in draft.parts]
+    parts: list[Any] = [[part.type, *_content_of(part)] for part in draft.parts]
     return encoding.dump([CONTENT_VERSION, draft.author.kind, parts])
 
 
@@ -64,7 +62,7 @@ def shorter_ids(message: Content, parent: MessageId | None) -> Iterator[MessageI
     """Yield the ids that a message with fewer parts would have: with the first one, with the first two, and so on."""
     hashed = _begin_id(parent, encoding.dump([CONTENT_VERSION, message.author.kind, []]).removesuffix(_END))
     for number, part in enumerate(message.parts[:-1]):
-        hashed.update((b"," if number else b"") + encoding.dump([part.type, *_content_of(part, encoding.Foreign)])[:-1])
+        hashed.update((b"," if number else b"") + encoding.dump([part.type, *_content_of(part)])[:-1])
         ended = hashed.copy()
         ended.update(_END)
         yield _format_id(ended.digest())
@@ -127,10 +125,10 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _content_of(part: Part, foreign: Callable[[Any], encoding.Foreign]) -> list[Any]:
+def _content_of(part: Part) -> list[Any]:
     found: list[Any] = []
     for name in _CONTENT_FIELDS:
         if name in part.fields:
             value = part.fields[name]
-            found += [name, foreign(value) if name in FOREIGN_FIELDS else value]
+            found += [name, encoding.Foreign(value) if name in FOREIGN_FIELDS else value]
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from scopes.history.metadata import read_title
+from scopes.history.metadata import read_metadata
 from scopes.history.sources import SOURCES
 from scopes.ids import ConversationId, OperationId
 from scopes.importers.import_notes import note_joined, note_missing_parents, note_secrets, note_unparsed
@@ -99,7 +99,7 @@ def _describe(
     return ConversationImported(
         id=conversation,
         uuid=target.document.uuid,
-        title=read_title(run.repository, conversation),
+        title=read_metadata(run.repository, conversation).title,
         messages=target.messages,
         new_messages=target.new_messages,
         branches=unchanged + sum(len(session.tips) for session in target.sessions),

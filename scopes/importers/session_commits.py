@@ -17,7 +17,6 @@ from scopes.importers.handed_over import find_own_words
 from scopes.importers.identity import content_bytes, message_id
 from scopes.importers.written_messages import WrittenMessages
 from scopes.model.codec import decode, encode
-from scopes.model.encoding import ForeignValues
 from scopes.model.message import COPIED, HANDOVER, Message, Part
 from scopes.model.tombstone import purge_message
 from scopes.secrets.count import NewSecrets
@@ -198,8 +197,7 @@ def _write_draft(objects: Objects, imported: ImportedSession, draft: Draft, *, s
     off_main_line = draft.spawned_by is not None or draft.side is not None
     start = (None, imported.root) if off_main_line else imported.start
     parent_id, parent_oid = (imported.ids[parent], imported.oids[parent]) if parent is not None else start
-    foreign = ForeignValues()
-    identity = message_id(parent_id, content_bytes(draft, foreign))
+    identity = message_id(parent_id, content_bytes(draft))
     if grown := find_longer_form(imported.purged, draft, parent_id, identity):
         imported.purged, imported.grown = imported.purged.join(grown), imported.grown.join(grown)
     is_purged = imported.purged.has_message(identity)
@@ -211,7 +209,7 @@ def _write_draft(objects: Objects, imported: ImportedSession, draft: Draft, *, s
         message = _build_message(draft, identity, imported)
         if still_open:
             message = replace(message, extra={**message.extra, OPEN: True})
-        data = encode(message, foreign)
+        data = encode(message)
         if is_purged:
             data = purge_message(data, imported.purged.parts_of(identity))
             message = decode(data)

@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from functools import cache
 from math import isfinite
 from typing import Any, Final, TypeAlias, TypeVar
 
-from scopes import fast_json
 from scopes.errors import Corrupt, Invalid
-from scopes.loading import load as load_object
 
 MAX_DEPTH: Final = 200
 MAX_DIGITS: Final = 4300  # Python's default limit; fixed here, because a process may change it
@@ -26,11 +23,10 @@ MAX_DIGITS: Final = 4300  # Python's default limit; fixed here, because a proces
 class Foreign:
     """A JSON subtree from a foreign source; it keeps its key order, and its depth counts from its own root."""
 
-    __slots__ = ("encoded", "value")  # no dataclass: msgspec would write its fields
+    __slots__ = ("value",)
 
     def __init__(self, value: Json) -> None:
         self.value = value
-        self.encoded: Any = None  # by msgspec, if `ForeignValues` made this
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Foreign) and self.value == other.value
@@ -42,32 +38,12 @@ class Foreign:
         return f"Foreign({self.value!r})"
 
 
-class ForeignValues:
-    """Makes one Foreign of each value, which is encoded once: the values must not change meanwhile."""
-
-    def __init__(self) -> None:
-        self._made: dict[int, Foreign] = {}  # they keep the values, so that no other has the same address
-
-    def __call__(self, value: Json) -> Foreign:
-        """Return the Foreign of a value."""
-        found = self._made.get(id(value))
-        if found is None:
-            found = self._made[id(value)] = Foreign(value)
-            found.encoded = _NOT_ENCODED
-        return found
-
-
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Foreign | None"
 _Order: TypeAlias = Callable[[Iterable[str]], list[str]]
 
 Value = TypeVar("Value")
 
-_NOT_ENCODED: Final = object()
 _TEXT: Final = frozenset({str})
-_SIMPLE: Final = frozenset({str, bool, type(None)})
-_SMALLEST: Final = -(2**63)  # of the integers that msgspec encodes
-_LARGEST: Final = 2**64 - 1
-_SHORT: Final = (1e-4, 1e16)  # floats from the first to below the second are written without an exponent
 _FIRST_TOO_LONG: Final = 10**MAX_DIGITS
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
 
@@ -79,9 +55,6 @@ def dump(value: Json) -> bytes:
         Invalid: a key is not text, a value is not JSON, NaN or infinite, an integer has more than 4300 digits, nesting
             is deeper than 200 levels, or two keys are equal except that one splits a surrogate pair.
     """
-    data = None if fast_json.library is None else _write_fast(value)
-    if data is not None:
-        return data
     text = _write(value)
     try:
         return text.encode()
@@ -154,69 +127,6 @@ def exact_or_text(name: str, text: str) -> dict[str, Json]:
 def without_none(**fields: Value | None) -> dict[str, Value]:
     """Return the fields that are not None, in order: unknown fields of a JSON object are absent."""
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _write_fast(value: Json) -> bytes | None:
-    """Encode a value with msgspec; None if its result could differ from that of `_write`, or for an error."""
-    if not _is_simple(value, MAX_DEPTH):
-        return None
-    try:
-        data: bytes = _fast_encoder().encode(value)
-    except UnicodeEncodeError:  # a lone surrogate
-        return None
-    return data + b"\n"
-
-
-@cache
-def _fast_encoder() -> Any:
-    inner = fast_json.library.Encoder()
-    raw = load_object("msgspec:Raw")
-
-    def encode(foreign: Foreign) -> Any:
-        if foreign.encoded is None:
-            return raw(inner.encode(foreign.value))
-        if foreign.encoded is _NOT_ENCODED:
-            foreign.encoded = raw(inner.encode(foreign.value))
-        return foreign.encoded
-
-    return fast_json.library.Encoder(order="sorted", enc_hook=encode)
-
-
-def _is_simple(value: Any, levels_left: int, *, in_foreign: bool = False) -> bool:
-    """Return True if msgspec writes a value as `_write` does; a loop of one frame for each level, as in `_arrange`."""
-    kind = type(value)
-    if kind is not dict and kind is not list:
-        return _is_simple_item(kind, value, in_foreign=in_foreign)
-    items = value.values() if kind is dict else value
-    if levels_left <= 0 or (kind is dict and not _TEXT.issuperset(map(type, value))):
-        return False
-    if _SIMPLE.issuperset(map(type, items)):
-        return True
-    for item in items:
-        kind = type(item)
-        if kind is str or kind in _SIMPLE:
-            continue
-        if kind is int:
-            if not _SMALLEST <= item <= _LARGEST:
-                return False
-        elif not _is_simple(item, levels_left - 1, in_foreign=in_foreign):
-            return False
-    return True
-
-
-def _is_simple_item(kind: type, value: Any, *, in_foreign: bool) -> bool:
-    """Return True if msgspec writes a value that is no dictionary and no list as `_write` does."""
-    fits = kind in _SIMPLE
-    if kind is Foreign:
-        known = value.encoded is not None and value.encoded is not _NOT_ENCODED
-        fits = not in_foreign and (
-            known or type(value.value) is str or _is_simple(value.value, MAX_DEPTH, in_foreign=True)
-        )
-    elif kind is int:
-        fits = _SMALLEST <= value <= _LARGEST
-    elif kind is float:
-        fits = value == 0 or _SHORT[0] <= abs(value) < _SHORT[1]
-    return fits
 
 
 def _write(value: Json) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
 from scopes.model.agent_tools import (
     CHANGE_LISTS,
     COMMANDS,
@@ -69,9 +68,6 @@ class Replacement(NamedTuple):
     block: bool = False
     heading: str = ""
     at_end: bool = False
-
-
-_TOO_MANY = Replacement("\0", "\0")  # is in no text, so that a call with too many edits makes the text unknown
 
 
 class FileEdit(NamedTuple):
@@ -133,9 +129,9 @@ def _edits_of_arguments(call: Part | None, structured: Mapping[str, Any]) -> lis
         return reported[:MAX_EDITS]
     if call is None:
         return []
-    path = next((text for name in FILE_PATHS if (text := _text(arguments.get(name)))), None)
-    operation = FILE_TOOLS.get(_text(call.fields.get("name")) or "")
-    operation = operation and FILE_COMMANDS.get(_text(arguments.get("command")) or "", operation)
+    path = next((text for name in FILE_PATHS if (text := _text_or_none(arguments.get(name)))), None)
+    operation = FILE_TOOLS.get(_text_or_none(call.fields.get("name")) or "")
+    operation = operation and FILE_COMMANDS.get(_text_or_none(arguments.get("command")) or "", operation)
     if operation is None or path is None:
         return [] if operation else list(_read_patch(_patch_of(call)))[:MAX_EDITS]
     if operation == "read":
@@ -165,7 +161,7 @@ def edits_of_result(call: Part, result: Part | None) -> list[FileEdit]:
     if result is None:
         return edits_of_call(call, {})
     edits = edits_of_call(call, _object(result.fields.get("structured")))
-    if not (_text(result.fields.get("output")) or "").startswith(_CREATED_ANY):
+    if not (_text_or_none(result.fields.get("output")) or "").startswith(_CREATED_ANY):
         return edits
     is_new = [each.op == "edit" and each.before is None and each.after is not None for each in edits]
     return [each._replace(op="create", before="") if new else each for each, new in zip(edits, is_new, strict=True)]
@@ -192,7 +188,7 @@ def _marked(text: str, mark: str) -> list[str]:
 
 def command_of(call: Part) -> str | None:
     """Return the command line of a call that runs one in a shell, else None."""
-    if not is_shell(_text(call.fields.get("name")) or ""):
+    if not is_shell(_text_or_none(call.fields.get("name")) or ""):
         return None
     arguments = _object(call.fields.get("input"))
     for name in COMMANDS:
@@ -202,13 +198,13 @@ def command_of(call: Part) -> str | None:
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else shlex.join(value)
     # Gemini CLI names no arguments in the Agent Client Protocol: the title of the call is the command.
-    return _text(arguments.get(TITLE)) if len(arguments) == 1 else None
+    return _text_or_none(arguments.get(TITLE)) if len(arguments) == 1 else None
 
 
 def directories_of_command(call: Part) -> list[str]:
     """Return the directories that the arguments of a shell call name, usually one or none; the first one counts."""
     arguments = _object(call.fields.get("input"))
-    return [text for name in DIRECTORIES if (text := _text(arguments.get(name)))]
+    return [text for name in DIRECTORIES if (text := _text_or_none(arguments.get(name)))]
 
 
 def apply_edit(edit: FileEdit, text: str | None) -> str | None:
@@ -233,37 +229,14 @@ def apply_edit(edit: FileEdit, text: str | None) -> str | None:
     return apply_hunks(text, edit.hunks) if replaced is None and edit.hunks else replaced
 
 
-def is_complete(edit: FileEdit) -> bool:
-    """Return True if the text before an edit is all that is needed to know the text after it."""
-    known = edit.op in {"delete", "rename"} or edit.after is not None or bool(edit.hunks or edit.replacements)
-    return known and _TOO_MANY not in edit.replacements
-
-
 def hash_text(text: str | None) -> str | None:
     """Return the hash of the text of a file as claims have it; None for None."""
     if text is None:
         return None
-    digest = load("hashlib:sha256")(text.encode("utf-8", "surrogatepass"))
+    from hashlib import sha256
+
+    digest = sha256(text.encode("utf-8", "surrogatepass"))
     return f"sha256:{digest.hexdigest()}"
-
-
-def revert_edit(edit: FileEdit, text: str) -> str | None:
-    """Return the text of a file before an edit, given the text after it; None if the text cannot be its result."""
-    if edit.op != "edit" or not all(replacement.new for replacement in edit.replacements):
-        return None
-    signs = {"-": "+", "+": "-"}
-    replacements = tuple(each._replace(old=each.new, new=each.old) for each in reversed(edit.replacements))
-    hunks = tuple(
-        Hunk(
-            hunk.new_start, hunk.new_lines, hunk.old_start, hunk.old_lines,
-            tuple(signs.get(line[:1], line[:1]) + line[1:] for line in hunk.lines),
-        )
-        for hunk in edit.hunks
-        if hunk.new_lines
-    )  # fmt: skip
-    if len(hunks) < len(edit.hunks):
-        return None  # lines that were only removed are nowhere to be seen
-    return apply_edit(FileEdit(edit.path, "edit", replacements=replacements, hunks=hunks), text)
 
 
 def _replace(text: str, replacements: Iterable[Replacement]) -> str | None:
@@ -375,8 +348,8 @@ def _read_changes(changes: Mapping[str, Any]) -> Iterator[FileEdit]:
             case {"type": "delete", **rest}:
                 yield FileEdit(path, "delete", _string(rest.get("content")))
             case {"type": "update", **rest}:
-                hunks = parse_unified(_text(rest.get("unified_diff")) or "")
-                moved = _text(rest.get("move_path"))
+                hunks = parse_unified(_text_or_none(rest.get("unified_diff")) or "")
+                moved = _text_or_none(rest.get("move_path"))
                 if moved is None:
                     yield FileEdit(path, "edit", hunks=hunks)
                 else:
@@ -444,10 +417,7 @@ def _begins_block(lines: list[str], number: int) -> bool:
 
 def _read_replacements(arguments: Mapping[str, Any]) -> Iterator[Replacement]:
     documents = [each for name in EDIT_LISTS for each in _list(arguments.get(name))]
-    if len(documents) > MAX_EDITS:
-        yield _TOO_MANY
-        return
-    for document in [arguments, *documents]:
+    for document in [arguments, *documents[:MAX_EDITS]]:
         for old_name, new_name, every in REPLACEMENTS:
             fields = _object(document)
             old, new = _string(fields.get(old_name)), _string(fields.get(new_name))
@@ -474,7 +444,7 @@ def _read_whole(structured: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _text(value: object) -> str | None:
+def _text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 

@@ -1,12 +1,13 @@
 """Notes about records that a purge also removes: memory entries, facts, texts of merge requests, and titles.
 
-They quote the purged content, or were made from it. A title that only has a short text of it is kept, with a note.
+They quote the purged content, or were made from it.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from shlex import quote
 from typing import Final
 
 from scopes.errors import Corrupt
@@ -14,7 +15,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.revisions import conversation_ids
 from scopes.history.source_paths import with_last_path
 from scopes.history.sources import SOURCES, read_source_record
-from scopes.ids import ConversationId, Oid
+from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.path_encoding import decode_component
 from scopes.purge.purged_metadata import TAGS
@@ -60,11 +61,6 @@ _TEXTS: Final = {
     _TAG: ("tag goes", "tags go", "it names a commit of what is purged; another one: scopes tag CONV NAME MESSAGE"),
     _FILE: ("other file goes", "other files go", _WHY),
 }
-_HAVE: Final = "a path, a name or a short text of it"
-_MENTIONS: Final = {
-    _ENTRY: (f"memory entry has {_HAVE}", f"memory entries have {_HAVE}", "see: scopes memory show {}"),
-    _FACT: (f"fact or proposed one has {_HAVE}", f"facts or proposed ones have {_HAVE}", "see: scopes facts list"),
-}
 
 
 def note_what_else(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
@@ -77,8 +73,7 @@ def note_what_else(repository: Repository, done: RewrittenStore) -> tuple[Note, 
                     noun, name = _describe(repository, change.ref, path, blob)
                     found[noun].append(name)
     notes = [_note(noun, sorted(set(names))) for noun, names in found.items() if names]
-    more = (*_note_mentions(repository, done), *_note_titles(repository, done))
-    return (*notes, *more, *_note_records(repository, done))
+    return (*notes, *_note_titles(repository, done), *_note_records(repository, done))
 
 
 def _note_records(repository: Repository, done: RewrittenStore) -> Iterator[Note]:
@@ -93,21 +88,6 @@ def _note_records(repository: Repository, done: RewrittenStore) -> Iterator[Note
             )
             verb = "goes" if count == 1 else "go"
             yield Note(f"{text} its text, and {verb}", "they are not messages: see the original in the agent's files")
-
-
-def _note_mentions(repository: Repository, done: RewrittenStore) -> Iterator[Note]:
-    """Yield notes about memory entries and facts that are kept although they have a path, a name or a short text."""
-    found: dict[int, list[str]] = {}
-    for ref in (refs.MEMORY, refs.FACTS, refs.PROPOSED_FACTS) if done.mentioning else ():
-        tip = repository.raw_ref(ref)
-        for path, blob in () if tip is None else walk_blobs(repository, read_commit_stub(repository, Oid(tip)).tree):
-            if blob in done.mentioning:
-                noun, name = _describe(repository, ref, path, blob)
-                found.setdefault(_ENTRY if ref == refs.MEMORY else noun, []).append(name)
-    for noun in found.keys() & _MENTIONS.keys():
-        names, (one, many, hint) = sorted(set(found[noun])), _MENTIONS[noun]
-        what = f"1 {one}, and stays" if len(names) == 1 else f"{len(names):,} {many}, and stay"
-        yield Note(f"{what}: {_list_few(names)}", hint.format(names[0]))
 
 
 def _describe(repository: Repository, ref: str, path: str, blob: Oid) -> tuple[int, str]:
@@ -143,31 +123,13 @@ def _list_few(names: Sequence[str]) -> str:
 
 
 def _note_titles(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
-    """Return notes about the titles of conversations that are not purged: those removed, and those kept.
-
-    Nearly every purge has a word of some title. A kept one is named only if it has a line with digits or signs.
-    """
-    gone: list[ConversationId] = []
-    kept: list[ConversationId] = []
+    """Return a note about the titles of conversations that stay, where the title goes."""
     quotes = done.histories.lost_quotes
-    for conversation in conversation_ids(repository) if quotes else ():
-        title = read_metadata(repository, conversation).title
-        if title is not None and conversation not in done.conversations and quotes.are_in(title):
-            if quotes_in_title(quotes, title, is_own=conversation in done.own):
-                gone.append(conversation)
-            elif quotes.have_unusual_line_in(title):
-                kept.append(conversation)
-    notes = []
-    if gone:
-        hint = f"give it another one: scopes rename {gone[0]} --title TEXT"
-        notes.append(Note(_titles_of(gone, ("quotes it, and goes", "quote it, and go")), hint))
-    if kept:
-        hint = f"if the title quotes it: scopes rename {kept[0]} --title TEXT; its history keeps this one"
-        text = _titles_of(kept, ("has a short text of it, and stays", "have a short text of it, and stay"))
-        notes.append(Note(text, hint))
-    return tuple(notes)
-
-
-def _titles_of(conversations: Sequence[ConversationId], what: tuple[str, str]) -> str:
-    count = len(conversations)
-    return f"the {plural(count, 'title')} of {_list_few(conversations)} {what[count > 1]}"
+    left = [each for each in conversation_ids(repository) if each not in done.conversations] if quotes else []
+    titles = {each: read_metadata(repository, each).title for each in left}
+    gone = [each for each, title in titles.items() if title and quotes_in_title(quotes, title, is_own=each in done.own)]
+    if not gone:
+        return ()
+    what = "quotes it, and goes" if len(gone) == 1 else "quote it, and go"
+    text = f"the {plural(len(gone), 'title')} of {_list_few(gone)} {what}"
+    return (Note(text, f"give it another one: scopes rename {quote(gone[0])} --title TEXT"),)

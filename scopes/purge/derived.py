@@ -155,14 +155,14 @@ class _StoredCopies:
         return any(each.has_content for each in self._copies[message])
 
     def read_quotes(self, message: str, numbers: frozenset[int]) -> Quotes:
-        """Return the lines that only these parts of a message have; paths of files are left out."""
+        """Return the lines that only these parts of a message have."""
         found, kept, only = Quotes(), Quotes(), Quotes()
         for copy in self._copies[message]:
             for number, part in enumerate(self._read(copy).parts):
                 if part.fields.get(PURGED) is not True:
                     (found if number in numbers else kept).add_parts([part], None)
         only.add_others(found, kept)
-        return only.prose
+        return only
 
     def has_line(self, message: str, quotes: Quotes) -> bool:
         """Return True if a copy of a message has one of some lines."""
@@ -172,7 +172,7 @@ class _StoredCopies:
             for each in [self._read(copy)]
             for text in walk_texts([[part.fields for part in each.parts], each.payload, each.task])
         )
-        return any(quotes.are_distinct_in(text) for text in texts)
+        return any(quotes.are_in(text) for text in texts)
 
     def _read(self, copy: _Copy) -> Message:
         return decode(read_stored_body(self._repository, header_of(read_commit(self._repository, copy.oid))))

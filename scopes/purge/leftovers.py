@@ -109,13 +109,13 @@ def clear_logs(directory: str, quotes: Quotes, *, every_log: bool) -> list[str]:
     every_log: delete all of them, because the purged content is no longer known
     """
     kept: list[str] = []
-    for path in _walk_files(directory) if every_log or quotes.distinct() else ():
+    for path in _walk_files(directory) if every_log or quotes.lines() else ():
         name = os.path.basename(path)
         is_log = name.endswith(_LOGS) or name.startswith("crash-") or ".jsonl.deleted-" in name
         with suppress(OSError):
             if is_log and every_log:
                 os.unlink(path)
-            elif quotes.are_in_file(read_regular(path, _MAX_BYTES)):
+            elif quotes.are_in_bytes(read_regular(path, _MAX_BYTES)):
                 os.unlink(path) if is_log else kept.append(path)
     return sorted(kept)
 

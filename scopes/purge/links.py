@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.acceptances import ACCEPTS
-from scopes.history.quotes import SHORTEST, walk_texts
+from scopes.history.quotes import walk_texts
 from scopes.ids import Oid
 from scopes.loading import deferred
 from scopes.model import encoding
@@ -39,6 +39,7 @@ else:  # messages without links to conflicts need none of them
     state_of = deferred("scopes.merge.divergence:state_of")
     stated_claims = deferred("scopes.merge.statements:stated_claims")
 
+SHORTEST: Final = 4  # characters of a value that is recognized in a text
 _FIELDS: Final = ("amends", "retracts", "summarizes", ACCEPTS, "review", "conflict", "merge")
 _MARKS: Final = tuple(f'"{name}"'.encode() for name in _FIELDS)
 _PURGED_MARK: Final = f'"{PURGED}"'.encode()

@@ -21,7 +21,6 @@ _ON_REMOTES: Final = "-on-remotes.json"  # which conversations remotes have no m
 _FEW: Final = 5
 _MAX_BYTES: Final = 1 << 24
 _HAS: Final = "has a line of it as a name, and stays"
-_HAS_IN: Final = "has a short text of it in its name, and stays"
 _HISTORY: Final = "the history of the metadata keeps the name"
 
 
@@ -41,13 +40,13 @@ def note_names(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]
     notes: list[Note] = []
     for conversation in left:
         metadata = read_metadata(repository, conversation)
-        for tag in filter(quotes.are_in_name, metadata.tags):
-            text = f"the tag {tag} of {conversation} {_how(quotes, tag)}"
+        for tag in filter(quotes.are_in, metadata.tags):
+            text = f"the tag {tag} of {conversation} {_HAS}"
             notes.append(Note(text, f"scopes tag {quote(conversation)} {quote(tag)} --delete; {_HISTORY}"))
-        for branch in filter(quotes.are_in_name, list_branch_tips(repository, conversation)):
-            text = f"the branch {conversation}/{branch} {_how(quotes, branch)}"
+        for branch in filter(quotes.are_in, list_branch_tips(repository, conversation)):
+            text = f"the branch {conversation}/{branch} {_HAS}"
             notes.append(Note(text, f"scopes rename {quote(conversation)}/{quote(branch)} NAME; {_HISTORY}"))
-        if metadata.directory is not None and quotes.prose.have_line_in(metadata.directory):
+        if metadata.directory is not None and quotes.are_in(metadata.directory):
             directories.append(conversation)
     if directories:
         first = ", ".join(directories[:_FEW]) + (", ..." if len(directories) > _FEW else "")
@@ -55,11 +54,7 @@ def note_names(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]
     return (*notes, *_note_remotes(repository, quotes))
 
 
-def _how(quotes: Quotes, name: str) -> str:
-    return _HAS if quotes.have_line_in(name) else _HAS_IN
-
-
 def _note_remotes(repository: Repository, quotes: Quotes) -> Iterator[Note]:
     path = os.path.join(repository.path, refs.REMOTES_FILE)
-    if os.path.exists(path) and quotes.are_in_file(read_regular(path, _MAX_BYTES)):
+    if os.path.exists(path) and quotes.are_in_bytes(read_regular(path, _MAX_BYTES)):
         yield Note("the list of remotes has a line of it, and stays", "see: scopes remote list")

@@ -10,25 +10,21 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from scopes.errors import Corrupt
-from scopes.history.metadata import DIRECTORY
-from scopes.history.names_in_records import without_branch, without_names
 from scopes.history.needles import Needles
 from scopes.history.purged import Parts
-from scopes.history.quotes import Quotes, forms_of, is_json, without_directory
+from scopes.history.quotes import Quotes, forms_of, is_json, is_path, without_session
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.model.codec import decode
 from scopes.model.tombstone import purge_message
 from scopes.purge.names_that_stay import is_file_of_names
 from scopes.purge.records_that_stay import KeptRecord, find_kept_records
 from scopes.purge.stored_messages import StoredMessage, walk_named_messages
 from scopes.regular_file import read_regular
 from scopes.store.git_program import run_git
-from scopes.store.objects import TREE, parse_tree
+from scopes.store.objects import TREE
 from scopes.store.repository import Repository
 
 _MAX_BYTES = 1 << 31
 _OBJECT_FILES = (".pack", ".idx", ".rev")
-_DIRECTORY = b" %b\0" % DIRECTORY.encode()
 _GROUP = 3  # base64 encodes three bytes at once
 _MANY_MESSAGES, _MANY_CONVERSATIONS = 10, 3  # other ones that have a line: it is what agents or tools write everywhere
 
@@ -89,21 +85,19 @@ def prove(
     unreached = sorted({*present} - {*reached.split()})
     left = [f"object {oid}" for oid in sorted(set(present) & set(removed))]
     left += [f"object {oid}, which nothing reaches" for oid in unreached]
-    lines = _Lines(quotes.distinct())
-    whole = _WholeTexts(quotes, len(lines))
+    lines = _Lines(quotes.lines())
     files = list(_walk_files([repository.path, *directories]))  # before the messages are read, which fills caches
     searched = [
         path for path in files if not path.endswith(_OBJECT_FILES) and not is_file_of_names(repository.path, path)
     ]
     left += [path for path in searched if lines and lines.are_in(_inflated(path))]
     hits = [oid for oid in present if lines and lines.are_in(repository.read(oid)[1])]
-    sharing = list(dict.fromkeys(_find_messages(repository, lines, whole, {}))) if hits or whole else []
+    sharing = list(dict.fromkeys(_find_messages(repository, lines, {}))) if hits else []
     shared = frozenset[int]().union(*(each.lines for each in sharing))  # these are there as parts of the messages
-    unshared = (oid for oid in hits if lines.find(without_names(without_directory(repository.read(oid)[1]))) - shared)
+    unshared = (oid for oid in hits if lines.find(without_session(repository.read(oid)[1])) - shared)
     copies = [oid for oid in unshared if _is_copy(*repository.read(oid), quotes)]
-    names = _find_directories(repository, present) if copies else frozenset()
-    kept, records = find_kept_records(repository, {*copies} - names, lambda data: lines.find(data) - shared, gone)
-    left += [f"object {oid}" for oid in copies if oid not in names | kept]
+    kept, records = find_kept_records(repository, copies, lambda data: lines.find(data) - shared, gone)
+    left += [f"object {oid}" for oid in copies if oid not in kept]
     copied, alike = _divide(sharing, len(lines))
     copied = tuple(dict.fromkeys((*copied, *_find_owners(repository, records))))
     others = tuple(each for each in records if each.message is None)
@@ -141,31 +135,6 @@ class _Lines:
         return frozenset(number for form in self._needles.walk(data) for number in self._numbers[form])
 
 
-class _WholeTexts:
-    """Texts whose lines are too short to search for: only messages that consist of such a text are found.
-
-    Their numbers follow those of the lines.
-    """
-
-    def __init__(self, quotes: Quotes, lines: int) -> None:
-        self._numbers = {text: lines + number for number, text in enumerate(quotes.whole_only)}
-        words = (max(text.split(), key=len) for text in self._numbers)
-        self._words = Needles(form for word in words for form in forms_of(word))  # to read only those that may be one
-
-    def __bool__(self) -> bool:
-        return bool(self._numbers)
-
-    def find(self, data: bytes) -> frozenset[int]:
-        """Return the number of the text that a stored message consists of; empty if there is none."""
-        if not self._words.are_in(data):
-            return frozenset()
-        own = Quotes()
-        with suppress(Corrupt):
-            own.add_message(decode(data), None)
-        number = self._numbers.get(own.only_text or "")
-        return frozenset() if number is None else frozenset({number})
-
-
 def _all_forms(line: str) -> Iterator[bytes]:
     """Yield a line as it is, in lower case as an index has it, escaped for JSON, and in base64 at three offsets."""
     for text in dict.fromkeys((line, line.casefold())):
@@ -178,31 +147,24 @@ def _all_forms(line: str) -> Iterator[bytes]:
 
 def _is_copy(kind: str, data: bytes, quotes: Quotes) -> bool:
     """Return False for an object that only has a name or a path of what was purged, as a tree has: it is kept."""
-    return kind != TREE and (not is_json(data) or quotes.are_in_document(data))
-
-
-def _find_directories(repository: Repository, present: Iterable[Oid]) -> frozenset[Oid]:
-    """Return the objects with the directory in which a conversation began."""
-    trees = (data for kind, data in map(repository.read, present) if kind == TREE and _DIRECTORY in data)
-    return frozenset(parse_tree(data)[DIRECTORY].oid for data in trees if DIRECTORY in parse_tree(data))
+    if kind == TREE or is_path(data.decode("utf-8", "replace").strip()):
+        return False
+    return not is_json(data) or quotes.are_in_document(data)
 
 
 def find_names(repository: Repository) -> frozenset[Oid]:
-    """Return the objects of a store that only have names: trees, and the directories in which conversations began."""
+    """Return the objects of a store that only have names: its trees."""
     how = ("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
     listed = run_git(repository.path, *how, lock=repository.lock.descriptor)
     present = dict(line.split(" ") for line in listed.splitlines())
-    trees = frozenset(Oid(oid) for oid, kind in present.items() if kind == TREE)
-    return trees | _find_directories(repository, trees)
+    return frozenset(Oid(oid) for oid, kind in present.items() if kind == TREE)
 
 
-def _find_messages(
-    repository: Repository, lines: _Lines, whole: _WholeTexts, purged: Mapping[str, Parts]
-) -> Iterator[_Sharing]:
-    """Yield the messages that have such lines or consist of such a text; of purged ones only the rest is searched."""
-    for conversation, each in walk_named_messages(repository) if lines or whole else ():
+def _find_messages(repository: Repository, lines: _Lines, purged: Mapping[str, Parts]) -> Iterator[_Sharing]:
+    """Yield the messages that have such lines; of purged ones only the rest is searched."""
+    for conversation, each in walk_named_messages(repository) if lines else ():
         data = without_purged(each, purged)
-        shared = lines.find(without_branch(data)) | whole.find(data) if data else frozenset[int]()
+        shared = lines.find(without_session(data)) if data else frozenset[int]()
         if shared:
             yield _Sharing(CopiedIn(conversation, each.head.id), shared)
 
@@ -221,8 +183,8 @@ def find_copies(
     repository: Repository, quotes: Quotes, purged: Mapping[str, Parts], conversations: Collection[str]
 ) -> tuple[tuple[CopiedIn, ...], tuple[CopiedIn, ...]]:
     """Return (copies, alike) as `prove` would find them, before anything is removed; see `Proof`."""
-    lines = _Lines(quotes.distinct())
-    found = dict.fromkeys(_find_messages(repository, lines, _WholeTexts(quotes, len(lines)), purged))
+    lines = _Lines(quotes.lines())
+    found = dict.fromkeys(_find_messages(repository, lines, purged))
     return _divide([each for each in found if each.copy.conversation not in conversations], len(lines))
 
 

@@ -33,7 +33,7 @@ from scopes.purge.lost_files import note_lost_files
 from scopes.purge.lost_messages import with_lost_messages
 from scopes.purge.names_that_stay import note_names
 from scopes.purge.on_remotes import RemoteCopy, add_values, list_copies, still_there_of
-from scopes.purge.proof import CopiedIn, Proof, find_copies, prove, without_purged
+from scopes.purge.proof import CopiedIn, Proof, find_copies, prove
 from scopes.purge.purged_sessions import with_sessions
 from scopes.purge.records_that_stay import note_records
 from scopes.purge.rewrite_reflogs import ReflogRewriter
@@ -41,7 +41,6 @@ from scopes.purge.rewrite_store import RewrittenStore, rewrite_store
 from scopes.purge.selection import Chosen, PurgeRequest, choose, pin
 from scopes.purge.still_there import explain_left, has_left, with_earlier
 from scopes.purge.stored_messages import walk_named_messages, walk_stored_headers
-from scopes.purge.topics_that_stay import find_same_topics
 from scopes.purge.unfinished import CONTINUE, begin, end, find_unfinished, refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store import refs
@@ -161,7 +160,6 @@ def plan_removal(
         done = rewrite_store(repository, objects, read_purged(repository).join(purged))
         others = _note_others(repository, done)
         copies, alike = find_copies(repository, done.histories.quotes, done.histories.messages, done.conversations)
-        copies = _without_paths(repository, done, copies)
     still_there = still_there_of(repository)
     names = {tuple(each.ref.split("/")[-2:]) for each in done.changes if still_there(each.ref)}
     files = _source_files(repository, done)
@@ -286,9 +284,8 @@ def remove(
         logs = _clear_logs(places, done, every_log=is_continued and not done.histories.commits)
         removed = {*done.histories.commits, *done.histories.blobs}
         proof = prove(repository, removed, done.histories.quotes, places.derived, done.histories.messages)
-        copies = _without_paths(repository, done, proof.copies)
         left = dict.fromkeys((*proof.left, *(path for path in errors if not os.path.isdir(path))))
-        proof = proof._replace(copies=copies, left=with_earlier(repository, purged, [*left]))
+        proof = proof._replace(left=with_earlier(repository, purged, [*left]))
         end(repository)
     others = (*others, *explain_left(repository, proof.left))
     found = _Found(operation, proof, tuple(errors.values()), (*sources, *logs), others)
@@ -303,17 +300,6 @@ def _naming_the_rest() -> Iterator[None]:
     except ScopesError as error:
         error.hint = f"{error.hint}; then {CONTINUE}" if error.hint else CONTINUE
         raise
-
-
-def _without_paths(repository: Repository, done: RewrittenStore, copies: tuple[CopiedIn, ...]) -> tuple[CopiedIn, ...]:
-    """Return the copies without partly purged messages that only have the path of a purged file."""
-    partly = {each.message for each in copies} & done.histories.messages.keys()
-    prose = done.histories.quotes.prose
-    found = walk_named_messages(repository) if partly else ()
-    parts = done.histories.messages
-    left = ((each.head.id, without_purged(each, parts)) for _, each in found if each.head.id in partly)
-    only = partly - {message for message, data in left if prose.are_in_file(data)}
-    return tuple(each for each in copies if each.message not in only)
 
 
 def _clear_logs(places: Places, done: RewrittenStore, *, every_log: bool) -> list[str]:
@@ -388,9 +374,7 @@ def _walk_described(repository: Repository) -> Iterator[tuple[ConversationId, Me
 
 
 def _note_others(repository: Repository, done: RewrittenStore) -> tuple[Note, ...]:
-    found = [note for find in (note_what_else, note_names, note_lost_files) for note in find(repository, done)]
-    then = "purge it too if it says more than a name"
-    return (*found, *_note_copies(find_same_topics(repository, done), "the topic of it", then))
+    return tuple(note for find in (note_what_else, note_names, note_lost_files) for note in find(repository, done))
 
 
 def _note_remote(copy: RemoteCopy) -> Note:
@@ -441,7 +425,7 @@ def note_alike(found: Sequence[CopiedIn]) -> tuple[Note, ...]:
 def _note_unsearched(quotes: Quotes) -> tuple[Note, ...]:
     if not quotes.unsearched:
         return ()
-    count = len(quotes.distinct())
+    count = len(quotes.lines())
     text = f"only the {count} longest of {count + quotes.unsearched} lines were looked for in what stays"
     return (Note(text, "look for another one with: scopes search TEXT"),)
 

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from scopes.errors import Corrupt
-from scopes.history.quotes import SHORTEST, has_words
 from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.claims import CONFLICTS
 from scopes.model.tombstone import PURGED_TEXT
-from scopes.purge.links import list_older_values, walk_resolutions
+from scopes.purge.links import SHORTEST, list_older_values, walk_resolutions
 from scopes.store.repository import Objects
 from scopes.store.trees import BlobChange, find_entry, read_blob, update_tree, walk_blobs
 
@@ -109,7 +108,7 @@ def _replace_values(resolution: object, gone: list[object]) -> None:
     if "value" in resolution and resolution["value"] in gone:
         resolution["value"] = PURGED_TEXT
     texts = [value for value in gone if isinstance(value, str) and len(value) >= SHORTEST]
-    if isinstance(reason, str) and any(has_words(reason, text) for text in texts):
+    if isinstance(reason, str) and any(text in reason for text in texts):
         resolution["reason"] = PURGED_TEXT
     for other in also if isinstance(also, list) else ():
         _replace_values(other, gone)

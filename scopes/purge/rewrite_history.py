@@ -46,7 +46,6 @@ class HistoryRewriter:
         gone: The ids of the messages of purged conversations.
         quotes: The texts of what is purged.
         lost_quotes: Those of them that no kept message with the same id has, after `finish`.
-        topics: What purged messages are about.
         lost: The ids of the messages of which nothing is kept anywhere, after `finish`.
     """
 
@@ -68,7 +67,6 @@ class HistoryRewriter:
         self.gone: set[str] = set()
         self.quotes = Quotes()
         self.lost_quotes = Quotes()
-        self.topics = Quotes()
         self.lost: frozenset[str] = frozenset()
         self._dropped: dict[Oid, str] = {}  # blobs of messages of purged conversations, with the id
         self._left: dict[str, set[Oid]] = {}  # messages of others, with their trees
@@ -137,7 +135,6 @@ class HistoryRewriter:
             self.gone.add(commit.message_id)
             self._dropped[entry.oid] = commit.message_id
             _add_texts(self.quotes, data, None)
-            _add_topics(self.topics, data)
 
     def _purge(self, commit: Commit, entries: dict[str, TreeEntry]) -> Message | None:
         """Replace the message of a commit by its purged form; return that, None if it was purged before."""
@@ -155,8 +152,6 @@ class HistoryRewriter:
                 return None
             for quotes in (self.quotes, self.lost_quotes):
                 _add_texts(quotes, data, parts)
-            if parts is None:
-                _add_topics(self.topics, data)
             self._blobs[entry.oid] = self._objects.write(BLOB, new), decode(new)
             self.blobs.add(entry.oid)
             self.parts += 0 if parts is None else len(parts)
@@ -251,8 +246,3 @@ def _add_texts(quotes: Quotes, data: bytes, parts: Parts) -> None:
     """Add the texts of a stored message, or of parts of it; one that cannot be read has none."""
     with suppress(Corrupt):
         quotes.add_message(decode(data), parts)
-
-
-def _add_topics(topics: Quotes, data: bytes) -> None:
-    with suppress(Corrupt):
-        topics.add_topics(decode(data))

@@ -90,7 +90,7 @@ class OperationRewriter:
         texts = " ".join((operation.summary, operation.command))
         is_named = len(changes) < len(operation.changes) or self.names.are_in(texts, commit)
         is_quoted = is_named or bool(made & self._histories.purged_commits)
-        if is_quoted or quotes.are_in(texts) or quotes.are_in(operation.summary):
+        if is_quoted or quotes.are_in(texts):
             operation = replace(operation, summary=PURGED_TEXT, command=PURGED_TEXT)
         return replace(operation, changes=changes, details=self._without_quotes(operation.details, is_named=is_named))
 
@@ -103,6 +103,6 @@ class OperationRewriter:
 
     def _without_quotes(self, details: Mapping[str, Any], *, is_named: bool) -> Mapping[str, Any]:
         """Return the details, or only those that undo needs if others quote purged content."""
-        if not is_named and not any(self._histories.quotes.are_copied_in(text) for text in walk_texts(details)):
+        if not is_named and not any(self._histories.quotes.are_in(text) for text in walk_texts(details)):
             return details
         return {name: value for name, value in details.items() if name == SAME_COMMAND}

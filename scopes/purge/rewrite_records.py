@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from scopes.errors import Corrupt
 from scopes.history.edit_commit import edit_commit
-from scopes.history.names_in_records import STATEMENTS
 from scopes.history.purged import Purged
 from scopes.history.quotes import Quotes, walk_named_texts, walk_texts
 from scopes.history.registers import advance_clock, advance_clocks
@@ -61,7 +60,7 @@ _NAMES: Final = frozenset(
         "ended_by",
     }
 )  # fmt: skip  - no texts of it
-_TEXTS: Final = STATEMENTS | {"topics"}
+_TEXTS: Final = frozenset({"content", "decisions", "summary", "text", "topics"})  # of memory entries and facts
 _STAYS: Final = frozenset({"next", "sequence", "directory", MANIFEST_FILE, SET_FILE, *_TITLES})
 
 
@@ -76,7 +75,7 @@ def quotes_in_title(quotes: Quotes, title: str, *, is_own: bool) -> bool:
 
     is_own: whether the title is that of a conversation with a purged message
     """
-    return quotes.are_in(title) if is_own else quotes.are_distinct_in(title)
+    return quotes.are_in_title(title) if is_own else quotes.are_in(title)
 
 
 class RecordRewriter:
@@ -93,7 +92,6 @@ class RecordRewriter:
         self._gone_paths: set[str] = set()  # of sources, in the list of where their files were
         self._requests: set[Oid] = set()  # merge requests that have lost a text
         self.changed: set[Oid] = set()  # blobs of others than purged conversations that go, or lose a text
-        self.mentioning: set[Oid] = set()  # memory entries and facts that stay, with a path, a name or a short text
         self.blanked: dict[Oid, int] = {}  # how many records go that are no messages, by the commit of the source
         self.commits = histories.commits
         self.own: frozenset[Oid] = frozenset()  # metadata and manifests of conversations with purged messages
@@ -209,7 +207,6 @@ class RecordRewriter:
             return None
         else:
             new = self.substitute(data)
-            self._note_mention(path, blob, data)
         return blob if new == data else self._objects.write(BLOB, new)
 
     def _rewrite_document(self, path: str, blob: Oid, data: bytes) -> bytes:
@@ -222,10 +219,6 @@ class RecordRewriter:
             if is_request:
                 self._requests.add(self._objects.write(BLOB, new))
         return new
-
-    def _note_mention(self, path: str, blob: Oid, data: bytes) -> None:
-        if path not in _STAYS and not path.startswith(_LISTS) and self._quotes.are_mentioned_in(data):
-            self.mentioning.add(blob)
 
     def _goes(self, path: str, data: bytes) -> bool:
         """Return True for a removed file: an inbox entry about purged content, a title that quotes it, or its tag."""
@@ -252,20 +245,16 @@ class RecordRewriter:
         return encoding.dump({name: value for name, value in document.items() if name not in gone}) if gone else data
 
     def _without_quotes(self, data: bytes) -> bytes:
-        """Return a merge request in which each text that quotes purged content is replaced by [purged].
-
-        Short texts in merge requests of other conversations, and paths of files, are kept: they may be there by chance.
-        """
+        """Return a merge request in which each text that quotes purged content is replaced by [purged]."""
         try:
             document = encoding.load(data)
         except Corrupt:
-            return encoding.dump({}) if self._quotes.are_in_file(data) else data
+            return encoding.dump({}) if self._quotes.are_in_bytes(data) else data
         if not isinstance(document, dict):
             return data
-        quotes, quoted = self._quotes.prose, False
-        are_in = quotes.are_words_in if self._is_own else quotes.are_distinct_in
+        quoted = False
         for name, value in document.items():
-            if name not in _NAMES and any(are_in(text) for text in walk_texts(value)):
+            if name not in _NAMES and any(map(self._quotes.are_in, walk_texts(value))):
                 document[name], quoted = PURGED_TEXT, True
         return encoding.dump(document) if quoted else data
 

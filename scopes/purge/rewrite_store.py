@@ -32,7 +32,6 @@ class RewrittenStore:
     conversations: the purged conversations
     own: the conversations with a purged message
     changed: files of other records that are removed or lose a text: memory entries, facts, merge requests
-    mentioning: files that are kept, and have a path, a name or a short text of purged content
     blanked: how many records are removed that are not messages, by the commit of the stored transcript
     """
 
@@ -43,7 +42,6 @@ class RewrittenStore:
     conversations: tuple[ConversationId, ...]
     own: frozenset[ConversationId]
     changed: frozenset[Oid]
-    mentioning: frozenset[Oid]
     blanked: Mapping[Oid, int]
 
 
@@ -93,8 +91,9 @@ def rewrite_store(
         refs.conversation_of(each.ref) for each in changes if each.new is None and each.ref.startswith(refs.HEADS)
     }
     gone = sorted(name for name in removed - left if name is not None)
-    found = frozenset(records.changed), frozenset(records.mentioning)
-    return RewrittenStore(changes, histories, operations, kept, tuple(gone), own, *found, records.blanked)
+    return RewrittenStore(
+        changes, histories, operations, kept, tuple(gone), own, frozenset(records.changed), records.blanked
+    )
 
 
 def _list_own(values: Mapping[str, str], commits: Collection[Oid]) -> frozenset[ConversationId]:

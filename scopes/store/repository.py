@@ -32,7 +32,6 @@ from scopes.store.recent_objects import RecentObjects
 from scopes.store.ref_reader import RefReader
 
 if TYPE_CHECKING:
-    from scopes.result import Note
     from scopes.store.commit_chunks import CommitChunks
     from scopes.store.listed_refs import ListedRefs
 
@@ -54,7 +53,6 @@ class Caller(NamedTuple):
     find_project: Callable[[], Project | None] = lambda: None
     find_missing: Callable[[str], ConversationId | None] = lambda _name: None  # may get it from a remote
     sign: Callable[[bytes], bytes] = bytes
-    note: Callable[[Note], None] | None = None  # else a name of several meanings is refused
 
 
 class Objects(Protocol):

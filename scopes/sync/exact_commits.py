@@ -10,7 +10,6 @@ from scopes.errors import Corrupt
 from scopes.history.messages import NO_TEXT, ROOT_KIND, format_message_commit, identity_of
 from scopes.ids import Oid
 from scopes.loading import deferred
-from scopes.model.codec import read_plain
 from scopes.model.message import Message
 from scopes.store.objects import COMMIT, MAX_TIME_SECONDS, Commit, one_line, parse_commit, safe_identity
 from scopes.store.repository import Objects, read_data
@@ -84,10 +83,6 @@ class _Header(NamedTuple):
 
 def _find_header(data: bytes) -> _Header | None:
     """Return the fields that a message has in its commit; None if it has recipients, or another form."""
-    plain = read_plain(data)
-    if plain is not None:
-        author, message_id, kind, text, _ = plain
-        return _Header(author.name, author.kind, message_id, kind, text)
     match document := load_shallow(data):
         case {"author": {"name": str(name), "kind": str(author_kind), **more}, "id": str(found), "kind": str(of_kind)}:
             if more or not of_kind or "to" in document:

@@ -24,7 +24,7 @@ from scopes.history.purged import NOTHING, Purged, join_all, read_purged
 from scopes.ids import Oid, is_message_id
 from scopes.importers.grown_messages import find_longer_form
 from scopes.loading import deferred
-from scopes.model.codec import decode, decode_document, decode_plain
+from scopes.model.codec import decode, decode_document
 from scopes.model.conversation import Root, decode_root
 from scopes.model.manifest import tips_of
 from scopes.model.message import Message
@@ -353,14 +353,12 @@ class FormatCheck:
 
         Return the message, or None for the root.
         """
-        message = None if is_root(commit) else decode_plain(data)
-        if message is None:
-            document = load_shallow(data)
-            if is_root(commit):
-                self._roots[commit.oid] = decode_root(data)
-                check_exact(commit.oid, stored, format_root_commit(commit.tree, commit.time))
-                return None
-            message = decode_document(document)
+        document = load_shallow(data)
+        if is_root(commit):
+            self._roots[commit.oid] = decode_root(data)
+            check_exact(commit.oid, stored, format_root_commit(commit.tree, commit.time))
+            return None
+        message = decode_document(document)
         email = identity_of(message.author.name, message.author.kind).email
         same = (message.id, message.kind, email) == (commit.message_id, commit.kind, commit.author.email)
         if not same or not is_message_id(message.id):

@@ -8,7 +8,7 @@ from scopes.code_links.edits import list_added
 from scopes.code_links.known_texts import MAX_FILES, MAX_TEXT, KnownTexts
 from scopes.code_links.moved_texts import list_moves, names_after
 from scopes.model.file_edits import FileEdit, Replacement
-from scopes.model.shell_commands import Removal
+from scopes.model.shell import Move
 from tests.code_links.test_edits import call, lines_of, result
 
 TEXT = "first = 1\nsecond = compute(2) + 1\nthird = 3\n"
@@ -98,14 +98,14 @@ def test_large_files_and_the_first_of_many_are_forgotten():
 @pytest.mark.parametrize(
     ("path", "move", "names"),
     [
-        ("/p/app.py", Removal("/p/app.py", "/p/main.py", "/p/main.py/app.py"), ["/p/main.py", "/p/main.py/app.py"]),
-        ("/p/app.py", Removal("app.py", "src/main.py"), ["/p/src/main.py"]),
-        ("/p/src/app.py", Removal("./app.py", "../main.py"), ["/p/main.py"]),
-        ("src/app.py", Removal("src", "lib", "lib/src"), ["lib/app.py", "lib/src/app.py"]),
-        ("/p/src/a/app.py", Removal("src/a", "src/b"), ["/p/src/b/app.py"]),
-        ("/p/my_app.py", Removal("app.py", "main.py"), []),
-        ("/p/app.py", Removal("/q/app.py", "main.py"), []),
-        ("app.py", Removal("app", "main"), []),
+        ("/p/app.py", Move("/p/app.py", "/p/main.py", "/p/main.py/app.py"), ["/p/main.py", "/p/main.py/app.py"]),
+        ("/p/app.py", Move("app.py", "src/main.py"), ["/p/src/main.py"]),
+        ("/p/src/app.py", Move("./app.py", "../main.py"), ["/p/main.py"]),
+        ("src/app.py", Move("src", "lib", "lib/src"), ["lib/app.py", "lib/src/app.py"]),
+        ("/p/src/a/app.py", Move("src/a", "src/b"), ["/p/src/b/app.py"]),
+        ("/p/my_app.py", Move("app.py", "main.py"), []),
+        ("/p/app.py", Move("/q/app.py", "main.py"), []),
+        ("app.py", Move("app", "main"), []),
     ],
 )
 def test_a_moved_file_has_its_new_name_relative_to_the_same_directory(path, move, names):
@@ -132,11 +132,11 @@ def test_plain_moves_of_a_command_line_are_known(command, moves):
 
 def test_a_text_is_known_under_both_names_and_not_more_files_than_others():
     texts = written()
-    texts.move(Removal("app.py", "main.py", "main.py/app.py"))
+    texts.move(Move("app.py", "main.py", "main.py/app.py"))
     for path in ("/p/app.py", "/p/main.py"):
         assert completed(texts, replace("compute(2)", "compute(3)")._replace(path=path)) == [
             ("second = compute(2) + 1", "second = compute(3) + 1")
         ]
     for number in range(MAX_FILES):
-        texts.move(Removal("app.py", f"{number}.py"))
+        texts.move(Move("app.py", f"{number}.py"))
     assert len(texts._texts) == MAX_FILES

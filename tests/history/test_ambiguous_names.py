@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.new import new
 from scopes.conversation.rename import rename_branch, rename_conversation
-from scopes.conversation.rewind import rewind
 from scopes.conversation.tag import tag
 from scopes.errors import Ambiguous, Invalid
 from scopes.history.revisions import list_branch_tips, resolve_revision, resolve_with_latest
@@ -78,65 +75,6 @@ def test_a_purge_of_a_whole_id_removes_that_message(repository, drawn, places, k
     assert texts(repository, "conv-001/main") == ["[purged]", "b", "c"]
 
 
-def change_something(repository, name, places):
-    """Yield each change as a function that names a message."""
-    conversation = "conv-001"
-    yield lambda: purge(repository, PurgeRequest(conversation=conversation, messages=(name,)), places)
-    yield lambda: amend(repository, conversation, name, "other", author=CAROL, branch="main")
-    yield lambda: retract(repository, conversation, name, "no", author=CAROL, branch="main")
-    yield lambda: rewind(repository, conversation, to=name, branch="main")
-    yield lambda: cherry_pick(repository, conversation, [name], branch="fix")
-    yield lambda: branch(repository, conversation, start=name, name="new")
-    yield lambda: tag(repository, conversation, "v1", name)
-
-
-@KINDS
-def test_what_changes_something_refuses_a_prefix_that_is_a_name_too(repository, drawn, places, kind):
-    name = drawn.ids["a"][:8]
-    call(repository, name, kind, drawn.oids["b"])
-    before = repository.list_refs()
-    changes = list(change_something(repository, name, places))
-    for change in changes:
-        with pytest.raises(Ambiguous, match=f"it is the {kind} {name} and the message {name}") as caught:
-            change()
-        form = {"branch": "heads", "tag": "tags"}[kind]
-        assert caught.value.hint == f"say what you mean: conv-001/refs/{form}/{name} or {drawn.ids['a']}"
-    assert len(changes) == 7
-    assert repository.list_refs() == before
-
-
-@KINDS
-def test_a_reader_gets_a_note_that_a_name_is_ambiguous(repository, drawn, kind):
-    name, notes = drawn.ids["a"][:8], []
-    call(repository, name, kind, drawn.oids["b"])
-    repository.caller = repository.caller._replace(note=notes.append)
-    for where in (None, "conv-001"):
-        notes.clear()
-        text = name if where else f"conv-001/{name}"
-        assert resolve_revision(repository, text, where).oid == drawn.oids["b"]
-        assert [note.text for note in notes] == [
-            f"'{name}' is ambiguous: the {kind} {name} is meant, but it is also the message {name}"
-        ]
-
-
-def test_a_reader_gets_a_note_of_a_branch_that_only_begins_like_the_message(repository, drawn):
-    name, notes = drawn.ids["a"][:8], []
-    call(repository, f"{name}-x", "branch", drawn.oids["b"])
-    repository.caller = repository.caller._replace(note=notes.append)
-    assert resolve_revision(repository, name, "conv-001").branch == f"{name}-x"
-    assert len(notes) == 1
-
-
-def test_a_branch_of_the_latest_conversation_is_ambiguous_with_a_message_of_another_one(repository, drawn):
-    name = drawn.ids["a"][:8]
-    later = history(repository, "main: z")
-    tx = Transaction(repository, later.conversation)
-    tx.create_branch(name, later.oids["z"])
-    tx.commit("branch", "create")
-    with pytest.raises(Ambiguous, match=f"it is the branch {later.conversation}/{name} and the message {name}"):
-        resolve_with_latest(repository, name)
-
-
 def test_the_long_forms_mean_one_thing_each(repository, drawn):
     name = drawn.ids["a"][:8]
     call(repository, name, "branch", drawn.oids["b"])
@@ -150,15 +88,6 @@ def test_the_long_forms_mean_one_thing_each(repository, drawn):
 def test_two_names_of_one_message_are_not_ambiguous(repository, drawn):
     call(repository, drawn.ids["a"][:8], "tag", drawn.oids["a"])
     assert resolve_revision(repository, drawn.ids["a"][:8], "conv-001").oid == drawn.oids["a"]
-
-
-def test_a_name_of_the_form_of_an_id_that_nothing_has_is_refused_for_changes(repository, drawn, places):
-    name = "a" * 26
-    call(repository, name, "branch", drawn.oids["b"])
-    with pytest.raises(Ambiguous, match="has the form of an id that no message has here"):
-        purge(repository, PurgeRequest(conversation="conv-001", messages=(name,)), places)
-    repository.caller = repository.caller._replace(note=lambda note: None)
-    assert resolve_revision(repository, name, "conv-001").branch == name
 
 
 def test_a_branch_is_renamed_whatever_it_is_called(repository, drawn):
@@ -178,3 +107,18 @@ def test_a_new_name_is_not_like_an_id_or_a_long_form(repository, drawn, name):
         with pytest.raises(Invalid, match="is not a valid"):
             create()
     assert sorted(list_branch_tips(repository, "conv-001")) == ["fix", "main"]
+
+
+@KINDS
+def test_an_exact_name_comes_before_the_prefix_of_an_id(repository, drawn, kind):
+    name = drawn.ids["a"][:8]
+    call(repository, name, kind, drawn.oids["b"])
+    for text, where in ((name, "conv-001"), (f"conv-001/{name}", None)):
+        assert resolve_revision(repository, text, where).oid == drawn.oids["b"]
+
+
+def test_a_prefix_of_a_message_and_of_a_branch_is_refused(repository, drawn):
+    name = drawn.ids["a"][:8]
+    call(repository, f"{name}-x", "branch", drawn.oids["b"])
+    with pytest.raises(Ambiguous, match=f"'{name}' matches several: a message and {name}-x"):
+        resolve_revision(repository, name, "conv-001")

@@ -8,7 +8,7 @@ from scopes.conversation.delete import delete_branch
 from scopes.conversation.rename import rename_title
 from scopes.conversation.switch import switch
 from scopes.errors import NotFound
-from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle, find_active_branch
+from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import read_message
 from scopes.history.revisions import Revision
 from tests.support.history import history, say
@@ -36,24 +36,11 @@ def test_a_conversation_lists_and_finds_branches(store):
     assert conversation.active_branch.name == conversation.branch().name == "fix"
 
 
-def test_the_active_branch_is_found_by_the_whole_id_alone(store):
-    """Everything else is resolved by the slower way: prefixes, positions, a deleted active branch."""
-    repository = store.repository
-    assert find_active_branch(repository, "conv-001") == store.branch("conv-001", "main")
-    switch(repository, "conv-001", "fix")
-    assert find_active_branch(repository, "conv-001") == store.branch("conv-001", "fix") == store.branch("conv-001")
-    for text in ("conv", "conv-001/fix", "conv-002", "@", "", "../conv-001"):
-        assert find_active_branch(repository, text) is None
-    repository.git.references.delete("refs/heads/conv-001/fix")
-    assert find_active_branch(repository, "conv-001") is None
-    assert store.branch("conv-001").name == "main"
-
-
 def test_an_active_ref_that_names_another_conversation_does_not_count(store):
     history(store.repository, "main: x")
     ref = "refs/scopes/active/conv-001"
     store.repository.git.create_reference_symbolic(ref, "refs/heads/conv-002/main", force=True)
-    assert find_active_branch(store.repository, "conv-001") is None
+    assert store.branch("conv-001").name == "main"
 
 
 def test_a_handle_reads_the_present_state(store):

@@ -28,13 +28,13 @@ ALL = [f"conv-00{number}" for number in range(1, 6)]
 def reads(monkeypatch):
     """Return a list of the histories that were read for their ids."""
     found = []
-    original = message_ids._encode
+    original = message_ids._encode_ids
 
     def encode(repository, tips):
         found.append(tips)
         return original(repository, tips)
 
-    monkeypatch.setattr(message_ids, "_encode", encode)
+    monkeypatch.setattr(message_ids, "_encode_ids", encode)
     monkeypatch.setattr(message_ids, "_FEW", 2)
     return found
 

@@ -16,7 +16,6 @@ from scopes.history.metadata import (
     branch_change,
     read_metadata,
     read_metadata_at,
-    read_title,
     tag_change,
     title_change,
     write_metadata,
@@ -69,10 +68,10 @@ def test_a_title_is_read_back(repository, title):
 
 def test_the_title_alone_is_read_without_the_rest(repository):
     name = new(repository).id
-    assert read_title(repository, name) is None
+    assert read_metadata(repository, name).title is None
     rename_title(repository, name, "Fix the login")
-    assert read_title(repository, name) == read_metadata(repository, name).title == "Fix the login"
-    assert read_title(repository, "conv-999") is None
+    assert read_metadata(repository, name).title == "Fix the login"
+    assert read_metadata(repository, "conv-999").title is None
 
 
 def test_a_lone_surrogate_in_a_title_becomes_a_question_mark(repository):

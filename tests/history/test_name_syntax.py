@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.name_syntax import (
-    _most_similar,
     could_be_id,
     is_short_prefix,
     match_prefix,
@@ -185,17 +182,3 @@ def test_an_id_steps_and_a_time_may_name_a_message(text):
 @pytest.mark.parametrize("text", ["conv-00001x", "nothing-like-it", "conv-99999", "abc", "Title of it", "Abcdef", ""])
 def test_another_text_names_no_message_without_a_conversation(text):
     assert not may_name_message(text)
-
-
-@pytest.mark.parametrize("text", ["conv-00001x", "conv-99999", "conv-12", "con-0123", "nothing-like-it", ""])
-def test_the_most_similar_of_many_numbered_names_are_those_of_difflib(text):
-    known = [f"conv-{number:03}" for number in range(1, 1200)]
-    assert _most_similar(text, known) == difflib.get_close_matches(text, known, n=3)
-
-
-NAMES = st.text("abc-01", max_size=8)
-
-
-@given(NAMES, st.lists(NAMES, max_size=20, unique=True))
-def test_the_most_similar_names_are_those_of_difflib(text, known):
-    assert _most_similar(text, known) == difflib.get_close_matches(text, known, n=3)

@@ -16,8 +16,8 @@ from scopes.conversation.switch import switch
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.session_branches import find_successor, is_followed
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.choose import TokenizerChoice
+from scopes.tokens.estimate import EstimatingTokenizer
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo
 
@@ -77,7 +77,7 @@ def test_a_message_elsewhere_needs_no_note(repository, grow):
 
 def read_history(repository, where):
     request = HistoryRequest(where=where, last=None, max_tokens=2000, memory="none")
-    return history(repository, request, choose_tokenizer(RankFilePaths("/nowhere", None, ())))
+    return history(repository, request, TokenizerChoice(EstimatingTokenizer(), ()))
 
 
 READERS = {"log": log, "show": show, "history": read_history}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.conversation.rename import rename_title
-from scopes.history.metadata import read_title
+from scopes.history.metadata import read_metadata
 from scopes.ids import ConversationId
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
@@ -77,14 +77,14 @@ def test_a_session_that_was_renamed_has_its_new_title(tmp_path, store, make):
         path = tmp_path / "session.jsonl"
         path.unlink(missing_ok=True)
         import_sources(store, [source_at(make(path, title))], FORMATS)
-        assert read_title(store, CONVERSATION) == title
+        assert read_metadata(store, CONVERSATION).title == title
 
 
 def test_a_title_of_the_user_stays(repository, tmp_path):
     def again(title, words="a b"):
         path = tmp_path / "a.jsonl"
         import_demo(repository, write_transcript(path, *session_records("s1", words), {"title": title}))
-        return read_title(repository, CONVERSATION)
+        return read_metadata(repository, CONVERSATION).title
 
     assert [again("Shop"), again("Login")] == ["Shop", "Login"]
     rename_title(repository, "conv-001", "Mine")
@@ -96,7 +96,7 @@ def test_a_title_that_an_import_was_given_stays(repository, tmp_path):
     path = tmp_path / "a.jsonl"
     import_demo(repository, write_transcript(path, *session_records("s1", "a b"), {"title": "Shop"}), title="Mine")
     import_demo(repository, write_transcript(path, *session_records("s1", "a b c"), {"title": "Login"}))
-    assert read_title(repository, CONVERSATION) == "Mine"
+    assert read_metadata(repository, CONVERSATION).title == "Mine"
 
 
 def test_the_title_of_a_session_that_joined_later_does_not_rename_the_conversation(repository, tmp_path):
@@ -105,7 +105,7 @@ def test_the_title_of_a_session_that_joined_later_does_not_rename_the_conversati
     for title in ("Other", "Another"):
         part = write_transcript(tmp_path / "b.jsonl", *session_records("s1", "x y", part="helper"), {"title": title})
         import_demo(repository, part)
-        assert read_title(repository, CONVERSATION) == "Shop"
+        assert read_metadata(repository, CONVERSATION).title == "Shop"
 
 
 def test_an_import_with_a_new_title_only_is_one_operation_and_no_message(repository, tmp_path):

@@ -26,7 +26,7 @@ from tests.support.store import make_store
 def looked_at(monkeypatch, repository):
     """The conversations whose metadata an import has read to find its targets."""
     found = []
-    original, by_commit = conversation_roots.read_metadata, conversation_roots.read_branches_at
+    original, by_commit = conversation_roots.read_metadata, conversation_roots.read_metadata_at
 
     def read(repository, conversation):
         found.append(conversation)
@@ -38,7 +38,7 @@ def looked_at(monkeypatch, repository):
         return by_commit(objects, commit)
 
     monkeypatch.setattr(conversation_roots, "read_metadata", read)
-    monkeypatch.setattr(conversation_roots, "read_branches_at", read_at)
+    monkeypatch.setattr(conversation_roots, "read_metadata_at", read_at)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import FrozenInstanceError, fields, replace
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 from hypothesis import given
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import MessageId
-from scopes.model import codec, encoding
-from scopes.model.codec import MAX_MESSAGE_BYTES, decode, decode_document, encode
+from scopes.model import encoding
+from scopes.model.codec import MAX_MESSAGE_BYTES, decode, encode
 from scopes.model.message import Author, FileTouch, Message, Part, text_parts
 from tests.support.documents import json_values, messages, texts
 
@@ -31,23 +31,6 @@ def plain(**fields):
 
 def stored(**fields):
     return encoding.dump(PLAIN | fields)
-
-
-def decode_slowly(data):
-    """Decode a message as one that is not a text alone."""
-    return decode_document(encoding.load(data))
-
-
-def encode_slowly(message):
-    """Encode a message as one that is not a text alone."""
-    return encoding.dump(codec._document_of(message, encoding.Foreign))
-
-
-def outcome(read, data):
-    try:
-        return read(data)
-    except Corrupt as error:
-        return str(error)
 
 
 # What goes in comes out
@@ -236,16 +219,6 @@ def test_the_text_of_a_message_is_that_of_its_text_parts(text):
     assert message.text == f"first\n{text}\n"
 
 
-def test_a_decoded_message_has_the_defaults_of_a_message():
-    """Decoding sets the fields without the constructor, which is slow."""
-    decoded = decode(b'{"author":{"kind":"human","name":"carol"},"id":"1","kind":"plain","parts":[],"v":1}\n')
-    made = Message(id=MessageId("1"), author=Author("carol", "human"), parts=())
-    assert {field.name: getattr(decoded, field.name) for field in fields(Message)} == {
-        field.name: getattr(made, field.name) for field in fields(Message)
-    }
-    assert decoded == made
-
-
 @given(messages())
 def test_a_decoded_message_is_frozen_and_can_be_copied(message):
     decoded = decode(encode(message))
@@ -286,134 +259,3 @@ def test_a_message_with_the_usual_fields_is_decoded_as_one_with_more(field, valu
     usual = decode(json.dumps(document).encode())
     other = decode(json.dumps(document | {"unknown": 1}).encode())
     assert usual == replace(other, extra={key: kept for key, kept in other.extra.items() if key != "unknown"})
-
-
-# A message of one text is decoded without its document
-
-A_TEXT = encode(
-    Message(id=ID, author=Author("Eve M."), parts=text_parts('a "b"\\ \n é \U0001f600'), time="2026-01-01T00:00:00Z")
-)
-
-
-@given(messages())
-def test_a_message_is_decoded_as_its_document_is(message):
-    data = encode(message)
-    assert decode(data) == decode_slowly(data)
-
-
-@given(
-    texts,
-    st.sampled_from(["carol", "Eve M.", "\u00e9", 'q"', "b\\", "\u0001", ""]),
-    st.sampled_from(["agent", "x-y", ""]),
-)
-def test_a_message_of_one_text_is_decoded_as_its_document_is(text, name, kind):
-    message = Message(id=ID, author=Author(name, kind), parts=text_parts(text), kind="prompt", time="now")
-    data = encode(message)
-    assert decode(data) == decode_slowly(data) == message
-
-
-def test_the_document_of_a_message_of_one_text_is_not_read(monkeypatch):
-    expected = decode_slowly(A_TEXT)
-    monkeypatch.setattr(encoding, "load", None)
-    assert decode(A_TEXT) == expected
-
-
-def test_decoding_a_message_of_one_text_gives_it_a_text_of_its_own():
-    first, second = decode(A_TEXT), decode(A_TEXT)
-    assert first.parts[0].fields is not second.parts[0].fields
-    assert first.extra is not second.extra
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (b'"v":1', b'"v":2'),
-        (b'"v":1', b'"v":true'),
-        (b'"v":1', b'"v":1,"v":2'),
-        (b'"type":"text"', b'"type":"raw"'),
-        (b'"type":"text"', b'"type":"text","x":1'),
-        (b"}\n", b"}"),
-        (b"}\n", b"}\n\n"),
-        (b"}\n", b"}\n{}"),
-        (b'"time":"2026', b'"time":"\xff2026'),
-        (b'"time":"2026', b'"time":"\xc3\xa92026'),
-        (b'"time":"2026', b'"time":"\\u00412026'),
-        (b'"text":"a', b'"text":"a\xff'),
-        (b'"text":"a', b'"text":"a\n'),
-        (b'"text":"a', b'"text":"a\\x'),
-        (b'"text":"a', b'"text":"a\\ud800'),
-        (b'"text":"a', b'"text":"a"},{"text":"'),
-        (b'"Eve M."', b'"Eve\x01"'),
-        (b'"Eve M."', b'"Eve\xff"'),
-        (b'"Eve M."', b'1'),
-        (b'"id":"aa', b'"id":"Aa'),
-        (b'"kind":"plain"', b'"kind":""'),
-        (b'"kind":"plain"', b'"kind":null'),
-        (b'{"author"', b' {"author"'),
-    ],
-)  # fmt: skip
-def test_another_line_is_decoded_as_its_document_is(old, new):
-    """Or it is corrupt, with the same words."""
-    assert A_TEXT.count(old) == 1
-    data = A_TEXT.replace(old, new)
-    assert outcome(decode, data) == outcome(decode_slowly, data)
-
-
-@given(st.integers(0, len(A_TEXT) - 1), st.integers(0, 255))
-def test_a_damaged_line_is_decoded_as_its_document_is(place, byte):
-    data = A_TEXT[:place] + bytes([byte]) + A_TEXT[place + 1 :]
-    assert outcome(decode, data) == outcome(decode_slowly, data)
-
-
-@given(messages())
-def test_a_message_is_encoded_as_its_document_is(message):
-    assert encode(message) == encode_slowly(message)
-
-
-@given(
-    texts, st.sampled_from(["carol", "Eve \u00e9", 'q"\\', "\u0001\u007f\u2028"]), st.sampled_from(["agent", "", "\n"])
-)
-def test_a_message_of_one_text_is_encoded_as_its_document_is(text, name, kind):
-    message = Message(id=ID, author=Author(name, kind), parts=text_parts(text), kind=kind, time=name)
-    assert encode(message) == encode_slowly(message)
-
-
-def test_the_document_of_a_message_of_one_text_is_not_made(monkeypatch):
-    message = decode(A_TEXT)
-    monkeypatch.setattr(encoding, "dump", None)
-    assert encode(message) == A_TEXT
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"time": None},
-        {"to": ("dave",)},
-        {"files": (FileTouch("a", "edit"),)},
-        {"payload": {"x": 1}, "kind": "decision"},
-        {"extra": {"x": 1}},
-        {"extra": {"kind": 1}},
-        {"parts": ()},
-        {"parts": (*text_parts("a"), *text_parts("b"))},
-        {"parts": (Part("raw", {"text": "a"}),)},
-        {"parts": (Part("text", {"text": "a", "x": 1}),)},
-        {"parts": (Part("text", {"text": 1}),)},
-        {"parts": (Part("text", {"text": None}),)},
-        {"parts": (Part("text", {"other": "a"}),)},
-        {"parts": text_parts("\ud800")},
-        {"parts": text_parts("\ud83d\ude00")},
-        {"author": Author("\udfff")},
-        *({name: "x"} for name in sorted(codec._TEXTS)),
-    ],
-)
-def test_a_message_that_is_not_one_text_is_encoded_as_its_document_is(fields):
-    message = replace(decode(A_TEXT), **fields)
-    assert encode(message) == encode_slowly(message)
-
-
-def test_a_message_of_one_text_has_the_same_limit(monkeypatch):
-    monkeypatch.setattr(codec, "MAX_MESSAGE_BYTES", len(A_TEXT))
-    message = decode(A_TEXT)
-    assert encode(message) == A_TEXT
-    with pytest.raises(Invalid, match="large"):
-        encode(replace(message, parts=text_parts(f"{message.text}x")))

@@ -17,7 +17,6 @@ from scopes.model.file_edits import (
     edits_of_call,
     edits_of_result,
     parse_unified,
-    revert_edit,
     touches_of_call,
 )
 from scopes.model.message import FileTouch, Part
@@ -322,32 +321,6 @@ def test_the_lines_around_the_hunks_of_a_diff_are_left_out():
 
 def test_a_deleted_file_has_an_empty_text_whatever_was_known():
     assert apply_edit(FileEdit(PATH, "delete"), None) == ""
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        FileEdit(PATH, "edit", replacements=(Replacement("one", "1"), Replacement("1\n", "1\n1.5\n"))),
-        FileEdit(PATH, "edit", hunks=parse_unified("@@ -1,2 +1,3 @@\n-one\n+1\n+1.5\n two\n")),
-    ],
-)
-def test_an_edit_can_be_reverted_where_its_result_is_there(edit):
-    after = apply_edit(edit, THREE)
-    assert revert_edit(edit, after) == THREE
-    assert revert_edit(edit, THREE) is None
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        FileEdit(PATH, "create", "", THREE),
-        FileEdit(PATH, "edit", replacements=(Replacement("one\n", ""),)),
-        FileEdit(PATH, "edit", hunks=parse_unified("@@ -1 +0,0 @@\n-one\n")),
-        FileEdit(PATH, "edit"),
-    ],
-)
-def test_an_edit_that_leaves_nothing_behind_cannot_be_reverted(edit):
-    assert revert_edit(edit, THREE) is None
 
 
 def test_an_empty_replacement_changes_only_an_empty_text():

@@ -42,14 +42,9 @@ def test_what_mentions_the_path_of_a_purged_call_stays(repository, places, path)
     read = say(repository, made.conversation, "", author={"kind": "agent", "name": "x"}, parts=call_of(path))
     text = f"Never edit {path} by hand: it is generated"
     add(repository, text, agent="bob")
-    add(repository, path, agent="bob")
     propose(repository, other.conversation, Proposal(key="Constraints", content=text, agent="bob"))
     done = purge(repository, request(made.conversation, read), places)
     assert (done.left, summaries(repository)) == ((), {text})
-    went, entry, fact = (note.text for note in done.notes)
-    assert went.startswith("1 memory entry added by hand goes: ")
-    assert entry.startswith("1 memory entry has a path, a name or a short text of it, and stays: ")
-    assert fact.startswith("1 fact or proposed one has a path, a name or a short text of it, and stays: Constraints/")
     assert len(list_proposed(repository, other.conversation).rows) == 1
     assert verify(repository).exit_code == 0
 
@@ -68,18 +63,6 @@ def test_a_key_that_begins_as_a_path_is_a_text(repository, places, key):
     assert [note.text.partition(":")[0] for note in done.notes] == ["2 memory entries added by hand go"]
 
 
-@pytest.mark.parametrize(("text", "names"), [("the door opens with Xk9mQ2rpL7zv", 1), ("the door is often painted", 0)])
-def test_what_has_a_short_text_stays_and_is_named(repository, places, text, names):
-    made = history(repository, "main: a")
-    messages = [say(repository, made.conversation, each) for each in ("Xk9mQ2rpL7zv", "is often")]
-    entry = add(repository, text, agent="bob").entry.id[:8]
-    chosen = PurgeRequest(conversation=made.conversation, messages=tuple(each.id for each in messages))
-    expected = [(f"1 memory entry has a path, a name or a short text of it, and stays: {entry}", entry)] * names
-    for result in (plan_purge(repository, chosen, places), purge(repository, chosen, places)):
-        assert [(note.text, note.hint.rpartition(" ")[2]) for note in result.notes] == expected
-    assert summaries(repository) == {text}
-
-
 def test_a_line_as_a_topic_or_a_key_is_no_copy_but_one_in_the_text_is(repository, places):
     made, other = history(repository, "main: a"), history(repository, "main: b")
     message = say(repository, made.conversation, f"{LINE}\n{PATH}")
@@ -88,9 +71,6 @@ def test_a_line_as_a_topic_or_a_key_is_no_copy_but_one_in_the_text_is(repository
     propose(repository, other.conversation, Proposal(key="Signals", content=f'say "{LINE}"', agent="bob"))
     done = purge(repository, request(made.conversation, message), places)
     assert (done.left, summaries(repository)) == ((), {"The night job is at 3"})
-    assert "1 memory entry has a path, a name or a short text of it, and stays" in {
-        note.text.partition(":")[0] for note in done.notes
-    }
     assert len(list_proposed(repository, other.conversation).rows) == 0
 
 

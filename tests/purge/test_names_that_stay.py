@@ -79,19 +79,6 @@ def test_the_purpose_of_a_branch(repository, places):
     assert read_metadata(repository, other).branches["try"].purpose == word
 
 
-@pytest.mark.every_case("the whole name, a word of it, and a part of a word, which may be chance")
-@pytest.mark.parametrize("name", [KEY, f"rotate-{KEY}", f"{KEY}x"])
-def test_the_name_of_a_tag_and_of_a_branch_with_a_short_key_in_it(repository, places, name):
-    made, other = history(repository, "main: a").conversation, history(repository, "main: b").conversation
-    tag(repository, other, f"{name}/t")
-    branch(repository, other, name=name, start="main")
-    request = PurgeRequest(conversation=made, messages=(say(repository, made, KEY).id,))
-    found = notes_of(repository, places, request)
-    has = "has a short text of it in its name, and stays"
-    named = [f"the tag {name}/t of {other} {has}", f"the branch {other}/{name} {has}"]
-    assert found == ([] if name == f"{KEY}x" else named)
-
-
 def test_a_name_of_another_kind_of_text_is_no_key(repository, places):
     made, other = history(repository, "main: a").conversation, history(repository, "main: b").conversation
     branch(repository, other, name="fix-the-login", start="main")

@@ -6,7 +6,6 @@ import pytest
 
 from scopes.cli.commands.purge import question_of
 from scopes.conversation.branch import branch
-from scopes.conversation.cat import cat
 from scopes.conversation.log import log
 from scopes.conversation.rename import rename_title
 from scopes.conversation.rewind import rewind
@@ -140,24 +139,6 @@ def declined(repository, drawn, theirs, places):
 
 def test_a_pull_after_a_decline_joins_without_a_conflict(declined):
     assert [(each.state, each.conflicts) for each in pull_from(declined).branches] == [("merged", 0)]
-
-
-def test_a_log_shows_what_was_declined_as_all_other_views_do(declined, drawn):
-    pull_from(declined)
-    entries = list(log(declined, NAME, bodies=True).items)
-    assert [each.head.subject for each in entries][1:] == ["b", WORD, "news", "a"]
-    assert WORD in str(next(each.message for each in entries if each.head.id == drawn.ids[WORD]))
-    assert WORD in [each.head.subject for each in log(declined, NAME, oldest_first=True).items]
-    assert WORD in texts(declined, NAME)
-    assert WORD in str(cat(declined, drawn.ids[WORD]).message)
-
-
-def test_who_gets_it_from_there_sees_the_same(declined, drawn, bare, tmp_path):
-    pull_from(declined)
-    push_to(declined)
-    fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
-    assert WORD in [each.head.subject for each in log(reader, NAME).items]
-    assert texts(reader, NAME) == texts(declined, NAME)
 
 
 def test_a_log_shows_what_stays_of_a_purge_where_nobody_keeps_it(repository, drawn, places):

@@ -85,7 +85,6 @@ def test_a_merge_request_keeps_the_path_of_a_purged_call(repository, places):
     ("text", "is_own", "left"),
     [
         ("test", False, ("Run the latest checks", "please test all of it")),
-        ("test", True, ("Run the latest checks", "[purged]")),
         ("carol", True, ("Run the latest checks", "please test all of it")),
         ("Run the latest checks", False, ("[purged]", "please test all of it")),
         ("please test all of", False, ("Run the latest checks", "[purged]")),

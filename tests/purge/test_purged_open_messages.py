@@ -18,7 +18,6 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.purge.accept import accept_purges, plan_accept
-from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store.config import Setting
@@ -231,16 +230,6 @@ def test_an_open_message_that_was_purged_elsewhere_is_offered_and_not_replaced(o
     accept_purges(theirs, places)
     assert list_branch_tips(theirs, NAME) == list_branch_tips(ours, NAME)
     assert push_to(theirs, include_open=True).exit_code == 0
-
-
-def test_who_declines_keeps_the_open_message_and_sees_it(ours, theirs, places):
-    purge_word(ours, places)
-    push_to(ours)
-    fetch_from(theirs)
-    decline_purges(theirs)
-    assert [(each.state, each.conflicts) for each in pull_from(theirs).branches] == [("merged", 0)]
-    assert f"the key is {WORD}" in texts(theirs, NAME)
-    assert_sound(theirs)
 
 
 def test_neither_copy_replaces_the_other_whichever_is_longer(ours, theirs, places):

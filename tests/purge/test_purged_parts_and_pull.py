@@ -108,22 +108,6 @@ def test_an_amendment_that_comes_after_the_purge_is_named(repository, answer, of
     assert note.hint.endswith(f"scopes purge {NAME} {made[:8]}")
 
 
-@pytest.mark.every_case("a purge of parts leaves the subject of some messages as it was")
-@pytest.mark.slow
-def test_a_log_shows_what_was_declined_whole(offered, answer):
-    decline_purges(offered)
-    assert [(each.state, each.conflicts) for each in pull_from(offered).branches] == [("merged", 0)]
-    assert_whole(offered, answer)
-
-
-def test_who_gets_it_from_there_sees_it_whole(offered, answer, bare, tmp_path):
-    decline_purges(offered)
-    pull_from(offered)
-    push_to(offered)
-    fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
-    assert_whole(reader, answer)
-
-
 def test_a_branch_that_has_only_the_purged_copy_shows_that(repository, offered, answer):
     decline_purges(offered)
     pull_from(offered)

@@ -29,7 +29,7 @@ from tests.purge.test_purged_sessions import session, write_chats
 from tests.support.every_byte import find_word
 from tests.support.history import texts
 
-WORD = "secret"
+WORD = "secret of the vault"
 NEXT = ["and the docs?", "I look.\n\nwritten"]
 
 

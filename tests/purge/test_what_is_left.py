@@ -8,7 +8,6 @@ import os
 import pytest
 
 from scopes.conversation.delete import delete
-from scopes.conversation.new import new
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Inaccessible, NotFound
@@ -16,9 +15,7 @@ from scopes.history.revisions import conversation_ids
 from scopes.purge.purge import continue_purge, plan_purge, purge
 from scopes.purge.redact import redact
 from scopes.purge.selection import PurgeRequest
-from scopes.purge.still_there import FILE
 from scopes.search.search import search
-from scopes.store.json_file import write_json
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
 from tests.support.planted import KINDS
@@ -149,20 +146,3 @@ def test_an_index_that_cannot_be_deleted_is_left_until_it_is_gone(repository, pl
     monkeypatch.undo()
     assert continue_purge(repository, places).left == ()
     assert find_word(WORD, repository.path, places.index_directory) == []
-
-
-def test_names_that_an_earlier_version_has_left_are_forgotten(repository, places):
-    made, other = history(repository, "main: a"), new(repository, directory="/srv/payments-service-v2").id
-    meta = repository.find_ref(f"refs/scopes/meta/{other}")
-    active = f"{repository.path}/refs/scopes/active/{other}"
-    blob = git(repository.path, "rev-parse", f"{meta}:directory").strip()
-    tree = git(repository.path, "rev-parse", f"{meta}^{{tree}}").strip()
-    title = git(repository.path, "rev-parse", f"refs/heads/{made.conversation}/main:message.json").strip()
-    files = {path: os.stat(path).st_mtime_ns for path in (active,) if os.path.exists(path)}
-    entries = [{"of": ["0" * 64], "objects": [blob, tree], "files": files}]
-    write_json(repository.path, FILE, {"v": 1, "left": entries})
-    assert continue_purge(repository, places).exit_code == 0
-    with pytest.raises(NotFound, match="no purge was interrupted"):
-        continue_purge(repository, places)
-    write_json(repository.path, FILE, {"v": 1, "left": [*entries, {"of": [], "objects": [title], "files": {}}]})
-    assert continue_purge(repository, places).left == (f"object {title}",)

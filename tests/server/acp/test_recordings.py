@@ -63,9 +63,9 @@ def test_only_recorded_conversations_are_looked_at(store, looked_at):
 def test_the_metadata_of_a_conversation_are_read_once(store, monkeypatch):
     sessions(store)
     read = []
-    original = conversation_roots.read_branches_at
+    original = conversation_roots.read_metadata_at
     monkeypatch.setattr(
-        conversation_roots, "read_branches_at", lambda objects, oid: read.append(oid) or original(objects, oid)
+        conversation_roots, "read_metadata_at", lambda objects, oid: read.append(oid) or original(objects, oid)
     )
     assert find_session(store, AGENT, "session-1").conversation == "conv-004"
     assert read == []
