@@ -36,40 +36,26 @@ if TYPE_CHECKING:
     from scopes.collaboration.start import CollaborationStarted
     from scopes.context.context_diff import ContextChange, ContextDifference
     from scopes.context.result import Context
-    from scopes.conversation.amend import MessageAmended
+    from scopes.conversation.amend import DecisionWithdrawn, MessageAmended
     from scopes.conversation.append import MessageAppended
     from scopes.conversation.bisect import Bisection, BisectPoint
-    from scopes.conversation.branch import BranchCreated
+    from scopes.conversation.branch import BranchCreated, BranchRewound, BranchSwitched, Tagged, TagList
     from scopes.conversation.cat import MessageView
     from scopes.conversation.changes import Change
-    from scopes.conversation.conflicts import ConflictList, ConflictView
+    from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView
     from scopes.conversation.decisions import DecisionList, DecisionRow
-    from scopes.conversation.diff import Difference
-    from scopes.conversation.files import FileList, FileRow
-    from scopes.conversation.list_cached import ConversationList
+    from scopes.conversation.diff import Difference, RangeDifference, RangePair
+    from scopes.conversation.list import ConversationList
     from scopes.conversation.log import LogFilter
-    from scopes.conversation.merge_outcomes import (
-        FastForwarded,
-        MergeAborted,
-        MergeConflicted,
-        Merged,
-        MergeOutcome,
-        UpToDate,
-    )
+    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
     from scopes.conversation.merge_requests import (
         MergeRequestChanged,
         MergeRequestList,
         MergeRequestRow,
         MergeRequestView,
     )
-    from scopes.conversation.range_diff import RangeDifference, RangePair
-    from scopes.conversation.resolve import ConflictResolved
-    from scopes.conversation.rewind import BranchRewound
-    from scopes.conversation.show import BranchRow, ConversationView
-    from scopes.conversation.switch import BranchSwitched
-    from scopes.conversation.tag import Tagged, TagList
+    from scopes.conversation.show import BranchRow, ConversationView, FileList, FileRow
     from scopes.conversation.undo import Undone
-    from scopes.conversation.withdraw import DecisionWithdrawn
     from scopes.errors import (
         Ambiguous,
         BudgetExhausted,
@@ -106,74 +92,64 @@ if TYPE_CHECKING:
     from scopes.handover.checkout import CheckedOut
     from scopes.history.messages import MessageHeader
     from scopes.history.metadata import Metadata
-    from scopes.history.revisions import Revision
+    from scopes.history.names import Revision
     from scopes.importers.results import ConversationImported, Imported, SourceImported
     from scopes.index.conversation_table import ConversationRow
     from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
     from scopes.memory.uncompact import Uncompacted
-    from scopes.merge.automatic_resolution import MergeStrategy
-    from scopes.merge.conflict_list import ConflictRow
-    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
-    from scopes.model.argument import Argument, Evidence, Position
+    from scopes.merge.conflicts import ConflictRow
+    from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
+    from scopes.merge.resolve import MergeStrategy
     from scopes.model.conflicts import ConflictSide
-    from scopes.model.conversation import BranchEntry
-    from scopes.model.merge_request import MergeRequest
-    from scopes.model.message import Author, Message, MessageKind, Part
+    from scopes.model.conversation import BranchEntry, MergeRequest
+    from scopes.model.message import Argument, Author, Evidence, Message, MessageKind, Part, Position
     from scopes.proposals.apply import ProposalTested
     from scopes.proposals.create import ProposalCreated
     from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView
     from scopes.proposals.proposal import FieldChange, Proposal
     from scopes.proposals.steps import ProposalReviewed, ValueChange
     from scopes.result import Note, Result
-    from scopes.search.hits import SearchHit
-    from scopes.search.search import Search, SearchCoverage
+    from scopes.search.run import Search, SearchCoverage, SearchHit
     from scopes.usage.usage import Usage, UsageRow
 
 __version__ = "0.1.0"
 _MODULES = {
     "scopes.agents.agent": "Agent AgentType",
     "scopes.agents.inbox": "Inbox",
-    "scopes.agents.received": "InboxEntry ReceivedMessage",
     "scopes.agents.list": "AgentList AgentRow AgentView",
+    "scopes.agents.received": "InboxEntry ReceivedMessage",
     "scopes.agents.register": "AgentChanged AgentChanges",
     "scopes.agents.send": "Routed",
     "scopes.api.conversation": "Branch Conversation",
     "scopes.api.message_fields": "MessageFields",
-    "scopes.api.store": "Store open_store",
+    "scopes.api.store": "open_store Store",
     "scopes.collaboration.contribute": "CollaborationChanged",
     "scopes.collaboration.records": "CollaborationType",
     "scopes.collaboration.report": "Collaboration CollaborationList CollaborationReport",
     "scopes.collaboration.start": "CollaborationStarted",
     "scopes.context.context_diff": "ContextChange ContextDifference",
     "scopes.context.result": "Context",
-    "scopes.conversation.amend": "MessageAmended",
+    "scopes.conversation.amend": "DecisionWithdrawn MessageAmended",
     "scopes.conversation.append": "MessageAppended",
     "scopes.conversation.bisect": "Bisection BisectPoint",
-    "scopes.conversation.branch": "BranchCreated",
+    "scopes.conversation.branch": "BranchCreated BranchRewound BranchSwitched Tagged TagList",
     "scopes.conversation.cat": "MessageView",
     "scopes.conversation.changes": "Change",
-    "scopes.conversation.conflicts": "ConflictList ConflictView",
+    "scopes.conversation.conflicts": "ConflictList ConflictResolved ConflictView",
     "scopes.conversation.decisions": "DecisionList DecisionRow",
-    "scopes.conversation.diff": "Difference",
-    "scopes.conversation.files": "FileList FileRow",
-    "scopes.conversation.list_cached": "ConversationList",
+    "scopes.conversation.diff": "Difference RangeDifference RangePair",
+    "scopes.conversation.list": "ConversationList",
     "scopes.conversation.log": "LogFilter",
-    "scopes.conversation.merge_outcomes": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
+    "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
     "scopes.conversation.merge_requests": "MergeRequestChanged MergeRequestList MergeRequestRow MergeRequestView",
-    "scopes.conversation.range_diff": "RangeDifference RangePair",
-    "scopes.conversation.resolve": "ConflictResolved",
-    "scopes.conversation.rewind": "BranchRewound",
-    "scopes.conversation.show": "BranchRow ConversationView",
-    "scopes.conversation.switch": "BranchSwitched",
-    "scopes.conversation.tag": "Tagged TagList",
+    "scopes.conversation.show": "BranchRow ConversationView FileList FileRow",
     "scopes.conversation.undo": "Undone",
-    "scopes.conversation.withdraw": "DecisionWithdrawn",
     "scopes.errors": (
-        "Ambiguous BudgetExhausted Busy CannotImport Conflicted Corrupt Inaccessible Invalid"
-        " NoAvailableAgents NotFound Refused ScopesError TooNew"
+        "Ambiguous BudgetExhausted Busy CannotImport Conflicted Corrupt Inaccessible Invalid "
+        "NoAvailableAgents NotFound Refused ScopesError TooNew"
     ),
     "scopes.exporters.atomic_save": "ExportSaved",
-    "scopes.exporters.export": "ExportFormat Exported",
+    "scopes.exporters.export": "Exported ExportFormat",
     "scopes.facts.cycle": "Cycle",
     "scopes.facts.decide": "FactDecided FactPromoted",
     "scopes.facts.fact": "Fact HumanDecision ProposedFact Provenance Question",
@@ -184,27 +160,24 @@ _MODULES = {
     "scopes.handover.checkout": "CheckedOut",
     "scopes.history.messages": "MessageHeader",
     "scopes.history.metadata": "Metadata",
-    "scopes.history.revisions": "Revision",
+    "scopes.history.names": "Revision",
     "scopes.importers.results": "ConversationImported Imported SourceImported",
     "scopes.index.conversation_table": "ConversationRow",
     "scopes.memory.decision_candidates": "CandidateDismissed CandidateList DecisionAccepted DecisionCandidate",
     "scopes.memory.uncompact": "Uncompacted",
-    "scopes.merge.automatic_resolution": "MergeStrategy",
-    "scopes.merge.conflict_list": "ConflictRow",
-    "scopes.merge.replay_control": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
-    "scopes.model.argument": "Argument Evidence Position",
+    "scopes.merge.conflicts": "ConflictRow",
+    "scopes.merge.replay": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
+    "scopes.merge.resolve": "MergeStrategy",
     "scopes.model.conflicts": "ConflictSide",
-    "scopes.model.conversation": "BranchEntry",
-    "scopes.model.merge_request": "MergeRequest",
-    "scopes.model.message": "Author Message MessageKind Part",
+    "scopes.model.conversation": "BranchEntry MergeRequest",
+    "scopes.model.message": "Argument Author Evidence Message MessageKind Part Position",
     "scopes.proposals.apply": "ProposalTested",
     "scopes.proposals.create": "ProposalCreated",
     "scopes.proposals.list": "ProposalEvent ProposalList ProposalRow ProposalView",
     "scopes.proposals.proposal": "FieldChange Proposal",
     "scopes.proposals.steps": "ProposalReviewed ValueChange",
     "scopes.result": "Note Result",
-    "scopes.search.hits": "SearchHit",
-    "scopes.search.search": "Search SearchCoverage",
+    "scopes.search.run": "Search SearchCoverage SearchHit",
     "scopes.usage.usage": "Usage UsageRow",
 }
 __all__ = [

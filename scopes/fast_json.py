@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from scopes.loading import load
-
 library: Any = None  # the module `msgspec.json`, once `enable` has found it
 
 
@@ -17,6 +15,8 @@ def enable() -> None:
     """Use msgspec from now on in this process, if it is installed."""
     global library  # noqa: PLW0603 - process-wide, like the module it names
     try:
-        library = load("msgspec:json")
+        from msgspec import json
+
+        library = json
     except ImportError:
         library = None

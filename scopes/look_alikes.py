@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from scopes.loading import load
-
 _SCANNED = (  # where compatibility forms, accented letters and combining marks are
     range(0xA0, 0x3100), range(0xA640, 0xAC00), range(0xFB00, 0xFFE0), range(0x1D400, 0x1D800),
 )  # fmt: skip
@@ -48,7 +46,10 @@ def fold(text: str) -> str:
 
 @cache
 def _table() -> dict[int, str | None]:
-    normalize, category = load("unicodedata:normalize"), load("unicodedata:category")
+    from unicodedata import category as category_
+    from unicodedata import normalize as normalize_
+
+    normalize, category = normalize_, category_
     letters = {ord(a): b for alike, plain in _LETTERS for a, b in zip(alike, plain, strict=True)}
     table: dict[int, str | None] = {}
     for code in (code for codes in _SCANNED for code in codes):

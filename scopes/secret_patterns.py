@@ -16,7 +16,6 @@ from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
 
 GENERAL = frozenset(
     {"assigned-secret", "auth-header", "curl-password", "docker-auth", "netrc-password", "url-password", "url-token"}
@@ -408,7 +407,9 @@ def find_anchors(text: str) -> Mapping[str, Sequence[int]]:
 def _matcher() -> Callable[..., list[tuple[int, int, int]]] | None:
     """Return the function that finds all anchors as (number, start, end); None without ahocorasick_rs."""
     try:
-        make = load("ahocorasick_rs:AhoCorasick")
+        from ahocorasick_rs import AhoCorasick
+
+        make = AhoCorasick
     except ImportError:
         return None
     find: Callable[..., list[tuple[int, int, int]]] = make(_ANCHORS).find_matches_as_indexes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shlex import quote
 
 from scopes.agents.registry import Registry
-from scopes.history.name_syntax import find_nearest
+from scopes.history.names import find_nearest
 from scopes.model.message import Author
 from scopes.result import Note
 from scopes.store.repository import Repository

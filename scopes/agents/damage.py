@@ -9,10 +9,10 @@ from scopes.agents.inbox import decode_entry
 from scopes.agents.registry import file_of
 from scopes.errors import Corrupt, Invalid, ScopesError
 from scopes.ids import Oid
-from scopes.store.fsck import Finding
 from scopes.store.refs import AGENTS
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.verify import Finding
 
 
 def walk_agent_defects(repository: Repository) -> Iterator[Finding]:

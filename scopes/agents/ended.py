@@ -12,18 +12,16 @@ from typing import Any
 
 from scopes.clock import now_nanoseconds, parse_time
 from scopes.errors import Corrupt, NotFound
-from scopes.history.amendments import find_claim
 from scopes.history.handles import ConversationHandle
-from scopes.history.messages import header_of, read_body
+from scopes.history.messages import find_claim, header_of, read_body
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.merge.conflict_list import walk_conflicts
-from scopes.merge.divergence import state_of
-from scopes.merge.statements import stated_claims
+from scopes.merge.compare import state_of
+from scopes.merge.conflicts import walk_conflicts
+from scopes.merge.keys import stated_claims
 from scopes.model import encoding
-from scopes.model.claims import REVIEWS
 from scopes.model.conflicts import ENDED
-from scopes.model.message import Message
-from scopes.model.path_encoding import leaf
+from scopes.model.encoding import leaf
+from scopes.model.message import REVIEWS, Message
 from scopes.store.graph import is_ancestor
 from scopes.store.refs import meta_ref
 from scopes.store.repository import Repository, read_commit

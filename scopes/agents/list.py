@@ -10,9 +10,8 @@ from typing import NamedTuple
 from scopes.agents.agent import Agent
 from scopes.agents.registry import Registry, suggest_capability
 from scopes.errors import NotFound
-from scopes.history.conversations import ParticipantCache, participants_of
-from scopes.history.name_syntax import match_prefix
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.handles import ParticipantCache, participants_of
+from scopes.history.names import conversation_ids, list_branch_tips, match_prefix
 from scopes.ids import AgentName
 from scopes.result import Note, Result
 from scopes.store.repository import Repository, read_commit

@@ -9,9 +9,8 @@ from typing import Final, overload
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import read_message
-from scopes.history.shared_refs import EntryConversations
+from scopes.history.transaction import EntryConversations
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.loading import load
 from scopes.model.encoding import without_none
 from scopes.model.message import Message
 from scopes.store.repository import Repository, read_commit
@@ -140,12 +139,14 @@ def find_ended(repository: Repository, entries: Iterable[InboxEntry]) -> Mapping
     conversations = EntryConversations(repository)
     subjects = None
     found: dict[int, str] = {}
+    from scopes.agents.ended import EndedSubjects
+
     for entry in entries:
         if not _may_end(repository, entry):
             continue
         received = _receive(repository, entry, conversations)
         if received.message is not None:
-            subjects = subjects or load("scopes.agents.ended:EndedSubjects")(repository)
+            subjects = subjects or EndedSubjects(repository)
             ended = subjects.find(received.entry.conversation, entry.branch, entry.oid, received.message)
             found |= {} if ended is None else {entry.sequence: ended}
     return found

@@ -16,11 +16,11 @@ from functools import cached_property
 from scopes.agents.agent import Agent, decode_agent, encode_agent
 from scopes.errors import Ambiguous, Corrupt, Invalid
 from scopes.history.metadata import write_metadata
-from scopes.history.name_syntax import find_nearest, match_prefix
+from scopes.history.names import find_nearest, match_prefix
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid, OperationId
 from scopes.result import Note
-from scopes.store.operation_log import walk_operation_commits
+from scopes.store.operations import walk_operation_commits
 from scopes.store.refs import AGENTS
 from scopes.store.repository import Repository, read_commit, read_operation, read_tree
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob

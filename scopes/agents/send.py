@@ -16,10 +16,9 @@ from scopes.clock import now
 from scopes.conversation.append import message_writers
 from scopes.conversation.branch import branch as create_branch
 from scopes.errors import Invalid, NoAvailableAgents, NotFound, Refused
-from scopes.history.conversations import participants_of, read_uuid
-from scopes.history.handles import BranchHandle
-from scopes.history.revisions import list_branch_tips
-from scopes.history.session_branches import note_followed
+from scopes.history.handles import BranchHandle, participants_of, read_uuid
+from scopes.history.names import list_branch_tips
+from scopes.history.sessions import note_followed
 from scopes.history.transaction import Transaction, same_command
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.message import Message

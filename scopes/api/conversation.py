@@ -12,38 +12,57 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from scopes.api.message_fields import MessageFields, make_message
-from scopes.conversation.amend import MessageAmended
-from scopes.conversation.amend import amend as amend_message
-from scopes.conversation.amend import retract as retract_message
+from scopes.conversation.amend import (
+    DecisionWithdrawn,
+    MessageAmended,
+    withdraw_decision,
+)
+from scopes.conversation.amend import (
+    amend as amend_message,
+)
+from scopes.conversation.amend import (
+    retract as retract_message,
+)
 from scopes.conversation.append import MessageAppended
 from scopes.conversation.append import append as append_message
-from scopes.conversation.branch import BranchCreated
-from scopes.conversation.branch import branch as run_branch
+from scopes.conversation.branch import (
+    BranchCreated,
+    BranchRewound,
+    BranchSwitched,
+    Tagged,
+    TagList,
+    delete_tag,
+    list_tags,
+)
+from scopes.conversation.branch import (
+    branch as run_branch,
+)
+from scopes.conversation.branch import (
+    rewind as rewind_branch,
+)
+from scopes.conversation.branch import (
+    switch as switch_branch,
+)
+from scopes.conversation.branch import (
+    tag as tag_message,
+)
 from scopes.conversation.changes import Change
 from scopes.conversation.changes import changes as walk_changes
 from scopes.conversation.decisions import DecisionList
 from scopes.conversation.decisions import decisions as list_decisions
 from scopes.conversation.diff import Difference
 from scopes.conversation.diff import diff as compare
-from scopes.conversation.files import FileList
-from scopes.conversation.files import files as list_files
 from scopes.conversation.log import LogEntry, LogFilter
 from scopes.conversation.log import log as walk_log
-from scopes.conversation.rewind import BranchRewound
-from scopes.conversation.rewind import rewind as rewind_branch
-from scopes.conversation.show import ConversationView
+from scopes.conversation.show import ConversationView, FileList
+from scopes.conversation.show import files as list_files
 from scopes.conversation.show import show as describe
-from scopes.conversation.switch import BranchSwitched
-from scopes.conversation.switch import switch as switch_branch
-from scopes.conversation.tag import Tagged, TagList, delete_tag, list_tags
-from scopes.conversation.tag import tag as tag_message
-from scopes.conversation.withdraw import DecisionWithdrawn, withdraw_decision
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import check_author
-from scopes.history.revisions import read_active_branch, resolve_branch_name
+from scopes.history.names import read_active_branch, resolve_branch_name
 from scopes.model.message import Author, Message, MessageKind
-from scopes.store.discovery import cache_directory
-from scopes.tokens.rank_files import rank_file_paths
+from scopes.store.projects import cache_directory
+from scopes.tokens.count import rank_file_paths
 
 if TYPE_CHECKING:
     from scopes.agents.send import Routed
@@ -55,11 +74,10 @@ if TYPE_CHECKING:
     from scopes.context.request import Request
     from scopes.context.result import Context
     from scopes.conversation.bisect import Bisection, BisectPoint
-    from scopes.conversation.conflicts import ConflictList, ConflictView
-    from scopes.conversation.merge_outcomes import MergeAborted, MergeOutcome
+    from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView
+    from scopes.conversation.diff import RangeDifference
+    from scopes.conversation.merge import MergeAborted, MergeOutcome
     from scopes.conversation.merge_requests import MergeRequestChanged, MergeRequestList, MergeRequestView
-    from scopes.conversation.range_diff import RangeDifference
-    from scopes.conversation.resolve import ConflictResolved
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.exporters.export import Exported, ExportFormat
     from scopes.facts.decide import FactDecided, FactPromoted
@@ -70,16 +88,16 @@ if TYPE_CHECKING:
     from scopes.handover.checkout import CheckedOut
     from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted
     from scopes.memory.uncompact import Uncompacted
-    from scopes.merge.automatic_resolution import MergeStrategy
-    from scopes.merge.replay_control import ReplayAborted, ReplayOutcome
-    from scopes.model.argument import Argument
+    from scopes.merge.replay import ReplayAborted, ReplayOutcome
+    from scopes.merge.resolve import MergeStrategy
     from scopes.model.conflicts import ConflictSide
+    from scopes.model.message import Argument
     from scopes.proposals.apply import ProposalTested
     from scopes.proposals.create import ProposalCreated
     from scopes.proposals.list import ProposalList, ProposalView
     from scopes.proposals.steps import ProposalReviewed
     from scopes.secret_scan.clearance import Mode
-    from scopes.tokens.choose import TokenizerChoice
+    from scopes.tokens.count import TokenizerChoice
     from scopes.usage.usage import By, Usage
 
 
@@ -311,7 +329,7 @@ class Conversation(ConversationHandle):
         prices: str | os.PathLike[str] | None = None,
     ) -> Usage:
         """Return the tokens and the cost of the model answers of all branches; options as of `Store.usage`."""
-        from scopes.api.counting import count_usage
+        from scopes.api.store import count_usage
 
         return count_usage(
             self.repository, by, conversations=[self.id], since=since, until=until, model=model, agent=agent,
@@ -346,7 +364,7 @@ class Conversation(ConversationHandle):
         from scopes.handover.checkout import CheckoutRequest, plan_checkout
         from scopes.handover.checkout import checkout as write_session
         from scopes.handover.resume import User
-        from scopes.tokens.choose import choose_tokenizer
+        from scopes.tokens.count import choose_tokenizer
 
         user = User(os.environ, os.path.expanduser("~"))
         request = CheckoutRequest(
@@ -412,7 +430,7 @@ class Conversation(ConversationHandle):
 
         patch: also return the changed lines of each message.
         """
-        from scopes.conversation.range_diff import range_diff as compare_ranges
+        from scopes.conversation.diff import range_diff as compare_ranges
 
         return compare_ranges(self.repository, names, conversation=self.id, patch=patch)
 
@@ -619,7 +637,7 @@ class Conversation(ConversationHandle):
         as_before: resolve it as it was resolved before, see `earlier` of the conflict.
         continue_after: finish the merge, rebase or cherry-pick if no conflict is open then; its outcome is `continued`.
         """
-        from scopes.conversation.resolve import resolve_conflict
+        from scopes.conversation.conflicts import resolve_conflict
 
         return resolve_conflict(
             self.repository,
@@ -668,25 +686,25 @@ class Conversation(ConversationHandle):
 
         The outcome is ReplayUpToDate, Replayed or ReplayConflicted.
         """
-        from scopes.conversation.cherry_pick import cherry_pick as pick_messages
+        from scopes.conversation.rebase import cherry_pick as pick_messages
 
         return pick_messages(self.repository, self.id, messages, branch=branch, dry_run=dry_run)
 
     def continue_cherry_pick(self, branch: str | None = None) -> ReplayOutcome:
         """Continue a cherry-pick whose conflicts are resolved; raises as `continue_merge` does."""
-        from scopes.conversation.cherry_pick import continue_cherry_pick
+        from scopes.conversation.rebase import continue_cherry_pick
 
         return continue_cherry_pick(self.repository, self.id, branch)
 
     def skip_cherry_pick(self, branch: str | None = None) -> ReplayOutcome:
         """Continue a cherry-pick without the message that it stopped at."""
-        from scopes.conversation.cherry_pick import skip_cherry_pick
+        from scopes.conversation.rebase import skip_cherry_pick
 
         return skip_cherry_pick(self.repository, self.id, branch)
 
     def abort_cherry_pick(self, branch: str | None = None) -> ReplayAborted:
         """Delete the conflict-resolution branch of a cherry-pick; the branch is unchanged."""
-        from scopes.conversation.cherry_pick import abort_cherry_pick
+        from scopes.conversation.rebase import abort_cherry_pick
 
         return abort_cherry_pick(self.repository, self.id, branch)
 
@@ -1072,8 +1090,7 @@ class Conversation(ConversationHandle):
         project: str | os.PathLike[str] | None,
     ) -> tuple[Request, TokenizerChoice]:
         from scopes.context.request import new_request
-        from scopes.tokens.choose import choose_tokenizer
-        from scopes.tokens.models import resolve_model
+        from scopes.tokens.count import choose_tokenizer, resolve_model
 
         config = self.repository.config
         row = None if model is None else resolve_model(model, config.walk())

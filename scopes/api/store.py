@@ -1,4 +1,4 @@
-"""Open a store, and the operations on it as methods."""
+"""Tokens and cost for `Store.usage` and `Conversation.usage`, with the prices of the configuration."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from typing import TYPE_CHECKING, Self
 from scopes.api.conversation import Branch, Conversation
 from scopes.api.undo import redo as redo_operation
 from scopes.api.undo import undo as undo_operation
+from scopes.clock import now_nanoseconds, parse_window
 from scopes.conversation.cat import MessageView, cat
-from scopes.conversation.list import list_conversations
-from scopes.conversation.list_cached import ConversationList
-from scopes.conversation.new import new
+from scopes.conversation.list import ConversationList
+from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import Undone
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import check_author, default_author
-from scopes.history.revisions import conversation_ids, resolve_branch, resolve_conversation
+from scopes.history.names import conversation_ids, resolve_branch, resolve_conversation
 from scopes.ids import ConversationId
-from scopes.loading import load
 from scopes.model.message import Author
 from scopes.result import Note
 from scopes.store.config import Setting, environment_settings
-from scopes.store.discovery import cache_directory, choose_store, index_directory
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository
-from scopes.store.repository import Caller
+from scopes.store.projects import cache_directory, choose_store, index_directory
+from scopes.store.repository import Caller, Repository
+from scopes.usage.prices import configured_prices, read_prices
+from scopes.usage.usage import By, Usage, UsageRequest
+from scopes.usage.usage import usage as add_up
 
 if TYPE_CHECKING:
     from scopes.agents.agent import AgentType
@@ -36,12 +39,38 @@ if TYPE_CHECKING:
     from scopes.agents.list import AgentList, AgentView
     from scopes.agents.register import AgentChanged, AgentChanges
     from scopes.conversation.conflicts import ConflictList
+    from scopes.conversation.diff import RangeDifference
     from scopes.conversation.merge_requests import MergeRequestList
-    from scopes.conversation.range_diff import RangeDifference
     from scopes.facts.propose import KeyAdded
     from scopes.importers.results import Imported, Skipped
-    from scopes.search.search import Search
-    from scopes.usage.usage import By, Usage
+    from scopes.search.run import Search
+
+
+def count_usage(
+    repository: Repository,
+    by: By | Sequence[By],
+    *,
+    conversations: Sequence[str] | None = None,
+    since: str | None,
+    until: str | None,
+    model: str | None,
+    agent: str | None,
+    utc: bool,
+    prices: str | os.PathLike[str] | None,
+) -> Usage:
+    """Return what model answers have used; times are texts such as `1 week ago`."""
+    start, end = parse_window(since, until, now_nanoseconds(), utc=utc)
+    table = configured_prices(repository.config) if prices is None else read_prices(os.fspath(prices))
+    request = UsageRequest(
+        by=(by,) if isinstance(by, str) else tuple(by),
+        since=start,
+        until=end,
+        conversations=None if conversations is None else tuple(conversations),
+        model=model,
+        agent=agent,
+        utc=utc,
+    )
+    return add_up(repository, request, table)
 
 
 def open_store(
@@ -86,7 +115,9 @@ def open_store(
     repository.caller = Caller(actor=default.name, command=os.path.basename(sys.argv[0] or "python"))
     directory = index_directory(cache_directory(os.environ), found)
     repository.index_directory = directory
-    repository.open_commit_chunks = lambda: load("scopes.index.commit_cache:CommitCache")(directory, found)
+    from scopes.index.caches import CommitCache
+
+    repository.open_commit_chunks = lambda: CommitCache(directory, found)
     note = None if at_operation is None else show_past(repository, at_operation)
     return Store(repository, default, () if note is None else (note,))
 
@@ -167,7 +198,7 @@ class Store(StoreHandle):
         self, query: str, *, conversation: str | None = None, limit: int = 20, newest_first: bool = False
     ) -> Search:
         """Find messages by words and fields; the query language is that of `scopes conv search`."""
-        from scopes.search.search import search as run_search
+        from scopes.search.run import search as run_search
 
         return run_search(
             self.repository,
@@ -192,7 +223,7 @@ class Store(StoreHandle):
 
     def range_diff(self, *names: str, patch: bool = True) -> RangeDifference:
         """Compare two runs of a task in different conversations, or other ranges, as `Conversation.range_diff` does."""
-        from scopes.conversation.range_diff import range_diff as compare_ranges
+        from scopes.conversation.diff import range_diff as compare_ranges
 
         return compare_ranges(self.repository, names, patch=patch)
 
@@ -218,8 +249,6 @@ class Store(StoreHandle):
         utc: days in UTC, not in the time zone of this machine.
         prices: a file with prices; default: the setting `scopes.prices`, or the table that comes with scopes.
         """
-        from scopes.api.counting import count_usage
-
         return count_usage(
             self.repository, by, conversations=conversations, since=since, until=until, model=model, agent=agent,
             utc=utc, prices=prices,

@@ -9,8 +9,8 @@ from scopes.check.shell import parse_commands
 from scopes.check.shell_command import Command
 from scopes.check.shell_files import Files, Written
 from scopes.check.workspace import is_workspace, resolve
-from scopes.model.file_edits import FileEdit, apply_edit
 from scopes.model.message import FILE_WRITES
+from scopes.model.tools import FileEdit, apply_edit
 
 if TYPE_CHECKING:
     from scopes.check.calls import Call

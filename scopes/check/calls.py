@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from scopes.check.shell import parse_commands
 from scopes.check.tool_files import edits_of_tool
-from scopes.model.agent_tools import FILE_TOOLS, is_shell
-from scopes.model.file_edits import command_of, edits_of_result
+from scopes.model.tools import FILE_TOOLS, command_of, edits_of_result, is_shell
 
 if TYPE_CHECKING:
     from scopes.check.shell_command import Command
     from scopes.ids import MessageId
-    from scopes.model.file_edits import FileEdit
     from scopes.model.message import Part
+    from scopes.model.tools import FileEdit
 
 _COMMANDS = ("command", "cmd", "commands", "commandline", "command_line", "script")
 ANY_WORKSPACE = "/workspace"  # stands for the workspace of a transcript that does not state it

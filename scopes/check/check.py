@@ -17,7 +17,7 @@ from scopes.check.rules.run import AGENT_EXIT
 from scopes.check.run import Run, RunSource
 from scopes.check.run_reader import read_run
 from scopes.check.transcripts import Sources
-from scopes.history.conversations import Scope
+from scopes.history.handles import Scope
 from scopes.ids import ConversationId
 from scopes.importers.formats.events import RunEnd
 from scopes.result import Note, Result

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.file_edits import FileEdit, apply_edit, pieces_of_edit
+from scopes.model.tools import FileEdit, apply_edit, pieces_of_edit
 
 _SLASHES = (
     "c", "cc", "cpp", "cs", "dart", "go", "h", "hpp", "java", "js", "jsx", "kt", "kts", "mjs", "mts", "php", "rs",

@@ -19,7 +19,7 @@ from scopes.check.rules.run import FAILED, INCOMPLETE
 from scopes.check.rules.tests import list_tests
 from scopes.check.run import Run
 from scopes.check.workspace import relative_to, resolve
-from scopes.conversation.diff_lines import diff_lines
+from scopes.conversation.diff import diff_lines
 from scopes.model.message import FILE_WRITES
 from scopes.result import Result
 from scopes.secret_scan.shown import hide_secrets

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -47,7 +46,9 @@ def read_status(line: str, texts: Sequence[str], *, pipefail: bool = False) -> S
     pipefail: a pipeline fails if any of its programs fails
     """
     source = line.encode("utf-8", "replace")
-    source, tree = load("scopes.check.shell_grammar:Grammar")().parse(source)
+    from scopes.check.shell_grammar import Grammar
+
+    source, tree = Grammar().parse(source)
     if tree is None or tree.has_error:
         return Status(passed=line.rstrip().endswith(tuple(texts)), failed=True)
     wanted = [text.encode("utf-8", "replace") for text in texts if text]
@@ -63,7 +64,9 @@ def runs_only_after(line: str, first: str, last: str, *, pipefail: bool = False)
     False if that is not certain, also if the line has one of the texts more than once.
     """
     source = line.encode("utf-8", "replace")
-    source, tree = load("scopes.check.shell_grammar:Grammar")().parse(source)
+    from scopes.check.shell_grammar import Grammar
+
+    source, tree = Grammar().parse(source)
     before, after = first.encode("utf-8", "replace"), last.encode("utf-8", "replace")
     if tree is None or tree.has_error or not before or source.count(after) != 1 or source.count(before) != 1:
         return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.ids import MessageId
-from scopes.loading import load
 
 Level: TypeAlias = Literal["error", "warning", "note", "off"]
 LEVELS: Final[tuple[Level, ...]] = ("error", "warning", "note", "off")  # most severe first
@@ -98,7 +97,9 @@ def is_at_least(level: Level, limit: str) -> bool:
 
 def redacted(finding: Finding) -> Finding:
     """Return the finding without secrets: no report may publish what an agent wrote into its transcript."""
-    hide = load("scopes.secret_scan.shown:hide_secrets")
+    from scopes.secret_scan.shown import hide_secrets
+
+    hide = hide_secrets
     return finding._replace(
         message=hide(finding.message),
         match=None if finding.match is None else hide(finding.match),

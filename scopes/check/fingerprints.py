@@ -7,7 +7,6 @@ from collections import Counter
 
 from scopes.check.findings import Verdict
 from scopes.check.run import Run
-from scopes.loading import load
 
 
 def with_fingerprints(run: Run, verdict: Verdict) -> Verdict:
@@ -37,7 +36,9 @@ def fingerprint_of_missing(rule: str, name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    return str(load("hashlib:sha256")(text.encode("utf-8", "surrogatepass")).hexdigest())
+    from hashlib import sha256
+
+    return str(sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
 
 
 def guess_directories(run: Run) -> list[str]:

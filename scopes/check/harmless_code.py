@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
 
 if TYPE_CHECKING:
     import ast
@@ -119,10 +118,14 @@ def is_harmless(program: str, code: str) -> bool:
 
 def _is_harmless_python(code: str) -> bool:
     try:
-        tree: ast.Module = load("ast:parse")(code)
+        from ast import parse
+
+        tree: ast.Module = parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    nodes = list(load("ast:walk")(tree))
+    from ast import walk
+
+    nodes = list(walk(tree))
     if any(type(node).__name__ not in _SYNTAX for node in nodes):
         return False
     names = _imported(nodes)

@@ -23,8 +23,8 @@ from scopes.check.run import Run
 from scopes.check.workspace import find_checkout, is_workspace, relative_to, resolve
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.file_edits import directories_of_command
 from scopes.model.message import Part
+from scopes.model.tools import directories_of_command
 
 AGENTS = ("claude-code", "codex", "gemini")
 MAX_INPUT = 1 << 20  # bytes

@@ -19,10 +19,9 @@ from scopes.check.globs import matches_command
 from scopes.check.shell import parse_commands
 from scopes.errors import Invalid
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
 
 if TYPE_CHECKING:
-    from scopes.search.regex import Matcher
+    from scopes.search.text_match import Matcher
 
 Outcome: TypeAlias = Literal["", "ok", "failed", "denied"]
 KINDS: Final = ("run", "edit", "read", "tool", "fetch", "text", "agent", "test")
@@ -113,7 +112,9 @@ class _Parser:
             self._at = len("at most ")
             raise self._mistake(f"a number is missing: {self._text[self._at :].partition(' ')[0]!r} is none")
         if rest and word.isalpha() and word not in {*_WORDS, *KINDS}:
-            near = load("difflib:get_close_matches")(word, _WORDS, 1)
+            from difflib import get_close_matches
+
+            near = get_close_matches(word, _WORDS, 1)
             hint = f"did you mean {near[0]!r}?" if near else None
             raise self._mistake(f"a rule begins with an event, or one of {', '.join(_WORDS)}: {word!r} is none", hint)
 
@@ -126,7 +127,9 @@ class _Parser:
     def _event(self) -> Pattern:
         found = _EVENT.match(self._text, self._at)
         if found is None or found["kind"] not in KINDS:
-            near = [] if found is None else load("difflib:get_close_matches")(found["kind"], KINDS, 1)
+            from difflib import get_close_matches
+
+            near = [] if found is None else get_close_matches(found["kind"], KINDS, 1)
             hint = f"did you mean {near[0]!r}?" if near else None
             raise self._mistake(f"an event is missing: one of {', '.join(KINDS)}", hint)
         self._at = found.end()
@@ -160,7 +163,7 @@ class _Parser:
         if kind == "text":
             if not (content.startswith("/") and content.endswith("/") and len(content) > 2):
                 raise self._mistake("text needs a regular expression: text(/.../)")
-            from scopes.search.regex import compile_regex
+            from scopes.search.text_match import compile_regex
 
             try:
                 return Pattern(kind, content, outcome=outcome, expression=compile_regex(content[1:-1]))

@@ -19,7 +19,6 @@ from scopes.check.policy_sources import NoFiles, PolicySource
 from scopes.check.policy_text import PolicyText
 from scopes.check.rules.base import Parameter
 from scopes.errors import Invalid
-from scopes.loading import load
 from scopes.result import Note
 
 if TYPE_CHECKING:
@@ -144,9 +143,11 @@ def require_known_suppressions(policy: Policy, known_rules: Iterable[str]) -> No
         Invalid: with its file and line, and the nearest rule.
     """
     known = (*known_rules, *(rule.id for rule in policy.own_rules))
+    from difflib import get_close_matches
+
     for each in policy.suppressions:
         if each.rule not in known:
-            near = load("difflib:get_close_matches")(each.rule, known, 1)
+            near = get_close_matches(each.rule, known, 1)
             hint = f"did you mean {near[0]!r}?" if near else "see: scopes check --list"
             place = f"{each.path or policy.path}:{each.line}:1"
             raise Invalid(f"{place}: a suppression is of a rule that does not exist: {each.rule!r}", hint=hint)
@@ -411,10 +412,14 @@ class _Reader:
         directory = document.get("directory")
         if directory is not None and match is None:
             raise self.mistake((*place, "directory"), "`directory` of a suppression needs `match`")
-        if not isinstance(until, load("datetime:date")):
+        from datetime import date
+
+        if not isinstance(until, date):
             text = "`until` is a date without quotes" if isinstance(until, str) else "a suppression needs a last day"
             raise self.mistake((*place, "until"), f"{text}: until = 2027-03-31")
-        if isinstance(until, load("datetime:datetime")):
+        from datetime import datetime
+
+        if isinstance(until, datetime):
             raise self.mistake((*place, "until"), "`until` is a date without a time: until = 2027-03-31")
         return Suppression(rule, match, reason, until, self._text.line_of(place), directory=directory)
 
@@ -442,7 +447,9 @@ class _Reader:
         value = document.get(key, default)
         found = next((choice for choice in choices if choice == value), None)
         if found is None:
-            near = load("difflib:get_close_matches")(str(value), choices, 1) if isinstance(value, str) else []
+            from difflib import get_close_matches
+
+            near = get_close_matches(str(value), choices, 1) if isinstance(value, str) else []
             hint = f"did you mean {near[0]!r}?" if near else None
             text = f"{key} = {show_value(value)} is not one of {', '.join(choices)}"
             raise self.mistake((*around, key), text, hint)
@@ -455,7 +462,9 @@ class _Reader:
 
     def _require_known(self, key: str, known: Sequence[str], text: str, *around: str | int) -> None:
         if key not in known:
-            near = load("difflib:get_close_matches")(key, known, 1)
+            from difflib import get_close_matches
+
+            near = get_close_matches(key, known, 1)
             raise self.mistake((*around, key), f"{text} {key!r}", f"did you mean {near[0]!r}?" if near else None)
 
 
@@ -479,7 +488,9 @@ def show_value(value: object) -> str:
     try:
         if isinstance(value, bool):
             return str(value).lower()
-        return value.isoformat() if isinstance(value, load("datetime:date")) else repr(value)
+        from datetime import date
+
+        return value.isoformat() if isinstance(value, date) else repr(value)
     except ValueError:  # the limit of Python on the digits of an integer
         return "a number with too many digits"
     except RecursionError:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from scopes.errors import Invalid
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
 
 Place: TypeAlias = tuple[str | int, ...]  # keys and numbers, such as ("rule", 0, "id") for `id` of the first [[rule]]
 
@@ -49,9 +48,13 @@ class PolicyText:
         Raises:
             Invalid: it is not TOML, is nested too deeply or has too long a number; the message has line and column.
         """
+        from tomllib import TOMLDecodeError
+
         try:
-            return dict(load("tomllib:loads")(self._text))
-        except load("tomllib:TOMLDecodeError") as error:
+            from tomllib import loads
+
+            return dict(loads(self._text))
+        except TOMLDecodeError as error:
             raise self._syntax_mistake(str(error)) from error
         except RecursionError as error:
             nested = (number for number, text in enumerate(self._lines, 1) if len(_OPENING.findall(text)) > _MANY)
@@ -139,11 +142,13 @@ class PolicyText:
         """Yield the keys of the statement at a position, and where each begins inside its quotes."""
         header = _HEADER.match(self._text, position)
         position = position if header is None else header.end()
+        from tomllib import loads
+
         while found := _KEY.match(self._text, position):
             group = next(number for number in (1, 2, 3) if found[number] is not None)
             text = found[group]
             if group == 2 and "\\" in text:
-                text = load("tomllib:loads")(f'key = "{text}"')["key"]
+                text = loads(f'key = "{text}"')["key"]
             yield text, found.start(group)
             if not found[4]:
                 return

@@ -13,7 +13,7 @@ from scopes.check.workspace import is_widening, is_workspace, resolve
 if TYPE_CHECKING:
     from scopes.check.calls import Call
     from scopes.check.shell_command import Command
-    from scopes.history.usage import Tokens
+    from scopes.history.activity import Tokens
     from scopes.ids import ConversationId, MessageId
     from scopes.importers.formats.events import RunEnd
     from scopes.model.message import Part

@@ -11,13 +11,12 @@ from scopes.check.run import Run, RunPart, RunSource, Text
 from scopes.check.session_files import find_unfinished
 from scopes.check.transcripts import Sources, Transcripts, find_session_directory, read_transcripts
 from scopes.check.unread_calls import FoundPart, find_orphans, find_reused_ids, find_unread
-from scopes.history.conversations import Scope, walk_messages
+from scopes.history.activity import Tokens, add_up, is_failed, tokens_of
+from scopes.history.handles import Scope, walk_messages
 from scopes.history.messages import MessageHeader
-from scopes.history.revisions import find_directory
-from scopes.history.sub_agents import is_spawned, spawner_of
+from scopes.history.names import find_directory
+from scopes.history.sessions import is_spawned, spawner_of
 from scopes.history.titles import read_heading
-from scopes.history.tool_calls import is_failed
-from scopes.history.usage import Tokens, add_up, tokens_of
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import digest_of
 from scopes.importers.formats.base import Source, choose_format
@@ -25,7 +24,7 @@ from scopes.importers.formats.events import STREAM, Draft, Ending, RunEnd, Sessi
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.streams import KnownCalls
 from scopes.model.message import COPIED, Message, Part
-from scopes.model.tool_calls import is_refused
+from scopes.model.tools import is_refused
 from scopes.store.repository import Repository
 
 _Entry = tuple[MessageHeader, Message]

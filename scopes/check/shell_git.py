@@ -12,7 +12,7 @@ from scopes.check.shell_git_settings import Environment, option_settings
 from scopes.check.shell_state import Word
 from scopes.check.shell_wrappers import Step, is_abbreviation, join, program_of, split_options
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.quoted_words import split_quoted
+from scopes.model.tools import split_quoted
 
 _VALUED: Final = ("--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env")
 _PROGRAM_KEY: Final = compile_lazily(

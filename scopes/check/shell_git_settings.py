@@ -11,7 +11,7 @@ from scopes.check.shell_files import Files
 from scopes.check.shell_state import Word, resolve
 from scopes.check.shell_wrappers import split_options
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.quoted_words import split_quoted
+from scopes.model.tools import split_quoted
 
 Environment = Sequence[tuple[str, str | None]]
 

@@ -14,7 +14,7 @@ from scopes.check.shell_scripts import STANDARD_INPUT, Interpreted, interpreted,
 from scopes.check.shell_state import Input, Word
 from scopes.check.shell_wrappers import SHELLS, Step, join, program_of, split_options, unwrap_program
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.quoted_words import split_quoted
+from scopes.model.tools import split_quoted
 
 _ITEM: Final = Word(None, "${item}")
 _FIND_TESTS: Final = compile_lazily(

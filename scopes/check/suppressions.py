@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from scopes.check.findings import Finding, Verdict
 from scopes.check.policy import Suppression
-from scopes.loading import load
 
 
 class Suppressions:
     """Marks the findings that suppressions cover; remembers which did, which would have, and what none covers."""
 
     def __init__(self, suppressions: Sequence[Suppression]) -> None:
-        today = load("scopes.clock:now")()[:10] if suppressions else ""
+        from scopes.clock import now
+
+        today = now()[:10] if suppressions else ""
         self._active = [each for each in suppressions if today <= each.until.isoformat()]
         self._ended = [each for each in suppressions if today > each.until.isoformat()]
         self._used: set[int] = set()

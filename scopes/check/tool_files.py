@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
-from scopes.model.file_edits import MAX_EDITS, FileEdit
+from scopes.model.tools import MAX_EDITS, FileEdit
 
 _WORD: Final = compile_lazily(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PREFIX: Final = compile_lazily(r".*(?:__|[./:])")
@@ -74,12 +73,14 @@ def _list_edits(kind: str, keys: Mapping[str, object], names: frozenset[str]) ->
 
 def _texts(value: object) -> Iterator[str]:
     """Yield the paths of an argument: a text, a list of texts, or of objects with a path."""
+    from urllib.parse import unquote
+
     for item in value if isinstance(value, list) else [value]:
         each = item
         if isinstance(item, Mapping):
             each = next((item[key] for key in ("path", "file_path", "filePath") if key in item), None)
         if isinstance(each, str) and each and "\n" not in each:
             if each.startswith("file://"):
-                yield load("urllib.parse:unquote")(each.removeprefix("file://").removeprefix("localhost"))
+                yield unquote(each.removeprefix("file://").removeprefix("localhost"))
             elif "://" not in each:
                 yield each

@@ -14,12 +14,11 @@ from typing import Literal, NamedTuple
 from scopes.check.run import RunSource
 from scopes.check.session_files import SessionFile, find_damage, find_other_sessions, read_session_file
 from scopes.check.unread_calls import SourceRecords, read_source_records
-from scopes.history.conversations import Scope
+from scopes.history.activity import Tokens
+from scopes.history.handles import Scope
 from scopes.history.messages import read_root_of
-from scopes.history.revisions import find_root_commit
-from scopes.history.source_paths import with_last_path
-from scopes.history.sources import SOURCES, SourceRecord, read_source_record, source_key
-from scopes.history.usage import Tokens
+from scopes.history.names import find_root_commit
+from scopes.history.sources import SOURCES, SourceRecord, read_source_record, source_key, with_last_path
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import walk_segments
 from scopes.importers.formats.base import Format, read_session

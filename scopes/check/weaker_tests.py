@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.file_edits import FileEdit, pieces_of_edit
+from scopes.model.tools import FileEdit, pieces_of_edit
 
 _ASSERTION = compile_lazily(
     r"\b(?:assert\w*|expect|should|require|check|verify)\b\s*[.(!]|^\s*assert\b|\bt\.(?:Error|Fatal|Fail)|\bXCTAssert|\bpytest\.raises"

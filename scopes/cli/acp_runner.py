@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, ScopesError
-from scopes.history.background_actors import ACP
-from scopes.loading import load
+from scopes.history.sessions import ACP_BACKGROUND_ACTORS as ACP
 from scopes.server.acp.agent_process import AgentProcess
 from scopes.server.acp.options import (
     MAX_WAY_SECONDS,
@@ -63,12 +62,16 @@ def run_acp(
     try:
         process = _start_agent(invocation, command, options.conversation)
     except ScopesError as error:
-        log = load("scopes.live.event_log:EventLog")(invocation.state_directory, agent=agent or target.program)
+        from scopes.live.event_log import EventLog
+
+        log = EventLog(invocation.state_directory, agent=agent or target.program)
         store = os.path.realpath(target.store_path)
         log.write("start-failed", program=target.program, command=target.command, store=store, error=error.message)
         raise
     process.pass_on_signals()
-    code: int = load("scopes.server.acp.run:run_proxy")(
+    from scopes.server.acp.run import run_proxy
+
+    code: int = run_proxy(
         process,
         Connection(invocation.state_directory, max_line_bytes=max_line_mb << 20),
         target=target,
@@ -95,19 +98,27 @@ def _check_options(options: ContinueOptions, *numbers: int) -> None:
 def _start_agent(invocation: Invocation, command: Sequence[str], conversation: str | None) -> AgentProcess:
     """Start the agent, if the conversation that it shall continue is there."""
     if conversation is not None:
-        load("scopes.history.handles:StoreHandle")(invocation.repository()).branch(conversation)
+        from scopes.history.handles import StoreHandle
+
+        StoreHandle(invocation.repository()).branch(conversation)
     return AgentProcess(command)
 
 
 def _build_history(invocation: Invocation, repository: Repository, where: str, options: HistoryOptions) -> HistoryBlock:
     """Write the block of history of a branch; its modules are loaded when the first one is needed."""
-    request = load("scopes.context.history_block:HistoryRequest")(
+    from scopes.context.history_block import HistoryRequest
+
+    request = HistoryRequest(
         where=where,
         last=options.last,
         max_tokens=options.max_tokens,
         tools="status" if options.with_tools else "none",
         memory=options.memory,
     )
-    tokenizer = load("scopes.cli.token_options:tokenizer_for")(invocation, None, strict=False)
-    block: HistoryBlock = load("scopes.context.history_block:history")(repository, request, tokenizer)
+    from scopes.cli.token_options import tokenizer_for
+
+    tokenizer = tokenizer_for(invocation, None, strict=False)
+    from scopes.context.history_block import history
+
+    block: HistoryBlock = history(repository, request, tokenizer)
     return block

@@ -6,8 +6,7 @@ import os
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import NotFound
-from scopes.history.background_actors import ACP
-from scopes.loading import load
+from scopes.history.sessions import ACP_BACKGROUND_ACTORS as ACP
 
 _DIRECTORY = "acp-spool"  # as in scopes.server.acp.spool
 
@@ -24,6 +23,10 @@ def take_waiting(invocation: Invocation) -> int:
         repository = invocation.open_again(create=False, actor=ACP)
     except (FileNotFoundError, NotFound):
         return 0
-    log = load("scopes.live.event_log:EventLog")(invocation.state_directory, store=os.path.realpath(repository.path))
-    taken: int = load("scopes.server.acp.take_spool:take_spooled")(invocation.state_directory, repository, log)
+    from scopes.live.event_log import EventLog
+
+    log = EventLog(invocation.state_directory, store=os.path.realpath(repository.path))
+    from scopes.server.acp.take_spool import take_spooled
+
+    taken: int = take_spooled(invocation.state_directory, repository, log)
     return taken

@@ -19,9 +19,16 @@ from scopes.errors import Invalid, Refused
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import plain_message
 from scopes.ids import MessageId
-from scopes.loading import load
-from scopes.model.codec import MAX_MESSAGE_BYTES
-from scopes.model.message import EXAMPLES, FILE_OPERATIONS, KINDS, TYPED_KINDS, Author, Message, payload_key
+from scopes.model.message import (
+    EXAMPLES,
+    FILE_OPERATIONS,
+    KINDS,
+    MAX_MESSAGE_BYTES,
+    TYPED_KINDS,
+    Author,
+    Message,
+    payload_key,
+)
 from scopes.store.maintenance import pack_when_needed
 
 _LINES_BETWEEN_PACKING = 500
@@ -277,7 +284,9 @@ def refuse_with_lines(*options: str | None, binary: bool) -> None:
 
 def _validated(document: object) -> Message:
     """Validate a JSON document and return it as a message with the current time and a new id."""
-    message: Message = load("scopes.model.validation:check_message")(document, message_id=new_id(), now=now())
+    from scopes.model.validation import check_message
+
+    message: Message = check_message(document, message_id=new_id(), now=now())
     return message
 
 

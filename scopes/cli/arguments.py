@@ -12,21 +12,17 @@ from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import deferred, load
+from scopes.store.chosen_projects import is_url
 from scopes.store.projects import Project, find_project
 from scopes.store.refs import AGENTS
-from scopes.store.repository_urls import is_url
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from scopes.ids import ConversationId
     from scopes.model.message import Author
     from scopes.secret_scan.clearance import Mode
-    from scopes.store.chosen_projects import ChosenProject, choose_directory, choose_name
+    from scopes.store.chosen_projects import ChosenProject
     from scopes.store.repository import Repository
-else:
-    choose_directory = deferred("scopes.store.chosen_projects:choose_directory")
-    choose_name = deferred("scopes.store.chosen_projects:choose_name")
 
 ConversationArgument: TypeAlias = Annotated[
     str, usage.Argument(metavar="CONV", help="The conversation: its id or a unique prefix")
@@ -137,20 +133,25 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
     Raises:
         Invalid: the name or the kind is not valid.
     """
-    author: Author = (
-        load("scopes.model.message:Author")(name)
-        if name is not None
-        else load("scopes.history.messages:default_author")(invocation.config())
-    )
+    from scopes.history.messages import default_author
+    from scopes.model.message import Author as Author_
+
+    author: Author = Author_(name) if name is not None else default_author(invocation.config())
     author = author if kind is None else author._replace(kind=kind)
-    author = load("scopes.history.messages:check_typed_author")(author)
+    from scopes.history.messages import check_typed_author
+
+    author = check_typed_author(author)
     repository = invocation.repository()
     if repository.find_ref(AGENTS) is None:
         return author
     if name is not None:
-        invocation.add_notes(load("scopes.agents.authors:note_misspelled")(repository, name))
+        from scopes.agents.authors import note_misspelled
+
+        invocation.add_notes(note_misspelled(repository, name))
     if kind is None:
-        author = load("scopes.agents.authors:with_registered_kind")(repository, author)
+        from scopes.agents.authors import with_registered_kind
+
+        author = with_registered_kind(repository, author)
     return author
 
 
@@ -171,12 +172,14 @@ def find_conversation(repository: Repository, text: str) -> ConversationId | Non
     Raises:
         Ambiguous: it may be several conversations.
     """
-    if load("scopes.history.revisions:find_latest_with_branch")(repository, text) is not None:
+    from scopes.history.names import find_latest_with_branch
+
+    if find_latest_with_branch(repository, text) is not None:
         return None
     try:
-        found: ConversationId = load("scopes.history.revisions:resolve_conversation")(
-            repository, text.partition("/")[0]
-        )
+        from scopes.history.names import resolve_conversation
+
+        found: ConversationId = resolve_conversation(repository, text.partition("/")[0])
     except NotFound:
         return None
     return found
@@ -191,7 +194,9 @@ def conversation_of_message(repository: Repository, message: str) -> str:
     """
     if find_conversation(repository, message):
         raise Invalid("no message given", hint=f"list them: scopes log {quote(message)}")
-    conversation: str = load("scopes.history.revisions:resolve_revision")(repository, message).conversation
+    from scopes.history.names import resolve_revision
+
+    conversation: str = resolve_revision(repository, message).conversation
     return conversation
 
 
@@ -204,7 +209,9 @@ def replace_head(text: str, conversation: str | None = None) -> str:
 def names_revision(repository: Repository, text: str) -> bool:
     """Return True if a word names a conversation or a message, or several, without a conversation before it."""
     try:
-        load("scopes.history.revisions:resolve_revision")(repository, text)
+        from scopes.history.names import resolve_revision
+
+        resolve_revision(repository, text)
     except NotFound:
         return False
     except Ambiguous:
@@ -264,7 +271,9 @@ def is_before_conversation(repository: Repository, word: str, conversation: str)
 def _may_be_conversation(repository: Repository, word: str) -> bool:
     """Return True if a word names a conversation, or fits several."""
     try:
-        load("scopes.history.revisions:resolve_conversation")(repository, word.partition("/")[0])
+        from scopes.history.names import resolve_conversation
+
+        resolve_conversation(repository, word.partition("/")[0])
     except NotFound:
         return False
     except Ambiguous:
@@ -300,7 +309,11 @@ def choose_project(invocation: Invocation, text: str) -> ChosenProject:
     """
     is_path = not text or os.sep in text or text in {".", ".."} or text.startswith("~")
     if is_path and not is_url(text):
+        from scopes.store.chosen_projects import choose_directory
+
         return choose_directory(text, find_named_project(invocation, text))
+    from scopes.store.chosen_projects import choose_name
+
     return choose_name(text)
 
 

@@ -20,7 +20,6 @@ from scopes.check.rules.base import FILE_NAME
 from scopes.check.rules.registry import PARAMETERS
 from scopes.cli.policy_options import check_policy_options
 from scopes.errors import Invalid, NotFound, ScopesError
-from scopes.loading import load
 from scopes.regular_file import read_regular
 
 TYPE_CHECKING = False
@@ -107,10 +106,16 @@ def _read_setting(name: str, environ: Mapping[str, str], overrides: Mapping[str,
     """Return a setting of the user, or its default; None if the configuration cannot be read."""
     try:
         if overrides is None:
-            overrides = load("scopes.cli.invocation:Invocation")([], environ).overrides
-        config = load("scopes.store.config:Config")(load("scopes.store.config:user_config")(), overrides, "")
+            from scopes.cli.invocation import Invocation
+
+            overrides = Invocation([], environ).overrides
+        from scopes.store.config import Config, user_config
+
+        config = Config(user_config(), overrides, "")
         found = config.find(name)
-        return str(load("scopes.store.settings:DEFAULTS")[name] if found is None else found)
+        from scopes.store.settings import DEFAULTS
+
+        return str(DEFAULTS[name] if found is None else found)
     except (ScopesError, OSError, ValueError):
         return None
 
@@ -150,12 +155,14 @@ def _read_policy(directories: Sequence[str], rules: str | None, revision: str | 
 def _find_policy(directories: Sequence[str], path: str, revision: str | None) -> tuple[bytes, str, PolicySource] | None:
     """Return the bytes, the name and the source of the first policy in one of the directories, or in their commits."""
     missing: NotFound | None = None
+    from scopes.store.project_files import Commit
+
     for directory in directories:
         name = os.path.join(directory, path)
         try:
             if revision is None:
                 return read_regular(name, _MAX_POLICY), name, WorkingTree(name)
-            commit = load("scopes.store.committed_file:Commit")(directory, revision)
+            commit = Commit(directory, revision)
             source = CommittedTree(path, revision, commit.read)
             data = commit.read(source.path)
             if data is not None:

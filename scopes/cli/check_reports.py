@@ -9,28 +9,18 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scopes import __version__
 from scopes.check.check import Checked
 from scopes.cli.invocation import Invocation
 from scopes.errors import Inaccessible, Invalid, ScopesError
 from scopes.exporters.atomic_save import write_file
-from scopes.loading import deferred, load
+from scopes.loading import load
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from scopes.sanitize import escape_runner_commands, is_read_by_runner
 from scopes.secret_scan.clearance import Cleared, without_store
-
-if TYPE_CHECKING:
-    from scopes.render.reports.github import annotate_failure, stop_commands, write_github
-    from scopes.render.reports.markdown import write_failure, write_markdown
-else:
-    annotate_failure = deferred("scopes.render.reports.github:annotate_failure")
-    stop_commands = deferred("scopes.render.reports.github:stop_commands")
-    write_github = deferred("scopes.render.reports.github:write_github")
-    write_failure = deferred("scopes.render.reports.markdown:write_failure")
-    write_markdown = deferred("scopes.render.reports.markdown:write_markdown")
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
 _WRITERS = {  # loaded when a report is asked for
@@ -124,7 +114,11 @@ def reported_failures(invocation: Invocation) -> Iterator[None]:
     except ScopesError as error:
         if invocation.environ.get("GITHUB_ACTIONS") == "true":
             if not invocation.wants_data:
+                from scopes.render.reports.github import annotate_failure
+
                 invocation.stdout.write(annotate_failure(error.message))
+            from scopes.render.reports.markdown import write_failure
+
             list(_append(invocation.environ, write_failure(error.message, error.hint)))
         raise
 
@@ -167,10 +161,14 @@ def _show_in_actions(invocation: Invocation, checked: Checked) -> None:
         invocation.stdout.write(escape_runner_commands(text, as_json=invocation.json))
         return
     token = secrets.token_hex(16)
+    from scopes.render.reports.github import stop_commands
+
     before, after = stop_commands("\n", token).split("\n\n")
     invocation.stdout.write(f"{before}\n")
     invocation.show(checked)
     invocation.stdout.flush()
+    from scopes.render.reports.github import write_github
+
     invocation.stdout.write(f"{after}{_cleared(write_github(checked)).data.decode()}")
 
 
@@ -201,6 +199,8 @@ def _render_for_logs(name: str, checked: Checked) -> str:
 
 def _append_summary(environ: Mapping[str, str], checked: Checked) -> Iterator[ScopesError]:
     """Append the report to the summary of the step; yield the error if that fails."""
+    from scopes.render.reports.markdown import write_markdown
+
     yield from _append(environ, write_markdown(checked, _MAX_SUMMARY))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 from scopes.check.compare import MODES
 from scopes.check.hook import AGENTS
@@ -16,21 +16,10 @@ from scopes.cli.check_runner import CheckOptions, check_runs
 from scopes.cli.input import count_waiting_input
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
-from scopes.conversation.list_filter import ListFilter
+from scopes.conversation.list import ListFilter
 from scopes.errors import Invalid
-from scopes.loading import deferred
 from scopes.store.chosen_projects import ChosenProject
 from scopes.store.projects import Project
-
-if TYPE_CHECKING:
-    from scopes.check.explain import explain_rule, list_rules
-    from scopes.cli.check_compare import compare_targets
-    from scopes.cli.check_rule_tests import run_rule_tests
-else:
-    explain_rule = deferred("scopes.check.explain:explain_rule")
-    list_rules = deferred("scopes.check.explain:list_rules")
-    compare_targets = deferred("scopes.cli.check_compare:compare_targets")
-    run_rule_tests = deferred("scopes.cli.check_rule_tests:run_rule_tests")
 
 Targets = Annotated[
     list[str] | None,
@@ -156,12 +145,20 @@ def answer_request(invocation: Invocation, policy: Policy, request: CheckRequest
         reports, (*request.targets, request.baseline, policy.path, *policy.paths.values()), invocation.cwd
     )
     if request.listed:
+        from scopes.check.explain import list_rules
+
         return invocation.show(list_rules(policy))
     if request.explain is not None:
+        from scopes.check.explain import explain_rule
+
         return invocation.show(explain_rule(policy, request.explain))
     if request.test is not None:
+        from scopes.cli.check_rule_tests import run_rule_tests
+
         return invocation.show(run_rule_tests(invocation, request.test, policy))
     if request.compare is not None:
+        from scopes.cli.check_compare import compare_targets
+
         compared = compare_targets(invocation, request.compare, request.targets, request.compare_mode, policy)
         return invocation.show(compared)
     if not request.targets and count_waiting_input(invocation):

@@ -16,7 +16,7 @@ from scopes.check.rule_tests import (
 from scopes.cli.check_runner import read_text
 from scopes.cli.check_targets import open_runs
 from scopes.cli.invocation import Invocation
-from scopes.conversation.list_filter import ListFilter
+from scopes.conversation.list import ListFilter
 
 
 def run_rule_tests(invocation: Invocation, directory: str, policy: Policy) -> RuleTests:

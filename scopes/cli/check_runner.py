@@ -20,13 +20,13 @@ from scopes.cli.check_targets import Runs, is_path, open_runs, split_targets
 from scopes.cli.input import is_open_pipe
 from scopes.cli.invocation import Invocation
 from scopes.cli.policy_options import check_policy_options
-from scopes.conversation.list_filter import ListFilter
+from scopes.conversation.list import ListFilter
 from scopes.errors import Inaccessible, Invalid, NotFound
-from scopes.history.conversations import resolve_scope
+from scopes.history.handles import resolve_scope
 from scopes.regular_file import read_regular
 from scopes.render.progress import progress
 from scopes.result import Note
-from scopes.store.committed_file import Commit
+from scopes.store.project_files import Commit
 
 _MAX_FILE = 64 << 20
 # The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab, Jenkins.

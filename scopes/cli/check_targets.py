@@ -11,17 +11,17 @@ from scopes.check.run import Run
 from scopes.check.run_reader import read_empty_run
 from scopes.cli.import_runner import CollectedSources, collect_sources, import_into
 from scopes.cli.invocation import Invocation
-from scopes.conversation.list import list_conversations
-from scopes.conversation.list_filter import ALL, ListFilter
+from scopes.conversation.list import ALL, ListFilter
+from scopes.conversation.list_from_store import list_conversations
 from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound
-from scopes.history.conversations import Scope, resolve_scope
-from scopes.history.revisions import conversation_ids
+from scopes.history.handles import Scope, resolve_scope
+from scopes.history.names import conversation_ids
 from scopes.importers.formats.base import UNKNOWN_FORMAT, Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions
 from scopes.importers.results import Imported
 from scopes.result import Note, plural
-from scopes.store.overlay import empty_store
+from scopes.store.open_repository import empty_store
 from scopes.store.projects import Project
 from scopes.store.repository import Repository
 

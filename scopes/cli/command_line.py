@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from scopes.cli.global_options import GLOBAL_OPTIONS, HELP
 from scopes.cli.table import Command, Table
-from scopes.loading import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,7 +141,9 @@ def expand_words(table: Table, words: list[str]) -> tuple[list[str], CommandLine
     words = with_optional_values(words)
     line = split_words(table, words)
     if line.unknown is not None and not line.path:
-        words = with_optional_values(load("scopes.cli.user_aliases:expand_alias")(table, words, line))
+        from scopes.cli.user_aliases import expand_alias
+
+        words = with_optional_values(expand_alias(table, words, line))
         line = split_words(table, words)
     if line.unknown is not None and line.path == ("config",):
         words = _with_config_command(words, line)

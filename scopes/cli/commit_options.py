@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from scopes.cli.arguments import LATEST
 from scopes.cli.invocation import Invocation
 from scopes.ids import MessageId
-from scopes.loading import load
 from scopes.render.progress import progress
 
 if TYPE_CHECKING:
-    from scopes.conversation.linked_revision import RevisionRequest
+    from scopes.conversation.commits import RevisionRequest
     from scopes.conversation.log import CommitTurn
 
 Progress: TypeAlias = "Callable[[int, int], None]"
@@ -41,7 +40,9 @@ def find_commit_messages(
     """
     with index_progress(invocation) as on_progress:
         request = revision_request(invocation, revision, conversation_of(where), on_progress)
-        found = load("scopes.conversation.commit_turns:find_commit_turns")(invocation.repository(), request)
+        from scopes.conversation.commits import find_commit_turns
+
+        found = find_commit_turns(invocation.repository(), request)
     invocation.add_notes(found.notes)
     return found.conversation, found.messages
 
@@ -50,7 +51,9 @@ def revision_request(
     invocation: Invocation, revision: str, conversation: str | None, on_progress: Progress
 ) -> RevisionRequest:
     """Return the request for a commit of the project around the current directory."""
-    request: RevisionRequest = load("scopes.conversation.linked_revision:RevisionRequest")(
+    from scopes.conversation.commits import RevisionRequest as RevisionRequest_
+
+    request: RevisionRequest = RevisionRequest_(
         revision=revision, directory=invocation.cwd, index_directory=invocation.index_directory,
         conversation=conversation, on_progress=on_progress,
     )  # fmt: skip

@@ -8,17 +8,16 @@ import sys
 from scopes.cli.command_line import CommandLine, expand_words, split_words, with_optional_values
 from scopes.cli.global_options import GLOBAL_OPTIONS
 from scopes.cli.option_rows import OptionRow, choices_of, find_argument, find_option, needs_value, read_keys, read_rows
-from scopes.loading import load
-from scopes.store.discovery import (
+from scopes.store.projects import (
     cache_directory,
     choose_store,
+    find_project,
     index_directory,
     list_branches,
     list_conversations,
     list_operations,
     may_user_have_set,
 )
-from scopes.store.projects import find_project
 
 _ALIASES = (b'[scopes "alias"', b"[scopes.alias")
 TYPE_CHECKING = False
@@ -232,7 +231,9 @@ def _revisions(placeholder: str, current: str, parsed: ParsedWords) -> Candidate
     is_merge = placeholder == "SOURCE"  # a branch is merged more often than a message
     if is_merge and current and any(name.startswith(current) for name, _ in found):
         return found
-    list_values = load("scopes.cli.completion_values:list_values")
+    from scopes.cli.completion_values import list_values as list_values_
+
+    list_values = list_values_
     messages = list_values("MESSAGE", _store_path(parsed), conversation, current.removeprefix(prefix))
     if not (messages or named or prefix or any(name.startswith(current) for name, _ in found)):
         messages = list_values("MESSAGE ANYWHERE", _store_path(parsed), "@", current)
@@ -257,7 +258,9 @@ def _recorded_files(_placeholder: str, current: str, parsed: ParsedWords) -> Can
         return []
     where = parsed.arguments[0] if parsed.arguments else "@"
     name, slash, branch = where.partition("/")
-    found: Candidates = load("scopes.cli.completion_values:list_values")(
+    from scopes.cli.completion_values import list_values
+
+    found: Candidates = list_values(
         "FILE", _store_path(parsed), _find_conversation(parsed, name) + slash + branch, current
     )
     return found
@@ -268,7 +271,9 @@ def _stored_values(placeholder: str, current: str, parsed: ParsedWords) -> Candi
     name = _find_conversation(parsed, _named_conversation(parsed) or "@")
     if placeholder in {"GROUP/NAME", "TOPIC"} and parsed.arguments:
         name += parsed.arguments[0].removeprefix(_named_conversation(parsed) or "")  # of CONV/BRANCH
-    found: Candidates = load("scopes.cli.completion_values:list_values")(
+    from scopes.cli.completion_values import list_values
+
+    found: Candidates = list_values(
         placeholder, _store_path(parsed), name, current, ended=parsed.path[-1:] in {("show",), ("rollback",)}
     )
     return found
@@ -300,10 +305,12 @@ def _sides(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
     found: Candidates = []
     if arguments:
         conversation = _find_conversation(parsed, arguments[0]) if len(arguments) == 2 else ""
-        found = load("scopes.cli.completion_values:list_values")(
-            "SIDE", _store_path(parsed), conversation, arguments[-1]
-        )
-    return found or [(side, "") for side in load("scopes.model.conflicts:SIDES")]
+        from scopes.cli.completion_values import list_values
+
+        found = list_values("SIDE", _store_path(parsed), conversation, arguments[-1])
+    from scopes.model.conflicts import SIDES
+
+    return found or [(side, "") for side in SIDES]
 
 
 def _named_conversation(parsed: ParsedWords) -> str | None:
@@ -315,13 +322,17 @@ def _named_conversation(parsed: ParsedWords) -> str | None:
 def _find_conversation(parsed: ParsedWords, text: str) -> str:
     """Return the conversation of a unique prefix or of `@`; if there is none, the text itself."""
     if text.startswith("@"):
-        return str(load("scopes.cli.completion_values:find_conversation")(_store_path(parsed), text))
+        from scopes.cli.completion_values import find_conversation
+
+        return str(find_conversation(_store_path(parsed), text))
     return _complete_name(list_conversations(_store_path(parsed)), text)
 
 
 def _field_values(placeholder: str, current: str, parsed: ParsedWords) -> Candidates:
     """Return the fields of a command: after the last comma of NAMES, or in the open brace of a TEMPLATE."""
-    rows = load("scopes.cli.schemas:read_rows")(parsed.path)
+    from scopes.cli.schemas import read_rows
+
+    rows = read_rows(parsed.path)
     if placeholder == "NAMES":
         before, comma, _ = current.rpartition(",")
         return [(f"{before}{comma}{name}", "field") for name in rows.names if name not in before.split(",")]
@@ -346,11 +357,13 @@ def _index_values(placeholder: str, current: str, parsed: ParsedWords) -> Candid
     if placeholder == "PROJECT" and current.startswith((".", "~", os.sep)):
         return []
     directory = index_directory(cache_directory(parsed.environ), _store_path(parsed))
-    found = load("scopes.index.conversation_table:list_values")(directory, _INDEX_COLUMNS[placeholder])
+    from scopes.index.conversation_table import list_values
+
+    found = list_values(directory, _INDEX_COLUMNS[placeholder])
     if not found and placeholder == "AGENT":  # there is no index yet
-        agents: Candidates = load("scopes.cli.completion_values:list_values")(
-            placeholder, _store_path(parsed), "@", current
-        )
+        from scopes.cli.completion_values import list_values as list_values_
+
+        agents: Candidates = list_values_(placeholder, _store_path(parsed), "@", current)
         return agents
     if placeholder != "PROJECT":
         return [(name, placeholder.lower()) for name in found]
@@ -360,7 +373,9 @@ def _index_values(placeholder: str, current: str, parsed: ParsedWords) -> Candid
 
 def _remotes(_placeholder: str, _current: str, parsed: ParsedWords) -> Candidates:
     """Return the remotes of the store and their addresses; none if their file is damaged."""
-    found: Candidates = load("scopes.cli.completion_values:list_remotes")(_store_path(parsed))
+    from scopes.cli.completion_values import list_remotes
+
+    found: Candidates = list_remotes(_store_path(parsed))
     return found
 
 
@@ -376,7 +391,9 @@ def _commands(table: Table, line: CommandLine, parsed: ParsedWords) -> Candidate
 
 def _aliases(names: Candidates) -> Candidates:
     """Return the aliases of the user and their expansions, except those named like a command."""
-    found: Candidates = load("scopes.cli.user_aliases:list_aliases")()
+    from scopes.cli.user_aliases import list_aliases
+
+    found: Candidates = list_aliases()
     commands = {name for name, _ in names}
     return [(name, text) for name, text in found if name not in commands]
 

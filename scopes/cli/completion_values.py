@@ -12,24 +12,21 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scopes.errors import ScopesError
-from scopes.history.conversations import participants_of
-from scopes.history.latest import list_latest
+from scopes.history.handles import participants_of
 from scopes.history.messages import shown_author, walk_headers_newest_first
-from scopes.history.revisions import list_branch_tips, resolve_conversation, resolve_revision
+from scopes.history.names import list_branch_tips, list_latest, resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid
-from scopes.loading import load
-from scopes.merge.conflict_keys import decoded_key, key_of_path
-from scopes.merge.divergence import state_of
-from scopes.model.claims import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
+from scopes.merge.compare import state_of
+from scopes.merge.keys import decoded_key, key_of_path
 from scopes.model.conflicts import ENDED
 from scopes.model.encoding import dump
+from scopes.model.message import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
 from scopes.sanitize import clean_line
 from scopes.secret_patterns import RULES
-from scopes.store.discovery import cache_directory, index_directory
 from scopes.store.open_repository import open_repository
-from scopes.store.projects import find_project
+from scopes.store.projects import cache_directory, find_project, index_directory
 from scopes.store.refs import HEADS
-from scopes.store.remote_file import read_addresses
+from scopes.store.remotes import read_addresses
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.trees import walk_blobs
 
@@ -114,8 +111,12 @@ def _open_conflicts(repository: Repository, conversation: str, typed: str) -> Ca
 def _conflicts(repository: Repository, conversation: str, typed: str, *, ended: bool) -> Candidates:
     """Yield the open conflicts, with `ended` also the others; each by id and key too if something was typed."""
     conversation_id: ConversationId = resolve_conversation(repository, conversation)
-    history = load("scopes.merge.conflict_list:read_ended")(repository) if ended else None
-    for row in load("scopes.merge.conflict_list:walk_conflicts")(repository, conversation_id, ended=history):
+    from scopes.merge.conflicts import read_ended
+
+    history = read_ended(repository) if ended else None
+    from scopes.merge.conflicts import walk_conflicts
+
+    for row in walk_conflicts(repository, conversation_id, ended=history):
         if row.conflict.status in ENDED and not ended:
             continue
         text = f"{row.conflict.type}: {decoded_key(row.conflict.key)} ({row.conflict.status})"
@@ -132,7 +133,9 @@ def _open_requests(repository: Repository, conversation: str, typed: str) -> Can
 
 def _requests(repository: Repository, conversation: str, typed: str, *, state: str = "all") -> Candidates:
     """Yield the merge requests by number, and by id if the beginning of one was typed."""
-    result = load("scopes.conversation.merge_requests:list_merge_requests")(repository, conversation, state=state)
+    from scopes.conversation.merge_requests import list_merge_requests
+
+    result = list_merge_requests(repository, conversation, state=state)
     for row in result.rows:
         text = f"{row.request.title} ({row.state})"
         yield str(row.request.number), text
@@ -141,7 +144,9 @@ def _requests(repository: Repository, conversation: str, typed: str, *, state: s
 
 
 def _candidates(repository: Repository, conversation: str, typed: str) -> Candidates:
-    result = load("scopes.memory.decision_candidates:list_candidates")(repository, conversation)
+    from scopes.memory.decision_candidates import list_candidates
+
+    result = list_candidates(repository, conversation)
     for each in result.candidates:
         message, _, number = each.id.rpartition(".")
         yield f"{_shorten(message, typed.partition('.')[0])}.{number}", each.text
@@ -153,7 +158,9 @@ def _open_proposals(repository: Repository, conversation: str, typed: str) -> Ca
 
 def _proposals(repository: Repository, conversation: str, typed: str, *, closed: bool = True) -> Candidates:
     """Yield the proposals by id, open ones first."""
-    result = load("scopes.proposals.list:list_proposals")(repository, conversation, include_closed=closed)
+    from scopes.proposals.list import list_proposals
+
+    result = list_proposals(repository, conversation, include_closed=closed)
     for row in result.rows:
         each = row.proposal
         yield _shorten(each.id, typed), f"{each.entity}: {', '.join(each.fields)} ({each.state})"
@@ -161,14 +168,20 @@ def _proposals(repository: Repository, conversation: str, typed: str, *, closed:
 
 def _topics(repository: Repository, conversation: str, _typed: str) -> Candidates:
     """Yield the topics of the decisions in effect; `conversation` may name a branch."""
-    result = load("scopes.conversation.decisions:decisions")(repository, conversation)
+    from scopes.conversation.decisions import decisions
+
+    result = decisions(repository, conversation)
     return ((row.topic, row.decision) for row in result.decisions if row.current)
 
 
 def _sides(repository: Repository, conversation: str, conflict: str) -> Candidates:
     if not conversation:
-        conversation = load("scopes.conversation.conflicts:find_conflict_anywhere")(repository, conflict)
-    view = load("scopes.conversation.conflicts:show_conflict")(repository, conversation, conflict, files=False)
+        from scopes.conversation.conflicts import find_conflict_anywhere
+
+        conversation = find_conflict_anywhere(repository, conflict)
+    from scopes.conversation.conflicts import show_conflict
+
+    view = show_conflict(repository, conversation, conflict, files=False)
     for side in view.sides:
         positions: Iterable[Position] = getattr(view.row.conflict, side, ())
         values = (f"{each.agent or 'unknown'}: {_as_text(each.value)}" for each in positions)
@@ -212,17 +225,23 @@ def _agents(repository: Repository, _conversation: str, _typed: str) -> Candidat
 
 
 def _registered(repository: Repository, _conversation: str, _typed: str) -> Candidates:
-    for agent in load("scopes.agents.registry:Registry")(repository).agents:
+    from scopes.agents.registry import Registry
+
+    for agent in Registry(repository).agents:
         yield agent.name, f"number {agent.number}, {'available' if agent.available else 'away'}"
 
 
 def _entries(repository: Repository, _conversation: str, typed: str) -> Candidates:
-    for entry in load("scopes.memory.store:Memory")(repository).walk(typed[:_ID_LETTERS]):
+    from scopes.memory.store import Memory
+
+    for entry in Memory(repository).walk(typed[:_ID_LETTERS]):
         yield _shorten(entry.id, typed), f"{entry.agent}: {entry.summary}"
 
 
 def _actions(repository: Repository, _conversation: str, typed: str) -> Candidates:
-    for entry in load("scopes.memory.store:Memory")(repository).walk(typed.partition(".")[0]):
+    from scopes.memory.store import Memory
+
+    for entry in Memory(repository).walk(typed.partition(".")[0]):
         for item in entry.action_items:
             if not item.done:
                 name, _, number = item.id.rpartition(".")
@@ -231,8 +250,12 @@ def _actions(repository: Repository, _conversation: str, typed: str) -> Candidat
 
 def _secrets(repository: Repository, _conversation: str, typed: str) -> Candidates:
     directory = index_directory(cache_directory(os.environ), repository.path)
-    allowed = load("scopes.secrets.allowed:read_allowed")(repository)
-    for name, rule in load("scopes.secrets.list:known_secrets")(repository, directory).items():
+    from scopes.secrets.allowed import read_allowed
+
+    allowed = read_allowed(repository)
+    from scopes.secrets.list import known_secrets
+
+    for name, rule in known_secrets(repository, directory).items():
         yield _shorten(name, typed), f"{rule}, {'allowed' if name in allowed else 'not allowed'}"
 
 

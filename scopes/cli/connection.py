@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final, TextIO
 from scopes.cli.arguments import choose_project
 from scopes.cli.invocation import Invocation
 from scopes.errors import NotFound
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.render.progress import Meter, progress, shows_progress
-from scopes.store.remote_file import read_addresses
+from scopes.store.remotes import read_addresses
 from scopes.sync.connection import Connection
 from scopes.sync.credential_cache import keep_credentials
 from scopes.sync.local_conversations import Selection, make_selection

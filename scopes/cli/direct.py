@@ -65,7 +65,9 @@ def run(table: Table, line: CommandLine, invocation: Invocation) -> int:
     assert command is not None  # noqa: S101  `dispatch` calls this only with a command
     values = parse_words(command, line)
     if values is None:
-        return int(load("scopes.cli.parser:run")(table, line, invocation))
+        from scopes.cli.parser import run
+
+        return int(run(table, line, invocation))
     own, shared = values
     invocation.begin(command, table.spelling(command.path), shared)
     return load(command.target)(Context(invocation), **own) or 0

@@ -7,7 +7,6 @@ import os
 import signal
 
 from scopes.errors import Inaccessible, ScopesError
-from scopes.loading import load
 from scopes.regular_file import UnusableFile
 
 TYPE_CHECKING = False
@@ -48,7 +47,9 @@ def report(invocation: Invocation, error: BaseException) -> int:
         _discard(invocation.stdout)
         return EXIT_BROKEN_PIPE
     if invocation.debug:
-        load("scopes.cli.debug:print_traceback")(invocation, error)
+        from scopes.cli.debug import print_traceback
+
+        print_traceback(invocation, error)
     reported = _as_scopes_error(invocation, error)
     recorded = invocation.committed
     if recorded is not None:
@@ -79,7 +80,9 @@ def _as_scopes_error(invocation: Invocation, error: BaseException) -> ScopesErro
         reason = os.strerror(error.errno)
         return Inaccessible(f"{failed}: {reason[0].lower()}{reason[1:]}")
     summary = f"{type(error).__name__}: {error}".partition("\n")[0]
-    path = load("scopes.cli.crash:write_crash_file")(invocation, error)
+    from scopes.cli.crash import write_crash_file
+
+    path = write_crash_file(invocation, error)
     hint = f"please report it with the details in {path}" if path else "please report it with the text above"
     return Bug(f"this is a bug in scopes: {summary}", hint=hint)
 

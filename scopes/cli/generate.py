@@ -28,8 +28,7 @@ from scopes.hosts.mcp_servers import HOSTS
 from scopes.hosts.service_units import MANAGERS
 from scopes.live.hook_targets import TARGETS
 from scopes.model.conflicts import CONFLICT_TYPES, STATUSES
-from scopes.model.conversation import PURPOSES
-from scopes.model.merge_request import REQUEST_STATES
+from scopes.model.conversation import PURPOSES, REQUEST_STATES
 from scopes.model.message import AUTHOR_KINDS, KINDS
 from scopes.model.validation import Category, RequestType, Risk
 from scopes.proposals.proposal import REJECTION_REASONS, STATES

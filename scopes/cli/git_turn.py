@@ -15,8 +15,7 @@ from scopes.cli.invocation import Invocation
 from scopes.code_links.agent_environment import AgentSession, find_sessions
 from scopes.code_links.session_turn import find_last_turn
 from scopes.errors import NotFound
-from scopes.history.source_paths import with_last_path
-from scopes.history.sources import SOURCES, read_source_record, source_key
+from scopes.history.sources import SOURCES, read_source_record, source_key, with_last_path
 from scopes.ids import Oid
 from scopes.importers.discovery import find_session_file, find_sources
 from scopes.importers.formats.registry import FORMATS

@@ -11,7 +11,6 @@ from scopes.cli.suggestion import unknown_word
 from scopes.cli.table import TABLE
 from scopes.cli.text_wrap import columns, fill
 from scopes.errors import Invalid
-from scopes.loading import load
 from scopes.store.settings import SETTINGS
 
 TYPE_CHECKING = False
@@ -42,7 +41,9 @@ def explain(table: Table, words: list[str], invocation: Invocation, *, include_a
     environment variables and files, or the further sections of the manual pages of a command or a group.
     """
     if words[:1] == ["schemas"]:
-        return int(load("scopes.cli.schemas:explain_schemas")(words[1:], invocation))
+        from scopes.cli.schemas import explain_schemas
+
+        return int(explain_schemas(words[1:], invocation))
     line = split_words(table, words)
     if line.unknown is not None and not line.path:
         in_default = split_words(table, [*table.default, *words])
@@ -53,7 +54,9 @@ def explain(table: Table, words: list[str], invocation: Invocation, *, include_a
     if line.command is not None:
         docs = _read_docs(table, line.command)
         if invocation.json:
-            invocation.stdout.write(load("scopes.cli.command_docs:docs_line")(docs))
+            from scopes.cli.command_docs import docs_line
+
+            invocation.stdout.write(docs_line(docs))
             return 0
         text = format_command(docs, width, reads_past=line.command.reads_past)
         text += format_manual(line.command.path, width) if include_all else ""
@@ -79,7 +82,9 @@ def _format_manuals(table: Table, path: tuple[str, ...], width: int) -> str:
 def format_manual(path: tuple[str, ...], width: int, prefix: str = "") -> str:
     """Return the further sections of the manual page of a command; an empty text if it has none."""
     lines: list[str] = []
-    for title, text in load("scopes.cli.man_pages:split_manual")(load("scopes.cli.man_pages:read_manual")(path)):
+    from scopes.cli.man_pages import read_manual, split_manual
+
+    for title, text in split_manual(read_manual(path)):
         lines += ["", f"{prefix}{title.lower()}:", *fill(text, width)]
     return "".join(f"{line}\n" for line in lines)
 
@@ -102,8 +107,12 @@ def _read_docs(table: Table, command: Command) -> CommandDocs:
     """Return the documentation of a command: stored for the product's table, built from its function for others."""
     stored: CommandDocs | None = None
     if table is TABLE:
-        stored = load("scopes.cli.command_docs:read_docs")(command.path)
-    return stored or load("scopes.cli.inspect_command:inspect_command")(table, command)
+        from scopes.cli.command_docs import read_docs
+
+        stored = read_docs(command.path)
+    from scopes.cli.inspect_command import inspect_command
+
+    return stored or inspect_command(table, command)
 
 
 def terminal_width(environ: Mapping[str, str]) -> int:

@@ -11,7 +11,7 @@ from scopes.cli.acp_spool import take_waiting
 from scopes.cli.git_hook_recorder import record_commits_of_turn
 from scopes.cli.invocation import Invocation
 from scopes.errors import CannotImport, NotFound, ScopesError
-from scopes.history.background_actors import HOOKS
+from scopes.history.sessions import HOOKS
 from scopes.importers.discovery import find_sources, spool_stream
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS

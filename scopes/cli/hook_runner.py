@@ -18,9 +18,7 @@ from contextlib import suppress
 
 from scopes.errors import Invalid, ScopesError
 from scopes.live.turn_order import TurnOrder
-from scopes.loading import load
-from scopes.store.discovery import state_directory
-from scopes.store.projects import find_reflog_end
+from scopes.store.projects import find_reflog_end, state_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,8 +71,10 @@ def run_hook(words: list[str], environ: Mapping[str, str], guard: Callable[..., 
     """
     call = HookCall(words)
     if call.target == _GIT_TURN:
+        from scopes.cli.git_turn import print_turn
+
         return guard(
-            lambda: int(load("scopes.cli.git_turn:print_turn")(call.store, environ)),
+            lambda: int(print_turn(call.store, environ)),
             lambda error: log_failure(words, environ, error),
         )
     limit = _MAX_EXPORT.get(call.target, MAX_INPUT)
@@ -108,8 +108,10 @@ def _keep_event(
             os.write(1, b'{"continue": true}\n')
     if len(data) > limit:
         return 1  # the second process writes into the log that it is too large
+    from scopes.live.cursor_journal import append_event
+
     return guard(
-        lambda: int(load("scopes.live.cursor_journal:append_event")(data, environ)),
+        lambda: int(append_event(data, environ)),
         lambda error: log_failure(words, environ, error),
     )
 
@@ -117,9 +119,9 @@ def _keep_event(
 def log_failure(words: list[str], environ: Mapping[str, str], error: BaseException) -> int:
     """Write into the log why a turn was not recorded; return 0."""
     text = error.message if isinstance(error, ScopesError) else f"{type(error).__name__}: {error}"
-    log = load("scopes.live.event_log:EventLog")(
-        state_directory(environ), file_name=load("scopes.live.event_log:HOOK_LOG"), target=words[0]
-    )
+    from scopes.live.event_log import HOOK_LOG, EventLog
+
+    log = EventLog(state_directory(environ), file_name=HOOK_LOG, target=words[0])
     log.write("failed", error=text, hint=error.hint if isinstance(error, ScopesError) else None)
     return 0
 
@@ -156,11 +158,15 @@ def _record(
     begin: tuple[ReflogEnd | None, TurnOrder] | None,
 ) -> int:
     if begin is None:
-        return int(load("scopes.cli.git_hook_recorder:record_commits")(call.store, environ))
+        from scopes.cli.git_hook_recorder import record_commits
+
+        return int(record_commits(call.store, environ))
     if len(data) > limit:
         hint = _HINTS.get(call.target, "scopes import")
         raise Invalid(f"the input of the hook is larger than {limit >> 20} MiB", hint=hint)
-    return int(load("scopes.cli.hook_recorder:record_turn")(call.target, call.store, data, environ, *begin))
+    from scopes.cli.hook_recorder import record_turn
+
+    return int(record_turn(call.target, call.store, data, environ, *begin))
 
 
 def _read_input(limit: int) -> bytes:

@@ -12,7 +12,7 @@ from scopes.cli.acp_spool import take_waiting
 from scopes.cli.arguments import find_named_project, refuse_both_scopes
 from scopes.cli.errors import Interrupted
 from scopes.cli.invocation import Invocation
-from scopes.conversation.list_cached import find_cached_list
+from scopes.conversation.list import find_cached_list
 from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound, ScopesError
 from scopes.history.titles import read_first_prompt
 from scopes.ids import ConversationId
@@ -24,11 +24,10 @@ from scopes.importers.import_sources import ImportOptions, Remember, import_sour
 from scopes.importers.repeated_import import RepeatedImport, StoreState, prepare_repeated, read_store_state
 from scopes.importers.results import GroupedNote, Imported, Skipped
 from scopes.importers.work_queue import check_any
-from scopes.loading import load
 from scopes.render.progress import progress
 from scopes.render.text.phrases import counted, format_size
 from scopes.result import Note, Result
-from scopes.store.overlay import empty_store
+from scopes.store.open_repository import empty_store
 from scopes.store.projects import Project, find_store_project
 from scopes.store.repository import Repository
 
@@ -230,8 +229,12 @@ def note_imported_files(invocation: Invocation, result: Imported) -> None:
     """
     if not result.dry_run:
         paths = [source.path for source in result.sources]
-        load("scopes.live.hook_failures:log_imported_files")(invocation.state_directory, paths)
-        load("scopes.cli.git_hook_recorder:record_waiting_commits")(invocation)
+        from scopes.live.hook_failures import log_imported_files
+
+        log_imported_files(invocation.state_directory, paths)
+        from scopes.cli.git_hook_recorder import record_waiting_commits
+
+        record_waiting_commits(invocation)
 
 
 def take_spooled(invocation: Invocation) -> int:
@@ -294,7 +297,9 @@ def explain_interrupt(invocation: Invocation) -> Iterator[None]:
 
 def import_made_up_conversation(invocation: Invocation) -> Result:
     """Import the made-up conversation of --sample."""
-    import_sample: Callable[[Repository], Result] = load("scopes.importers.import_sample:import_sample")
+    from scopes.importers.import_sample import import_sample as import_sample_
+
+    import_sample: Callable[[Repository], Result] = import_sample_
     with explain_interrupt(invocation):
         return import_sample(invocation.repository(create=True))
 

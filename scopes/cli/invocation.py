@@ -11,9 +11,14 @@ import sys
 from scopes.cli.command_line import before_separator
 from scopes.cli.global_options import COLOR_CHOICES
 from scopes.errors import Inaccessible, Invalid, NotFound, Refused, ScopesError
-from scopes.loading import load
-from scopes.store.discovery import cache_directory, choose_store, find_project_store, index_directory, state_directory
-from scopes.store.projects import find_project
+from scopes.store.projects import (
+    cache_directory,
+    choose_store,
+    find_project,
+    find_project_store,
+    index_directory,
+    state_directory,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +96,9 @@ class Invocation:
                 f"--at-operation cannot be combined with {spelling}", hint="only commands that read accept it"
             )
         if self.fields or self.template is not None:
-            load("scopes.cli.schemas:check_fields")(command.path, self)
+            from scopes.cli.schemas import check_fields
+
+            check_fields(command.path, self)
 
     def configure(self, command: str, options: Mapping[str, object]) -> None:
         """Apply the global options; `-C` changes the current directory, as in git.
@@ -105,6 +112,8 @@ class Invocation:
         for directory in _as_strings(options["directories"]):
             _change_directory(directory)
         self.settings = _as_strings(options["settings"])
+        from scopes.store.config import check_known
+
         for setting in self.settings:
             key = setting.partition("=")[0]
             if not key:
@@ -112,7 +121,7 @@ class Invocation:
             if not key.lower().startswith("scopes."):
                 hint = "of git, that is for one run: GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=KEY GIT_CONFIG_VALUE_0=VALUE"
                 raise Invalid(f"-c is for settings of scopes, and {key!a} is none", hint=hint)
-            load("scopes.store.config:check_known")(key)
+            check_known(key)
         self.store = str(options["store"]) if options["store"] is not None else None
         self.at_operation = None if options.get("at_operation") is None else str(options["at_operation"])
         self.color_given = options["color"] is not None
@@ -143,7 +152,9 @@ class Invocation:
         if porcelain is not None and self.json:
             raise Invalid("--porcelain cannot be combined with --json", hint="leave out one of them")
         if porcelain is not None or self.fields:
-            self.stdout = load("scopes.render.stream:hide_terminal")(self.stdout)
+            from scopes.render.stream import hide_terminal
+
+            self.stdout = hide_terminal(self.stdout)
             self.color, self.color_given = "never", True
 
     @property
@@ -195,8 +206,12 @@ class Invocation:
     @property
     def overrides(self) -> dict[str, Setting]:
         """Settings from the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`) and `-c`, by lower-case key."""
-        setting = load("scopes.store.config:Setting")
-        overrides: dict[str, Setting] = load("scopes.store.config:environment_settings")(self.environ)
+        from scopes.store.config import Setting as Setting_
+
+        setting = Setting_
+        from scopes.store.config import environment_settings
+
+        overrides: dict[str, Setting] = environment_settings(self.environ)
         for text in self.settings:
             key, equals, value = text.partition("=")
             overrides[key.lower()] = setting(key, value if equals else "true", "flag")
@@ -223,26 +238,36 @@ class Invocation:
             path = self.store_path
             if create:
                 self.require_store_not_lost()
-                load("scopes.store.init:create_store")(path)
-            command = load("shlex:join")(["scopes", *self.arguments])
+                from scopes.store.init import create_store
+
+                create_store(path)
+            from shlex import join
+
+            command = join(["scopes", *self.arguments])
             opened: Repository = self._open(path)
             actor = self.actor or opened.config.find("scopes.author") or "user"
+            from scopes.cli.missing import find_missing
+
             opened.caller = opened.caller._replace(
                 actor=actor,
                 command=command,
                 full_branch_names=self.writes,
                 find_project=lambda: find_project(self.cwd, self.home),
-                find_missing=lambda name: load("scopes.cli.missing:find_missing")(self, opened, name),
+                find_missing=lambda name: find_missing(self, opened, name),
                 sign=self._find_signer(opened.config),
             )
             opened.index_directory = self.index_directory
-            opened.open_commit_chunks = lambda: load("scopes.index.commit_cache:CommitCache")(
-                self.index_directory, path
-            )
-            opened.lock.on_wait = lambda text: self.output().note(load("scopes.result:Note")(text))
+            from scopes.index.caches import CommitCache
+
+            opened.open_commit_chunks = lambda: CommitCache(self.index_directory, path)
+            from scopes.result import Note as Note_
+
+            opened.lock.on_wait = lambda text: self.output().note(Note_(text))
             self._repository = opened
             if self.at_operation is not None:
-                note: Note | None = load("scopes.history.past:show_past")(opened, self.at_operation)
+                from scopes.history.past import show_past
+
+                note: Note | None = show_past(opened, self.at_operation)
                 if note is not None:
                     self.output().note(note)
             if self.verbose:
@@ -253,12 +278,14 @@ class Invocation:
         """Return what signs commits as the user's git does; behind a server that agents talk to, nothing does."""
         if self.command.split()[-1:] in (["mcp"], ["acp"], ["watch"]):
             return bytes
-        choice = load("scopes.store.settings:BOOLEANS").get((config.find("scopes.signCommits") or "").lower())
+        from scopes.store.settings import BOOLEANS
+
+        choice = BOOLEANS.get((config.find("scopes.signCommits") or "").lower())
 
         def sign(commit: bytes) -> bytes:
-            self._signer = self._signer or load("scopes.store.signing:Signer")(
-                self.cwd, terminal=self.interactive, choice=choice
-            )
+            from scopes.store.signing import Signer
+
+            self._signer = self._signer or Signer(self.cwd, terminal=self.interactive, choice=choice)
             return self._signer.sign(commit)
 
         return sign
@@ -284,11 +311,15 @@ class Invocation:
     def _open(self, path: str) -> Repository:
         """Open the store; the error that there is none says if it is gone, or repeats the path that was given."""
         try:
-            opened: Repository = load("scopes.store.open_repository:open_repository")(path, self.overrides)
+            from scopes.store.open_repository import open_repository
+
+            opened: Repository = open_repository(path, self.overrides)
         except NotFound as error:
             self.require_store_not_lost()
             if self.store:
-                command = load("shlex:join")(["scopes", "--store", self.store])
+                from shlex import join
+
+                command = join(["scopes", "--store", self.store])
                 error.hint = f"create one: {command} import, or: {command} new"
             raise
         return opened
@@ -311,12 +342,14 @@ class Invocation:
 
     def require_store_not_lost(self) -> None:
         """Raise Inaccessible if the selected store is gone; one that never was there may be created."""
-        load("scopes.live.lost_store:require_store_not_lost")(
-            self.store_path, self.cache_directory, self.state_directory
-        )
+        from scopes.live.lost_store import require_store_not_lost
+
+        require_store_not_lost(self.store_path, self.cache_directory, self.state_directory)
 
     def _find_lost_store(self) -> Note | None:
-        find = load("scopes.live.lost_store:find_lost_store")
+        from scopes.live.lost_store import find_lost_store
+
+        find = find_lost_store
         lost: Note | None = find(self.store_path, self.cache_directory, self.state_directory)
         return lost
 
@@ -330,7 +363,9 @@ class Invocation:
     def no_store_notes(self) -> tuple[Note, ...]:
         """Return the note for commands that found no store."""
         hint = "import the sessions of your agents: scopes import, or start a conversation: scopes new"
-        return (load("scopes.result:Note")(f"there is no store at {self.store_path} yet", hint),)
+        from scopes.result import Note as Note_
+
+        return (Note_(f"there is no store at {self.store_path} yet", hint),)
 
     def config(self, *, optional: bool = False) -> Config:
         """Return the settings of the store, or of the user if there is no store.
@@ -342,8 +377,12 @@ class Invocation:
         repository = self.find_repository(create=optional and not self.store)
         if repository is not None:
             return repository.config
-        files = load("scopes.store.config:user_config")()
-        config: Config = load("scopes.store.config:Config")(files, self.overrides, self.store_path)
+        from scopes.store.config import user_config
+
+        files = user_config()
+        from scopes.store.config import Config as Config_
+
+        config: Config = Config_(files, self.overrides, self.store_path)
         return config
 
     @property
@@ -363,7 +402,9 @@ class Invocation:
     ) -> Output:
         """Return the output; the settings of the store apply if it is open and `configured` is set."""
         config = self._repository.config if self._repository is not None and configured else None
-        settings = load("scopes.render.output:OutputSettings")(
+        from scopes.render.output import OutputSettings
+
+        settings = OutputSettings(
             json=self.json,
             color=self.color if config is None else self._configured_color(config),
             pager=self.pager,
@@ -378,7 +419,9 @@ class Invocation:
         if options is not None:
             settings = settings._replace(options=options)
         pager = None if config is None else config.find("scopes.pager") or config.find("core.pager")
-        output: Output = load("scopes.render.output:Output")(settings, self.environ, self.stdout, self.stderr, pager)
+        from scopes.render.output import Output as Output_
+
+        output: Output = Output_(settings, self.environ, self.stdout, self.stderr, pager)
         return output
 
     def _configured_color(self, config: Config) -> str:
@@ -423,7 +466,9 @@ class Invocation:
         name = config.find("user.name")
         if not name or config.find("scopes.author"):
             return
-        join = load("shlex:join")
+        from shlex import join as join_
+
+        join = join_
         words = ["config", "scopes.author", name]
         here = join(["scopes", *(() if self.store is None else ("--store", self.store)), *words])
         everywhere = f"in all your stores: {join(['scopes', *words])} --level user"

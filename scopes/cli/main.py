@@ -16,6 +16,7 @@ from scopes.loading import load
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from scopes.cli.command_line import CommandLine
     from scopes.cli.invocation import Invocation
@@ -34,17 +35,25 @@ def main(argv: list[str] | None = None, table: Table | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     table = table or TABLE
     if arguments[:1] == ["__complete"]:
-        load("scopes.cli.completion:answer")(table, arguments[1:], os.environ)
+        from scopes.cli.completion import answer
+
+        answer(table, arguments[1:], os.environ)
     _open_missing_streams()
     if arguments[:1] == ["check"] and any(word.startswith("--hook") for word in arguments):
-        values = load("scopes.cli.check_hook:parse_words")(arguments)
+        from scopes.cli.check_hook import parse_words
+
+        values = parse_words(arguments)
         if values is not None:
             return _end(_run_hook(values), argv)
     if arguments[:2] == ["hooks", "run"] and len(arguments) > 2 and not arguments[2].startswith("-"):
         return _end(_record_turn(arguments[2:]), argv)
-    invocation: Invocation = load("scopes.cli.invocation:Invocation")(arguments, os.environ)
+    from scopes.cli.invocation import Invocation as Invocation_
+
+    invocation: Invocation = Invocation_(arguments, os.environ)
     if invocation.debug:
-        return _end(load("scopes.cli.debug:run_with_timing")(lambda: _run_command(table, invocation)), argv)
+        from scopes.cli.debug import run_with_timing
+
+        return _end(run_with_timing(lambda: _run_command(table, invocation)), argv)
     return _end(_run_command(table, invocation), argv)
 
 
@@ -59,19 +68,23 @@ def _run_command(table: Table, invocation: Invocation) -> int:
     return _run(run, lambda error: _report(table, invocation, error))
 
 
-def _run_hook(values: dict[str, str]) -> int:
+def _run_hook(values: dict[str, Any]) -> int:
     """Answer the hook of an agent; every exception becomes an answer."""
+    from scopes.cli.check_hook import answer_failure, run_hook
+
     return _run(
-        lambda: int(load("scopes.cli.check_hook:run_hook")(os.environ, **values)),
-        lambda error: int(load("scopes.cli.check_hook:answer_failure")(os.environ, values["agent"], error)),
+        lambda: int(run_hook(os.environ, **values)),
+        lambda error: int(answer_failure(os.environ, values["agent"], error)),
     )
 
 
 def _record_turn(words: list[str]) -> int:
     """Start the process that records the turn of an agent; no exception reaches the agent."""
+    from scopes.cli.hook_runner import log_failure, run_hook
+
     return _run(
-        lambda: int(load("scopes.cli.hook_runner:run_hook")(words, os.environ, _run)),
-        lambda error: int(load("scopes.cli.hook_runner:log_failure")(words, os.environ, error)),
+        lambda: int(run_hook(words, os.environ, _run)),
+        lambda error: int(log_failure(words, os.environ, error)),
     )
 
 
@@ -105,17 +118,27 @@ def dispatch(table: Table, invocation: Invocation) -> int:
     invocation.arguments, line = expand_words(table, invocation.arguments)
     command = line.command
     if line.unknown is not None:
-        raise load("scopes.cli.suggestion:unknown_word")(table, line)
+        from scopes.cli.suggestion import unknown_word
+
+        raise unknown_word(table, line)
     if command is None:
-        return int(load("scopes.cli.help:answer_without_command")(table, line, invocation))
+        from scopes.cli.help import answer_without_command
+
+        return int(answer_without_command(table, line, invocation))
     if wants_help(line):
-        return int(load("scopes.cli.help:explain")(table, [*command.path], invocation))
+        from scopes.cli.help import explain
+
+        return int(explain(table, [*command.path], invocation))
     if "--fields=" in line.leading or "--fields=" in before_separator(line.rest):
-        return int(load("scopes.cli.schemas:print_fields")(command.path, invocation))
+        from scopes.cli.schemas import print_fields
+
+        return int(print_fields(command.path, invocation))
     has_no_options = not any(word.startswith("-") for word in (*line.leading, *line.rest))
     if command.quick is not None and has_no_options:
         return int(load(command.quick)(table, line.rest, invocation))
-    return int(load("scopes.cli.direct:run")(table, line, invocation))
+    from scopes.cli.direct import run
+
+    return int(run(table, line, invocation))
 
 
 def wants_help(line: CommandLine) -> bool:
@@ -125,8 +148,12 @@ def wants_help(line: CommandLine) -> bool:
 
 
 def _report(table: Table, invocation: Invocation, error: BaseException) -> int:
-    load("scopes.cli.suggestion:suggest_member")(table, invocation.arguments, error)
-    return int(load("scopes.cli.errors:report")(invocation, error))
+    from scopes.cli.suggestion import suggest_member
+
+    suggest_member(table, invocation.arguments, error)
+    from scopes.cli.errors import report
+
+    return int(report(invocation, error))
 
 
 def _open_missing_streams() -> None:

@@ -6,9 +6,8 @@ from shlex import quote
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import NotFound
-from scopes.history.name_syntax import may_be_root
+from scopes.history.names import may_be_root
 from scopes.ids import ConversationId
-from scopes.loading import load
 from scopes.result import Note
 from scopes.store.repository import Repository
 
@@ -27,18 +26,24 @@ def find_missing(invocation: Invocation, repository: Repository, text: str) -> C
     """
     if not may_be_root(text):
         return None
-    found: ConversationId | FoundElsewhere | None = load("scopes.sync.find_by_root:find_by_root")(
-        repository, text, invocation.index_directory
-    )
+    from scopes.sync.find_by_root import find_by_root
+
+    found: ConversationId | FoundElsewhere | None = find_by_root(repository, text, invocation.index_directory)
     if found is None or isinstance(found, str):
         return found
     short = found.short_root
     if invocation.writes:
-        option = load("scopes.sync.remotes:remote_option")(repository, found.remote.name)
+        from scopes.sync.remotes import remote_option
+
+        option = remote_option(repository, found.remote.name)
         hint = f"get it: scopes fetch {quote(short)}{option}"
         raise NotFound(f"{short} is on {found.remote.name}, and not here", hint=hint)
-    with load("scopes.cli.connection:connect")(invocation) as connection:
-        fetch = load("scopes.sync.remote_conversations:fetch_found")
+    from scopes.cli.connection import connect
+
+    with connect(invocation) as connection:
+        from scopes.sync.remote_conversations import fetch_found
+
+        fetch = fetch_found
         conversation: ConversationId = fetch(repository, found, connection)
     invocation.output().note(Note(f"{short} was fetched from {found.remote.name}: {conversation}"))
     return conversation

@@ -13,10 +13,15 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 from scopes.cli import usage
 from scopes.cli.arguments import conversation_comes_first, find_conversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.conflicts import ConflictView, find_conflict_anywhere, show_conflict
-from scopes.conversation.resolve import require_open_conflict, resolve_conflict
+from scopes.conversation.conflicts import (
+    ConflictView,
+    find_conflict_anywhere,
+    require_open_conflict,
+    resolve_conflict,
+    show_conflict,
+)
 from scopes.errors import Inaccessible, Invalid, Refused
-from scopes.merge.conflict_keys import can_have_value, decoded_key
+from scopes.merge.keys import can_have_value, decoded_key
 from scopes.model.conflicts import Position
 from scopes.model.message import Author
 from scopes.render.text.conflict_phrases import can_repeat

@@ -15,7 +15,6 @@ from scopes.cli.invocation import Invocation
 from scopes.cli.suggestion import did_you_mean, nearest
 from scopes.cli.table import TABLE
 from scopes.errors import Invalid, NotFound
-from scopes.loading import load
 from scopes.render.template import known_field, template_fields
 
 SCHEMAS_FILE = os.path.join(os.path.dirname(__file__), "schemas.json")
@@ -104,7 +103,9 @@ def check_fields(path: tuple[str, ...], invocation: Invocation) -> None:
         if not names:
             example = " ".join(f"{{{name}}}" for name in _example_names(rows))
             hint = f"for example: --format '{example}'"
-            if path[-1] == "check" and invocation.template in load("scopes.cli.check_reports:FORMATS"):
+            from scopes.cli.check_reports import FORMATS
+
+            if path[-1] == "check" and invocation.template in FORMATS:
                 hint = f"for a report: --report {invocation.template}"
             raise Invalid(f"the template {invocation.template!a} names no field", hint=hint)
         for name in names:

@@ -7,9 +7,7 @@ from typing import Annotated, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
-from scopes.tokens.choose import TokenizerChoice, choose_tokenizer
-from scopes.tokens.models import Model, resolve_model
-from scopes.tokens.rank_files import rank_file_paths
+from scopes.tokens.count import Model, TokenizerChoice, choose_tokenizer, rank_file_paths, resolve_model
 
 ModelName: TypeAlias = Annotated[
     str | None,

@@ -15,7 +15,7 @@ from types import FrameType
 from scopes.cli.import_runner import CollectedSources, choose_projects, collect_sources, import_or_repeat, take_spooled
 from scopes.cli.invocation import Invocation
 from scopes.errors import Busy, CannotImport, Inaccessible, Invalid, NotFound, ScopesError
-from scopes.history.background_actors import WATCH
+from scopes.history.sessions import WATCH
 from scopes.importers.discovery import FILE_SUFFIXES, find_sources, find_standard_folders
 from scopes.importers.formats.base import SNIFF_BYTES, UNKNOWN_FORMAT
 from scopes.importers.formats.registry import FORMATS

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from scopes.clock import parse_time
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.file_edits import command_of
 from scopes.model.message import Part
+from scopes.model.tools import command_of
 
 TOLERANCE: Final = 2.0  # seconds: commits have whole seconds, and agents write records a moment later
 MAX_OUTPUT: Final = 200_000  # characters of an output that are searched

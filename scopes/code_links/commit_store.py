@@ -20,7 +20,7 @@ from scopes.errors import Corrupt, Invalid
 from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid, OperationId
-from scopes.model.path_encoding import decode_component, encode_component
+from scopes.model.encoding import decode_component, encode_component
 from scopes.result import Note
 from scopes.store.refs import COMMITS
 from scopes.store.repository import Repository, read_commit, read_tree

@@ -16,15 +16,12 @@ from scopes.code_links.edits import AddedLines, list_added
 from scopes.code_links.known_texts import KnownTexts
 from scopes.code_links.moved_texts import MARK, list_moves
 from scopes.code_links.turns import begins_turn
+from scopes.history.activity import calls_by_id, is_failed, results_by_id
 from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_body_bytes
-from scopes.history.sub_agents import is_spawned, spawner_of
-from scopes.history.tool_calls import calls_by_id, is_failed, results_by_id
+from scopes.history.sessions import is_spawned, spawner_of
 from scopes.ids import MessageId, Oid
-from scopes.model.agent_tools import FILE_TOOLS
-from scopes.model.codec import decode
-from scopes.model.file_edits import edits_of_call
-from scopes.model.message import Message, Part
-from scopes.model.tool_calls import tool_name
+from scopes.model.message import Message, Part, decode
+from scopes.model.tools import FILE_TOOLS, edits_of_call, tool_name
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 

@@ -17,9 +17,9 @@ from scopes.code_links.conversation_edits import ConversationEdits, read_convers
 from scopes.code_links.line_hash import hash_lines, hash_short, salt_of
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.index.code_lines import open_code_lines
+from scopes.index.caches import open_code_lines
 from scopes.index.database import Connection, read_property
-from scopes.index.sync import tips_by_conversation
+from scopes.index.full_text import tips_by_conversation
 from scopes.result import Note
 from scopes.store.graph import walk_oldest_first
 from scopes.store.refs import HEADS

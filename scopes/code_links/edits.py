@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 from scopes.code_links.known_texts import KnownTexts
 from scopes.code_links.line_hash import normalize_line
-from scopes.history.tool_calls import is_failed
-from scopes.model.file_edits import FileEdit, edits_of_result
+from scopes.history.activity import is_failed
 from scopes.model.message import Part
-from scopes.model.tool_calls import is_refused
+from scopes.model.tools import FileEdit, edits_of_result, is_refused
 
 MAX_LINES = 50_000  # of one call; a larger file is data
 

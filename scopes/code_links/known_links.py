@@ -20,7 +20,7 @@ from scopes.code_links.project_git import ProjectGit, ProjectGitFailed
 from scopes.code_links.recorded_links import RecordedCommits, resolve_session
 from scopes.code_links.turns import list_turn_messages
 from scopes.errors import Corrupt, NotFound, ScopesError
-from scopes.history.revisions import find_copies
+from scopes.history.names import find_copies
 from scopes.history.sources import SOURCES, read_source_record, source_key
 from scopes.ids import ConversationId, Oid
 from scopes.regular_file import read_regular

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from scopes.code_links.moved_texts import names_after
-from scopes.model.file_edits import FileEdit, Replacement, apply_edit
 from scopes.model.shell import Move
+from scopes.model.tools import FileEdit, Replacement, apply_edit
 
 MAX_FILES: Final = 500  # of one conversation; the first known is forgotten first
 MAX_TEXT: Final = 1 << 20  # characters of a file

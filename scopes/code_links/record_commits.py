@@ -19,7 +19,7 @@ from scopes.code_links.pending_commits import PendingCommit, list_pending, remov
 from scopes.code_links.project_git import ProjectRepository, open_project_git
 from scopes.code_links.reflog import read_tail
 from scopes.errors import Inaccessible
-from scopes.history.background_actors import HOOKS
+from scopes.history.sessions import HOOKS
 from scopes.ids import MessageId, OperationId
 from scopes.store.projects import Worktree, find_worktree
 from scopes.store.repository import Repository

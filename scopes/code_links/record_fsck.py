@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from scopes.code_links.commit_record import decode_record
 from scopes.errors import Corrupt, ScopesError
 from scopes.ids import Oid
-from scopes.store.fsck import Finding
 from scopes.store.refs import COMMITS
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.verify import Finding
 
 
 def walk_commit_record_defects(repository: Repository) -> Iterator[Finding]:

@@ -23,11 +23,11 @@ from scopes.code_links.reflog_rewrites import read_rewrites
 from scopes.code_links.turn_calls import TurnCall, TurnCalls
 from scopes.code_links.turns import TurnMessage, list_turn_messages
 from scopes.errors import Corrupt, NotFound
+from scopes.history.activity import calls_by_id
 from scopes.history.messages import read_body, read_body_bytes
-from scopes.history.revisions import conversation_ids, find_root_commit, list_branch_tips
-from scopes.history.shared_refs import NamesOfUuids
+from scopes.history.names import conversation_ids, find_root_commit, list_branch_tips
 from scopes.history.sources import SOURCES, TRACKING, read_source_record
-from scopes.history.tool_calls import calls_by_id
+from scopes.history.transaction import NamesOfUuids
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note
 from scopes.store.projects import Worktree

@@ -15,7 +15,7 @@ from scopes.code_links.record_commits import has_commits, record_turn
 from scopes.code_links.recorded_links import resolve_session
 from scopes.code_links.reflog import describe_turn
 from scopes.code_links.turns import TurnMessage, list_turn_messages
-from scopes.history.conversations import read_uuid
+from scopes.history.handles import read_uuid
 from scopes.history.messages import read_body
 from scopes.history.sources import source_key
 from scopes.ids import OperationId

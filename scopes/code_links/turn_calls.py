@@ -17,17 +17,15 @@ from scopes.clock import parse_time
 from scopes.code_links.commit_calls import MAX_COMMAND, MAX_OUTPUT, MIN_SUBJECT, TOLERANCE, output_text
 from scopes.code_links.commit_record import CommitRecord
 from scopes.code_links.turns import TurnMessage
+from scopes.history.activity import calls_by_id, results_by_id
 from scopes.history.messages import read_body
-from scopes.history.sub_agents import spawner_of
-from scopes.history.tool_calls import calls_by_id, results_by_id
+from scopes.history.sessions import spawner_of
 from scopes.ids import MessageId, Oid
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.agent_tools import FILE_TOOLS
-from scopes.model.file_edits import command_of, edits_of_call
 from scopes.model.message import Message, Part
 from scopes.model.shell import CommitChance
 from scopes.model.shell import commit_chance as chance_of_line
-from scopes.model.tool_calls import is_refused, tool_name
+from scopes.model.tools import FILE_TOOLS, command_of, edits_of_call, is_refused, tool_name
 from scopes.store.repository import Repository
 
 _BEFORE: Final = 1.0  # seconds by which a commit may be older than its call: git has whole seconds

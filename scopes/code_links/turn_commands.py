@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from scopes.code_links.turns import begins_turn
 from scopes.history.messages import MessageHeader, header_of, read_body
 from scopes.ids import MessageId, Oid
-from scopes.model.file_edits import command_of, directories_of_command
 from scopes.model.shell import may_write
+from scopes.model.tools import command_of, directories_of_command
 from scopes.store.repository import Repository, read_commit
 
 MAX_MESSAGES: Final = 400  # that are read for one answer

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from scopes.history.messages import MessageHeader, header_of, is_root, walk_headers_newest_first
-from scopes.history.revisions import MAIN, list_branch_tips
+from scopes.history.names import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository

@@ -22,14 +22,13 @@ from scopes.conversation.append import message_writers
 from scopes.errors import Refused
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import check_typed_author, plain_message
-from scopes.history.revisions import resolve_conversation
+from scopes.history.names import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId
-from scopes.merge.conflict_keys import decoded_key
-from scopes.merge.conflict_list import read_conflict
-from scopes.model.argument import Argument, argument_field, argument_text
+from scopes.merge.conflicts import read_conflict
+from scopes.merge.keys import decoded_key
 from scopes.model.conflicts import ENDED, Conflict
-from scopes.model.message import Author, Message
+from scopes.model.message import Argument, Author, Message, argument_field, argument_text
 from scopes.result import Note, Result
 from scopes.store.refs import AGENTS
 from scopes.store.repository import Repository

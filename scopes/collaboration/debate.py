@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.ids import AgentName
-from scopes.model.argument import Argument, Position
+from scopes.model.message import Argument, Position
 
 Phase: TypeAlias = Literal["arguments", "consensus", "compromise", "common-ground", "escalation"]
 

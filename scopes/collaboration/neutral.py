@@ -10,16 +10,13 @@ from scopes.agents.agent import Agent
 from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.registry import KIND, Registry, suggest_capability, write_registry
 from scopes.agents.send import delivery_of
-from scopes.conversation.conflicts import show_conflict
-from scopes.conversation.resolve import ConflictResolved, escalate_conflict
+from scopes.conversation.conflicts import ConflictResolved, escalate_conflict, show_conflict
 from scopes.errors import NoAvailableAgents, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, read_body, read_message
-from scopes.history.name_syntax import find_nearest
-from scopes.history.revisions import list_branch_tips, resolve_conversation
+from scopes.history.names import find_nearest, list_branch_tips, resolve_conversation
 from scopes.history.transaction import RefTransaction, same_command
-from scopes.merge.conflict_list import ConflictRow, read_conflict
-from scopes.merge.discussion import list_involved
+from scopes.merge.conflicts import ConflictRow, list_involved, read_conflict
 from scopes.model.message import Author
 from scopes.result import Note
 from scopes.store.refs import AGENTS

@@ -15,8 +15,7 @@ from scopes.errors import Invalid
 from scopes.history.messages import MessageHeader, headers_of, read_body
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.argument import ARGUMENT, EVIDENCE_TYPES, Argument, Evidence, read_argument
-from scopes.model.message import Message
+from scopes.model.message import ARGUMENT, EVIDENCE_TYPES, Argument, Evidence, Message, read_argument
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
 

@@ -16,11 +16,10 @@ from scopes.errors import Ambiguous, NotFound
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import display_time, headers_of
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId
-from scopes.merge.conflict_list import ConflictRow, EndedConflicts, read_ended, walk_conflicts
+from scopes.merge.conflicts import ConflictRow, EndedConflicts, read_ended, walk_conflicts
 from scopes.model import encoding
-from scopes.model.argument import Position
-from scopes.model.claims import decision_key
 from scopes.model.conflicts import ENDED, Conflict, Resolution
+from scopes.model.message import Position, decision_key
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository

@@ -18,7 +18,7 @@ from scopes.conversation.append import message_writers
 from scopes.errors import Invalid
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import check_typed_author, plain_message
-from scopes.history.new_names import parse_new_branch_name
+from scopes.history.names import parse_new_branch_name
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, OperationId, free_name
 from scopes.model.conversation import BranchEntry

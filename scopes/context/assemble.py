@@ -20,10 +20,10 @@ from scopes.context.turns import Turn
 from scopes.fence import PLACEHOLDER, fence_lines
 from scopes.result import plural
 from scopes.sanitize import RECORDED, TRUNCATED, line_for_prompt
-from scopes.tokens.choose import Tokenizer, prepare_for_room
+from scopes.tokens.count import Tokenizer, prepare_for_room
 
 if TYPE_CHECKING:
-    from scopes.merge.lane_marks import LaneMark
+    from scopes.merge.lanes import LaneMark
 
 FENCE = "history"
 _FILES = "## Files\n\n"

@@ -14,14 +14,14 @@ from scopes.context.request import Request
 from scopes.conversation.bisect import SKIP, BisectPoint
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import read_message_bytes
-from scopes.merge.attribution import claim_value
-from scopes.merge.conflict_keys import agent_of, key_of_path
-from scopes.merge.divergence import state_of
+from scopes.merge.compare import state_of
+from scopes.merge.keys import agent_of, key_of_path
+from scopes.merge.plan import claim_value
 from scopes.model import encoding
 from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
 from scopes.store.trees import read_blob, walk_blobs
-from scopes.tokens.choose import TokenizerChoice
+from scopes.tokens.count import TokenizerChoice
 
 INPUTS = ("context", "state", "message", "none")
 VARIABLES = ("SCOPES_CONVERSATION", "SCOPES_MESSAGE", "SCOPES_REVISION", "SCOPES_STORE")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from scopes.errors import Invalid
 from scopes.result import Result
 from scopes.store.config import Config
-from scopes.tokens.models import Model
+from scopes.tokens.count import Model
 
 
 class Shares(NamedTuple):

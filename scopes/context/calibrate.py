@@ -16,13 +16,13 @@ from collections.abc import Iterable
 from itertools import accumulate, islice
 
 from scopes.context.part_text import texts_of
+from scopes.history.activity import tokens_of
 from scopes.history.messages import read_body, walk_headers_newest_first
-from scopes.history.revisions import Revision
-from scopes.history.usage import tokens_of
+from scopes.history.names import Revision
 from scopes.model.message import Message
 from scopes.result import Note
 from scopes.store.repository import Repository
-from scopes.tokens.choose import ScaledTokenizer, TokenizerChoice
+from scopes.tokens.count import ScaledTokenizer, TokenizerChoice
 
 _MAX_MESSAGES = 400  # the newest ones are read
 _MIN_STEPS = 5  # a step goes from one answer to the next

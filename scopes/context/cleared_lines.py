@@ -13,7 +13,7 @@ from typing import Final
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import Gate
 from scopes.secret_scan.scan import RULES_VERSION
-from scopes.tokens.count_cache import KEY_BYTES, CountCache
+from scopes.tokens.count import KEY_BYTES, CountCache
 
 _VERSION: Final = 1
 """Changed with what `Gate.may_change` finds, unless the version of the rules is."""

@@ -14,21 +14,23 @@ from scopes.context.project_files import TouchedFile
 from scopes.context.turns import Turn, has_content, make_turn, may_be_turn
 from scopes.context.work_items import find_work_item
 from scopes.errors import NotFound
-from scopes.history.amendments import Amendment, find_amendments, latest
+from scopes.history.activity import walk_compactions
 from scopes.history.messages import (
+    Amendment,
     MessageHeader,
+    find_amendments,
     headers_of,
+    latest,
     read_body,
     walk_headers_oldest_first,
 )
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import Revision, resolve_revision
-from scopes.history.session_branches import reader_notes
-from scopes.history.staleness import walk_compactions
+from scopes.history.names import Revision, resolve_revision
+from scopes.history.sessions import reader_notes
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.loading import deferred
-from scopes.merge.commits import is_written_by_scopes
-from scopes.merge.resolution_lines import may_be_resolution, resolution_line
+from scopes.merge.lanes import may_be_resolution, resolution_line
+from scopes.merge.plan import is_written_by_scopes
 from scopes.model.conversation import CONFLICT_RESOLUTION
 from scopes.model.message import Message, file_operations, text_parts
 from scopes.result import Note
@@ -39,13 +41,10 @@ from scopes.store.repository import Repository
 
 # Most conversations have no decision and no merge: these modules are imported for those that do.
 if TYPE_CHECKING:
-    from scopes.conversation.decisions import StatedDecision, decisions_at
-    from scopes.merge.in_progress import resolution_branch_notes
-    from scopes.merge.lane_marks import LaneMark, MarkedLanes
+    from scopes.conversation.decisions import StatedDecision
+    from scopes.merge.lanes import LaneMark, MarkedLanes
 else:
-    decisions_at = deferred("scopes.conversation.decisions:decisions_at")
-    resolution_branch_notes = deferred("scopes.merge.in_progress:resolution_branch_notes")
-    MarkedLanes = deferred("scopes.merge.lane_marks:MarkedLanes")
+    MarkedLanes = deferred("scopes.merge.lanes:MarkedLanes")
 
 _READING = frozenset({"read", "mention"})
 BEFORE_COMPACTION, NO_CONTENT, RETRACTED = "before_compaction", "no_content", "retracted"
@@ -143,6 +142,8 @@ def active_branch_notes(repository: Repository, revision: Revision, text: str, v
     """
     if revision.branch is None or not revision.branch.startswith(f"{CONFLICT_RESOLUTION}/"):
         return reader_notes(repository, revision, text)
+    from scopes.merge.in_progress import resolution_branch_notes
+
     return resolution_branch_notes(repository, revision, text, verb)
 
 
@@ -211,6 +212,8 @@ def _find_decisions(
 ) -> tuple[StatedDecision, ...]:
     if not any(head.kind == "decision" or may_be_resolution(head) for head in heads):
         return ()
+    from scopes.conversation.decisions import decisions_at
+
     return decisions_at(repository, tip, heads, work_item)
 
 

@@ -22,19 +22,17 @@ from scopes.context.selection import MIN_TURN_TOKENS, best_first
 from scopes.context.truncate import Count
 from scopes.context.turns import Turn
 from scopes.fence import draw_mark, fenced
-from scopes.history.limits import check_limits, idle_since
+from scopes.history.handles import check_limits, idle_since
 from scopes.history.messages import NO_TEXT, display_time, read_root, subject_of
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import MAIN, Revision, list_branch_tips
-from scopes.model.tool_calls import summarize_calls
+from scopes.history.names import MAIN, Revision, list_branch_tips
+from scopes.model.tools import summarize_calls
 from scopes.result import Note
 from scopes.sanitize import SUBJECT_LENGTH
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import clear_notes, gate_of, policy_key, redacting
-from scopes.store.prunes import Prunes
-from scopes.store.repository import Repository, read_commit
-from scopes.tokens.choose import Tokenizer, TokenizerChoice
-from scopes.tokens.count_cache import CountCache, with_cache
+from scopes.store.repository import Prunes, Repository, read_commit
+from scopes.tokens.count import CountCache, Tokenizer, TokenizerChoice, with_cache
 
 _MIN_READ = 1000  # messages that are read at least, because they may have touched files
 _ID_LENGTH = 24

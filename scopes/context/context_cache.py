@@ -23,8 +23,8 @@ from scopes.context.project_files import SkippedFile
 from scopes.context.request import CACHE_SECONDS
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained, UnfencedContext
 from scopes.result import Note
-from scopes.store.prunes import Prunes
-from scopes.tokens.cache_files import write_file
+from scopes.store.repository import Prunes
+from scopes.tokens.count import write_file
 
 _VERSION = 9
 _MAX_BYTES = 64 << 20  # of all entries

@@ -10,14 +10,13 @@ from typing import NamedTuple
 from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.context.result import Context, ContextMessage
-from scopes.conversation.diff import DiffSide, resolve_sides
-from scopes.conversation.diff_lines import diff_lines
+from scopes.conversation.diff import DiffSide, diff_lines, resolve_sides
 from scopes.ids import BranchName, ConversationId
 from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
-from scopes.tokens.choose import TokenizerChoice
+from scopes.tokens.count import TokenizerChoice
 
 
 class ContextSide(NamedTuple):

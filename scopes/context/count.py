@@ -9,11 +9,10 @@ from itertools import islice
 from scopes.context.calibrate import calibrate
 from scopes.context.part_text import CATEGORIES, texts_of
 from scopes.history.messages import read_body, walk_headers_newest_first
-from scopes.history.revisions import resolve_revision
+from scopes.history.names import resolve_revision
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
-from scopes.tokens.choose import TokenizerChoice
-from scopes.tokens.count_cache import CountCache, with_cache
+from scopes.tokens.count import CountCache, TokenizerChoice, with_cache
 
 _BATCH = 1000  # messages whose texts are in memory at once
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from scopes.context.project_files import ReadableFolder, SkippedFile, TouchedFile, read_text, resolve
 from scopes.sanitize import file_for_prompt, line_for_prompt
-from scopes.store.ignored import IgnoreRules
-from scopes.tokens.choose import Tokenizer, prepare_for_room
+from scopes.store.project_files import IgnoreRules
+from scopes.tokens.count import Tokenizer, prepare_for_room
 
 _MAX_FILES = 500
 _BACKTICKS = re.compile("`+")

@@ -28,9 +28,9 @@ from scopes.context.long_texts import reading_beginnings
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.errors import Invalid
 from scopes.fence import check_mark, draw_mark, fenced
+from scopes.history.handles import ProjectMembers
 from scopes.history.messages import is_root, message_id_of
-from scopes.history.project_members import ProjectMembers
-from scopes.history.revisions import resolve_revision
+from scopes.history.names import resolve_revision
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.memory.context import MAX_CHARACTERS
 from scopes.memory.prompt_preface import build_preface
@@ -39,7 +39,7 @@ from scopes.sanitize import clip
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository, read_commit
-from scopes.tokens.choose import TokenizerChoice, prepare_for_room
+from scopes.tokens.count import TokenizerChoice, prepare_for_room
 
 DEFAULT_MESSAGES, DEFAULT_TOKENS = 50, 8_000
 VERBATIM_MESSAGES = 20  # of longer histories a summary replaces the older messages

@@ -10,11 +10,10 @@ from typing import NamedTuple
 from scopes.context.collect import Collected
 from scopes.context.part_text import part_text, payload_text
 from scopes.context.turns import Turn, make_turn, may_be_turn
-from scopes.history.amendments import find_amendments, find_claim, latest
-from scopes.history.messages import read_body, walk_headers_oldest_first
+from scopes.history.messages import find_amendments, find_claim, latest, read_body, walk_headers_oldest_first
 from scopes.ids import Oid
 from scopes.model.message import Part
-from scopes.model.tool_calls import is_refused
+from scopes.model.tools import is_refused
 from scopes.sanitize import clip, for_prompt, line_for_prompt
 from scopes.store.repository import Repository
 

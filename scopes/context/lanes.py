@@ -12,14 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.context.truncate import Count
 from scopes.context.turns import Turn
-from scopes.loading import deferred
 from scopes.sanitize import line_for_prompt
 
 if TYPE_CHECKING:
-    from scopes.history.lanes import lane_changes
-    from scopes.merge.lane_marks import LaneMark
-else:
-    lane_changes = deferred("scopes.history.lanes:lane_changes")
+    from scopes.merge.lanes import LaneMark
 
 _MAX_MARK_SHARE, _MAX_DIGEST_SHARE = 25, 10  # hundredths of the room, for one lane
 
@@ -50,6 +46,8 @@ class FittedLaneTexts:
     def _change(self, before: Sequence[int], after: Sequence[int]) -> Iterator[str]:
         if not (before or after):
             return
+        from scopes.history.lanes import lane_changes
+
         left, entered = lane_changes(before, after)
         yield from (self.texts[lane].end for lane in left if lane in self.texts)
         yield from (self.texts[lane].begin for lane in entered if lane in self.texts)

@@ -17,7 +17,7 @@ from scopes.characters import IGNORABLE
 from scopes.context.file_states import has_hash
 from scopes.context.secret_files import may_hold_secrets
 from scopes.secret_scan.clearance import Gate
-from scopes.store.ignored import IgnoreRules, rule_files
+from scopes.store.project_files import IgnoreRules, rule_files
 
 _MAX_BYTES = 4 << 20
 OUTSIDE = "outside the project"

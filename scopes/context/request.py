@@ -8,10 +8,10 @@ from scopes.context.budget import configured_shares, default_budget
 from scopes.context.relevance import words_of
 from scopes.errors import Invalid, check_not_negative
 from scopes.fence import check_mark
-from scopes.history.limits import NO_LIMITS, Limits, read_limits
+from scopes.history.handles import NO_LIMITS, Limits, read_limits
 from scopes.secret_scan.clearance import Mode
 from scopes.store.config import Config
-from scopes.tokens.models import Model
+from scopes.tokens.count import Model
 
 MODES = ("history", "relevance", "files")
 TIGHT_BELOW = 500

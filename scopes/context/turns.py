@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from scopes.context.part_text import part_text, payload_text
 from scopes.history.messages import MessageHeader, display_time
-from scopes.merge.commits import is_written_by_scopes
-from scopes.merge.resolution_lines import may_be_resolution
+from scopes.merge.lanes import may_be_resolution
+from scopes.merge.plan import is_written_by_scopes
 from scopes.model.message import Message, Part
-from scopes.model.tool_calls import is_refused
+from scopes.model.tools import is_refused
 from scopes.sanitize import clip, for_prompt, line_for_prompt
 
 TOOL_LIMIT = 1000  # characters of a tool result; a tool call is clipped at three tenths of that

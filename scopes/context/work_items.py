@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from scopes.history.messages import read_body_bytes, walk_headers_newest_first
-from scopes.history.revisions import Revision, choose_active_branch
+from scopes.history.names import Revision, choose_active_branch
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.model.codec import decode
 from scopes.model.encoding import dump
-from scopes.store.commit_chunks import CommitChunks
+from scopes.model.message import decode
+from scopes.store.graph import CommitChunks
 from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref
 from scopes.store.repository import Repository
 

@@ -9,18 +9,24 @@ from typing import Any
 
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import NO_CHANGES, is_root, plain_message, read_message, retraction_of
+from scopes.history.messages import NO_CHANGES, check_author, is_root, plain_message, read_message, retraction_of
 from scopes.history.transaction import append_message, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.merge.conflict_keys import decoded_key, key_of_path
-from scopes.merge.statements import claims_without, stated_claims, superseded_claims
-from scopes.model.claims import MESSAGES
-from scopes.model.message import Author, Message
-from scopes.model.path_encoding import leaf
-from scopes.model.tombstone import RETRACTED_TEXT, is_purged
+from scopes.merge.compare import state_of
+from scopes.merge.keys import (
+    claims_without,
+    decoded_key,
+    key_of_path,
+    notice_of_withdrawal,
+    stated_claims,
+    superseded_claims,
+)
+from scopes.model import encoding
+from scopes.model.encoding import decode_component, leaf
+from scopes.model.message import DECISIONS, MESSAGES, RETRACTED_TEXT, Author, Message, is_purged, topic_leaf
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import require_unpurged
 from scopes.store.trees import BlobChange, find_blob
 
@@ -153,3 +159,112 @@ def _append(branch: BranchHandle, message: Message, old: Message, made_of: Colle
         retracted=message.retracts is not None,
         notes=notes,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionWithdrawn(Result):
+    """The decision on a topic is no longer in effect on a branch; `id` is the new message, None in a dry run.
+
+    `topic` is folded, and `decisions` what was in effect.
+    """
+
+    id: MessageId | None
+    oid: Oid | None
+    conversation: ConversationId
+    branch: BranchName
+    topic: str
+    decisions: tuple[str, ...]
+    dry_run: bool = False
+
+
+def withdraw_decision(
+    repository: Repository,
+    conversation: str,
+    topic: str,
+    *,
+    reason: str = "",
+    author: Author,
+    branch: str | None = None,
+    dry_run: bool = False,
+) -> DecisionWithdrawn:
+    """Withdraw the decision on a topic, in any spelling, on a branch (default: the active one).
+
+    Raises:
+        NotFound: no decision on the topic is in effect there.
+        Refused: another process changed the decision meanwhile.
+        Invalid: the topic is empty.
+    """
+    handle = StoreHandle(repository).branch(conversation, branch)
+    if not topic.strip():
+        raise Invalid("no topic given", hint=f"list them: scopes decisions {quote(str(handle))}")
+    found = _find_claims(repository, handle.tip, topic)
+    if not found:
+        raise _not_in_effect(handle, topic)
+    path = next(iter(found))
+    spelled = decode_component(path.removesuffix("=").partition("/")[2])
+    values = _list_values(found)
+    message_id = oid = None
+    if not dry_run:
+        text = reason or f"withdrawn: {spelled}: {', '.join(values)}"
+        message = notice_of_withdrawal(plain_message(check_author(author), text, kind="notice"), path)
+        message_id = message.id
+        oid = append_message(
+            repository,
+            handle.conversation.id,
+            handle.name,
+            message,
+            state_changes=lambda tip: _removal(handle, tip, topic, found),
+        )
+    return DecisionWithdrawn(
+        id=message_id,
+        oid=oid,
+        conversation=handle.conversation.id,
+        branch=handle.name,
+        topic=spelled,
+        decisions=values,
+        dry_run=dry_run,
+    )
+
+
+def _find_claims(objects: Objects, tip: Oid, topic: str) -> dict[str, bytes]:
+    state = state_of(objects, tip)
+    path = topic_leaf(DECISIONS, topic)
+    claim = None if state is None else find_blob(objects, state, path)
+    return {} if claim is None else {path: claim}
+
+
+def _removal(branch: BranchHandle, tip: Oid, topic: str, expected: Mapping[str, bytes]) -> dict[str, BlobChange]:
+    """Return the changes to the state of `tip` that remove the claims; the notice is about the expected ones.
+
+    Raises:
+        NotFound, Refused: another process changed the claims after they were read.
+    """
+    found = _find_claims(branch.repository, tip, topic)
+    if not found:
+        raise _not_in_effect(branch, topic)
+    if found != expected:
+        raise Refused(
+            f"the decision on {topic!a} was changed meanwhile: {', '.join(_list_values(found))}",
+            hint="nothing was withdrawn; give the command again to withdraw this one",
+        )
+    return dict.fromkeys(found)
+
+
+def _not_in_effect(branch: BranchHandle, topic: str) -> NotFound:
+    return NotFound(
+        f"no decision on {topic!a} is in effect on {branch}", hint=f"list them: scopes decisions {quote(str(branch))}"
+    )
+
+
+def _list_values(claims: Mapping[str, bytes]) -> tuple[str, ...]:
+    return tuple(value for claim in claims.values() for value in _decisions_in(encoding.load(claim)))
+
+
+def _decisions_in(claim: Any) -> list[str]:
+    """Return the decisions of a claim; there are several if a merge kept both."""
+    match claim:
+        case {"both": list(several)}:
+            return [text for each in several for text in _decisions_in(each)]
+        case {"decision": str(decision)}:
+            return [decision]
+    return []

@@ -6,14 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.limits import check_limits, idle_before, read_limits
+from scopes.history.handles import BranchHandle, StoreHandle, check_limits, idle_before, read_limits
 from scopes.history.messages import NO_CHANGES, Below, read_below, write_message_blob, write_message_over
-from scopes.history.revisions import find_directory
+from scopes.history.names import find_directory
 from scopes.history.transaction import Transaction, append_commit, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.model.codec import encode
-from scopes.model.message import Message
+from scopes.model.message import Message, encode
 from scopes.result import Note, Result
 from scopes.store.objects import BLOB
 from scopes.store.repository import Objects, Repository, read_commit
@@ -112,7 +110,7 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
         if len(messages) < _IN_ONE_PACK:
             appended = _write_all(repository, branch, old, messages, lines)
         else:
-            from scopes.store.packs.bulk import bulk_objects
+            from scopes.store.packs import bulk_objects
 
             with bulk_objects(repository) as objects:
                 appended = _write_all(objects, branch, old, messages, lines)
@@ -137,7 +135,7 @@ def _note_followed(branch: BranchHandle, appended: Oid, last: Oid | None = None)
     """
     if last is not None and read_commit(branch.repository, appended).parents[0] == last:
         return ()
-    from scopes.history.session_branches import note_followed
+    from scopes.history.sessions import note_followed
 
     return note_followed(branch, appended)
 
@@ -202,7 +200,7 @@ def _with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message
     """Return a message of tool results with the files that the calls touched, any other message as it is."""
     if message.files or all(part.type != "tool_result" for part in message.parts):
         return message
-    from scopes.history.tool_calls import with_touched_files
+    from scopes.history.activity import with_touched_files
 
     return with_touched_files(objects, tip, message)
 
@@ -215,6 +213,6 @@ def _replaced(objects: Objects, tip: Oid, message: Message) -> Mapping[str, Blob
     """Return the changes to the state that remove what else the proposals claim that a proposal supersedes."""
     if message.kind != "proposal":
         return NO_CHANGES
-    from scopes.merge.statements import superseded_claims
+    from scopes.merge.keys import superseded_claims
 
     return superseded_claims(objects, tip, message)

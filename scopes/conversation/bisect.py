@@ -12,9 +12,9 @@ from shlex import quote
 from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
+from scopes.history.activity import with_summary
 from scopes.history.messages import MessageHeader, header_of, is_root
-from scopes.history.revisions import Revision, resolve_revision
-from scopes.history.tool_calls import with_summary
+from scopes.history.names import Revision, resolve_revision
 from scopes.ids import ConversationId, Oid
 from scopes.result import Result
 from scopes.store.objects import Commit

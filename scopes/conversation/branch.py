@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from shlex import quote
 from unicodedata import combining, normalize
 
 from scopes.clock import now
 from scopes.conversation.append import MessageAppended, message_writers
 from scopes.conversation.show import BranchRow, show
-from scopes.errors import Refused
-from scopes.history.ambiguous_names import HEADS_FORM
-from scopes.history.handles import StoreHandle
-from scopes.history.messages import message_id_of
-from scopes.history.new_names import parse_new_branch_name
+from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
+from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, walk_headers_newest_first
+from scopes.history.names import HEADS_FORM, MAIN, parse_new_branch_name, parse_new_tag_name
 from scopes.history.transaction import Transaction
 from scopes.ids import (
     AgentName,
@@ -28,9 +29,12 @@ from scopes.ids import (
     parse_branch_name,
     slug,
 )
+from scopes.merge.in_progress import list_in_progress
+from scopes.merge.plan import open_conflicts_at
 from scopes.model.conversation import BranchEntry, parse_purpose
 from scopes.model.message import Message
-from scopes.result import Result
+from scopes.result import Result, plural
+from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import exclusive_write
 
@@ -172,3 +176,226 @@ def _choose_name(
     if parsed in taken:
         raise Refused(f"branch {parsed!a} already exists in {conversation}", hint="choose another name")
     return parsed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchSwitched(Result):
+    """The active branch and the previously active one; `operation` is None if they are the same."""
+
+    conversation: ConversationId
+    branch: BranchName
+    previous: BranchName
+    operation: OperationId | None
+
+
+def switch(repository: Repository, conversation: str, branch: str) -> BranchSwitched:
+    """Make a branch active: commands without a branch name then use it.
+
+    Raises:
+        NotFound, Ambiguous: the conversation or branch cannot be resolved.
+    """
+    handle = StoreHandle(repository).conversation(conversation)
+    with exclusive_write(repository):
+        name, previous = handle.branch(branch).name, handle.active_branch.name
+        tx = Transaction(repository, handle.id)
+        tx.activate(name)
+        operation = tx.commit("switch", f"switch {handle.id} to {name}").id if tx else None
+    return BranchSwitched(conversation=handle.id, branch=name, previous=previous, operation=operation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchRewound(Result):
+    """A rewound branch: `messages` is the number of removed messages, `message` the last remaining one.
+
+    With `dry_run` nothing was changed, and `removed` are the messages that would be removed, newest first.
+    """
+
+    conversation: ConversationId
+    branch: BranchName
+    messages: int
+    old: Oid
+    new: Oid
+    message: MessageId | None
+    operation: OperationId | None
+    dry_run: bool = False
+    removed: tuple[MessageHeader, ...] = ()
+
+
+def rewind(
+    repository: Repository,
+    conversation: str,
+    *,
+    branch: str | None = None,
+    to: str | None = None,
+    count: int | None = None,
+    dry_run: bool = False,
+) -> BranchRewound:
+    """Move a branch back to the message `to`, or by `count` messages along the first parents (default: 1).
+
+    Of a merge all is taken back that it brought.
+
+    Raises:
+        Refused: the message is not in the history of the branch, or a merge would stay without the resolution of its
+            conflicts.
+        Invalid: both are given, or the count is not positive.
+        NotFound: the branch has fewer messages than `count`.
+    """
+    if to is not None and count is not None:
+        raise Invalid("name either a message or a number of messages", hint="scopes rewind CONV --to MESSAGE")
+    if count is not None and count < 1:
+        raise Invalid(f"cannot rewind {count} messages", hint="for example: -n 2")
+    with nullcontext() if dry_run else exclusive_write(repository):
+        handle = StoreHandle(repository).branch(conversation, branch)
+        old = handle.tip
+        new = handle.conversation.revision(f"{HEADS_FORM}{handle.name}~{count or 1}" if to is None else to).oid
+        if not is_ancestor(repository, new, old):
+            raise Refused(
+                f"that message is not in the history of {handle}",
+                hint=f"see: scopes log {quote(str(handle))}",
+            )
+        _check_stays_resolved(repository, handle, old, new)
+        remaining = {commit.oid for commit in walk_newest_first(repository, [new])}
+        removed = tuple(walk_headers_newest_first(repository, [old], remaining))
+        tx = Transaction(repository, handle.conversation.id)
+        tx.move_branch(handle.name, old, new)
+        operation = tx.commit("rewind", f"take back {len(removed)} of {handle}").id if tx and not dry_run else None
+    tip = read_commit(repository, new)
+    last = None if is_root(tip) else header_of(tip).id
+    return BranchRewound(
+        conversation=handle.conversation.id,
+        branch=handle.name,
+        messages=len(removed),
+        old=old,
+        new=new,
+        message=last,
+        operation=operation,
+        dry_run=dry_run,
+        removed=removed if dry_run else (),
+    )
+
+
+def _check_stays_resolved(repository: Repository, branch: BranchHandle, old: Oid, new: Oid) -> None:
+    """Refuse to end a branch between a merge and its resolution, except a conflict-resolution branch."""
+    if open_conflicts_at(repository, old) or not (conflicts := open_conflicts_at(repository, new)):
+        return
+    if any(each.branch == branch.name for each in list_in_progress(repository, branch.conversation.id)):
+        return
+    count = f"{len(conflicts)} {plural(len(conflicts), 'conflict')}"
+    command = f"scopes rewind {quote(str(branch))} --to {quote(_before_merge(repository, new)[:8])}"
+    raise Refused(
+        f"{branch} would keep a merge without the resolution of its {count}",
+        hint=f"take back the merge too: {command}",
+    )
+
+
+def _before_merge(repository: Repository, oid: Oid) -> str:
+    """Return the newest commit on the line of first parents whose conflicts are resolved."""
+    commit = read_commit(repository, oid)
+    while commit.parents and open_conflicts_at(repository, commit.oid):
+        commit = read_commit(repository, commit.parents[0])
+    return commit.oid if is_root(commit) else message_id_of(commit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchAbandoned(Result):
+    """The new status of a branch; `operation` is None if it did not change."""
+
+    conversation: ConversationId
+    branch: BranchName
+    status: str
+    active_branch: BranchName
+    operation: OperationId | None
+
+
+def abandon(repository: Repository, conversation: str, branch: str, *, revive: bool = False) -> BranchAbandoned:
+    """Mark a branch as abandoned, or with `revive` as active; if the active branch is abandoned, main becomes active.
+
+    Raises:
+        Refused: the branch is main.
+    """
+    handle = StoreHandle(repository).conversation(conversation)
+    status = "active" if revive else "abandoned"
+    with exclusive_write(repository):
+        target = handle.branch(branch)
+        if target.name == MAIN:
+            hint = f"delete the whole conversation instead: scopes delete {quote(handle.id)}"
+            raise Refused("the branch main cannot be abandoned", hint=hint)
+        entry = target.entry
+        active = handle.active_branch.name
+        operation = None
+        if entry.status != status:
+            tx = Transaction(repository, handle.id)
+            tx.set_branch_entry(target.name, replace(entry, status=status))
+            if active == target.name and not revive and MAIN in handle.tips:
+                tx.activate(MAIN)
+                active = MAIN
+            verb = "revive" if revive else "abandon"
+            operation = tx.commit("abandon", f"{verb} {target}", metadata_message=f"{status} {target.name}").id
+    return BranchAbandoned(
+        conversation=handle.id, branch=target.name, status=status, active_branch=active, operation=operation
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tagged(Result):
+    """A tag that was created, or deleted if `oid` is None."""
+
+    conversation: ConversationId
+    tag: str
+    oid: Oid | None
+    operation: OperationId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagList(Result):
+    """The tags of a conversation and their messages, sorted by name."""
+
+    conversation: ConversationId
+    tags: tuple[tuple[str, MessageHeader], ...]
+
+
+def list_tags(repository: Repository, conversation: str) -> TagList:
+    """List the tags of a conversation."""
+    handle = StoreHandle(repository).conversation(conversation)
+    tags = sorted(handle.metadata.tags.items())
+    return TagList(
+        conversation=handle.id, tags=tuple((tag, header_of(read_commit(repository, oid))) for tag, oid in tags)
+    )
+
+
+def tag(repository: Repository, conversation: str, name: str, message: str | None = None) -> Tagged:
+    """Tag a message (default: the tip of the active branch).
+
+    Raises:
+        Refused: a tag or a branch of that name exists; tags are not moved.
+    """
+    handle, tag_name = StoreHandle(repository).conversation(conversation), parse_new_tag_name(repository, name)
+    with exclusive_write(repository):
+        if tag_name in handle.tips:
+            raise Refused(f"{tag_name!a} is a branch of {handle.id}", hint="choose another name for the tag")
+        if tag_name in handle.metadata.tags:
+            hint = f"remove it first: scopes tag {quote(handle.id)} {quote(tag_name)} --delete"
+            raise Refused(f"tag {tag_name!a} already exists in {handle.id}", hint=hint)
+        oid = handle.active_branch.tip if message is None else handle.revision(message).oid
+        return _set_tag(handle, tag_name, oid)
+
+
+def delete_tag(repository: Repository, conversation: str, name: str) -> Tagged:
+    """Delete a tag, but not its message.
+
+    Raises:
+        NotFound: there is no such tag.
+    """
+    handle = StoreHandle(repository).conversation(conversation)
+    with exclusive_write(repository):
+        if name not in handle.metadata.tags:
+            raise NotFound(f"there is no tag {name!a} in {handle.id}", hint=f"list them: scopes tag {quote(handle.id)}")
+        return _set_tag(handle, name, None)
+
+
+def _set_tag(conversation: ConversationHandle, name: str, oid: Oid | None) -> Tagged:
+    change = f"{'tag' if oid else 'remove tag'} {name}"
+    tx = Transaction(conversation.repository, conversation.id)
+    tx.set_tag(name, oid)
+    operation = tx.commit("tag", f"{change} in {conversation.id}", metadata_message=change)
+    return Tagged(conversation=conversation.id, tag=name, oid=oid, operation=operation.id)

@@ -8,17 +8,21 @@ from itertools import islice
 from shlex import quote
 
 from scopes.errors import NotFound
-from scopes.history.amendments import find_claim
+from scopes.history.activity import SUMMARY, count_since
 from scopes.history.handles import StoreHandle
-from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, read_message_bytes
-from scopes.history.recorded_times import RecordedTimes
-from scopes.history.revisions import Revision, find_copies, list_branch_tips, read_active_branch, resolve_with_latest
-from scopes.history.source_sets import list_stored_sources
-from scopes.history.sources import find_message_spans, read_spans, walk_chunks
-from scopes.history.staleness import SUMMARY, count_since
+from scopes.history.messages import (
+    MessageHeader,
+    RecordedTimes,
+    find_claim,
+    header_of,
+    is_root,
+    message_id_of,
+    read_message_bytes,
+)
+from scopes.history.names import Revision, find_copies, list_branch_tips, read_active_branch, resolve_with_latest
+from scopes.history.sources import find_message_spans, list_stored_sources, read_spans, walk_chunks
 from scopes.ids import BranchName, ConversationId, MessageId
-from scopes.model.codec import decode
-from scopes.model.message import Message
+from scopes.model.message import Message, decode
 from scopes.model.signature import Signature
 from scopes.result import Note, RawDocument, Result
 from scopes.store.graph import is_ancestor, walk_newest_first

@@ -13,42 +13,66 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds, format_time, now_nanoseconds, parse_date, parse_time
 from scopes.errors import Corrupt, Invalid, NotFound
-from scopes.history.conversations import read_uuid
+from scopes.history.activity import TOOL_RESULTS, find_call_message
+from scopes.history.handles import read_uuid
 from scopes.history.messages import (
     STATE_DIRECTORY,
     MessageHeader,
+    RecordedTimes,
     header_of,
     headers_of,
     is_root,
+    read_body,
     read_message_at,
+    read_root,
     subject_of,
+    with_subject,
 )
 from scopes.history.metadata import Metadata, read_metadata_at
-from scopes.history.recorded_times import RecordedTimes
-from scopes.history.revisions import list_branch_tips, resolve_branch_name, resolve_conversation
-from scopes.history.shared_refs import AGENT_FILES, decode_leaf, find_tree, read_json, walk_changes_below
+from scopes.history.names import (
+    Revision,
+    list_branch_tips,
+    read_active_branch,
+    resolve_branch_name,
+    resolve_conversation,
+    resolve_revision,
+)
+from scopes.history.transaction import AGENT_FILES, decode_leaf, find_tree, read_json, walk_changes_below
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.merge.records import open_conflicts_at
+from scopes.merge.compare import state_of
+from scopes.merge.keys import agent_of, decoded_key, folded_key, key_of_path
+from scopes.merge.plan import blame_paths, blob_at, claim_value, open_conflicts_at
+from scopes.merge.resolve import BOTH
 from scopes.model import encoding
-from scopes.model.claims import CONFLICTS, DECISIONS, ENTITIES, PARTICIPANT_KINDS, folded
 from scopes.model.conflicts import decode_conflict
-from scopes.model.conversation import BranchEntry
-from scopes.model.merge_request import MergeRequest
-from scopes.model.message import Message
+from scopes.model.conversation import BranchEntry, MergeRequest
+from scopes.model.encoding import encode_component, file_leaf, leaf, split_leaf
+from scopes.model.message import (
+    CONFLICTS,
+    DECISIONS,
+    ENTITIES,
+    FILES,
+    MESSAGES,
+    PARTICIPANT_KINDS,
+    PARTICIPANTS,
+    Message,
+    Part,
+    folded,
+)
 from scopes.model.operation import Operation, RefChange
-from scopes.model.path_encoding import encode_component, leaf, split_leaf
 from scopes.result import Note, Result, Stream, few
 from scopes.store import refs
-from scopes.store.graph import walk_oldest_first
+from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.objects import Commit
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import diff_blobs, find_blob, find_entry, read_blob
+from scopes.store.trees import diff_blobs, find_blob, find_entry, read_blob, walk_blobs
 
 OPERATIONS = ("CREATE", "APPEND", "UPDATE", "DELETE", "MERGE")
 CAUSES = ("user", "agent", "system", "remote")  # kinds of cause
@@ -622,3 +646,131 @@ def _status_in(known: Mapping[str, Any] | None) -> dict[str, Any]:
 def _tools_of(message: Message) -> tuple[str, ...]:
     calls = (part.fields.get("name") or "unknown tool" for part in message.parts if part.type == "tool_call")
     return tuple(dict.fromkeys(map(str, calls)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlameRow:
+    """One claim of the state and the message that set it; a merge that resolved a conflict counts as its message.
+
+    If that message holds the result of a tool, `call_message` is the message with the `call`.
+    """
+
+    key: str
+    agent: str | None
+    value: Any
+    head: MessageHeader
+    call_message: MessageHeader | None = None
+    call: Part | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlameList(Result):
+    """The claims of one key, or of a group of keys, sorted by key."""
+
+    revision: Revision
+    rows: tuple[BlameRow, ...]
+    on_active_branch: bool = False
+
+
+def blame(repository: Repository, where: str, *, key: str | None = None, file: str | None = None) -> BlameList:
+    """Find the message that last set a key (`decisions/auth`, or all of `decisions`) or wrote a file, across merges.
+
+    Raises:
+        NotFound: the state has no such key or file.
+        Invalid: neither or both of key and file are given.
+    """
+    if (key is None) == (file is None):
+        raise Invalid("name a key or a file", hint="for example: scopes blame conv-001 --key decisions/auth")
+    revision = resolve_revision(repository, where)
+    state = state_of(repository, revision.oid)
+    claims = {} if state is None else dict(walk_blobs(repository, state))
+    matching = _match_key(claims, key) if key is not None else _match_file(repository, revision, claims, file or "")
+    if not matching:
+        name = key if key is not None else file
+        raise NotFound(f"the state of {where} has no {name!a}", hint=_similar_keys(claims, name or ""))
+    rows = (_with_call(repository, row) for row in _walk_rows(repository, revision.oid, matching))
+    active = read_active_branch(repository, revision.conversation)
+    return BlameList(revision=revision, rows=tuple(rows), on_active_branch=revision.branch == active)
+
+
+def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> Iterator[BlameRow]:
+    """Yield a row for every claim; if a merge kept the values of both sides, a row for each value."""
+    found = blame_paths(repository, walk_newest_first(repository, [tip]), claims)
+    setters = {**found.authors, **found.resolvers}
+    for path, blob in sorted(claims.items()):
+        claim: Any = encoding.load(read_blob(repository, blob))
+        commit = read_commit(repository, setters[path]) if path in setters else None
+        if commit is None:
+            continue
+        if len(commit.parents) > 1 and isinstance(claim, dict) and claim.keys() == {BOTH}:
+            for parent in commit.parents:
+                value = blob_at(repository, state_of(repository, parent), path)
+                yield from _walk_rows(repository, parent, {} if value is None else {path: value})
+        else:
+            key = key_of_path(path)
+            head = with_subject(repository, header_of(commit))
+            yield BlameRow(key=key, agent=agent_of(path), value=claim_value(key, claim), head=head)
+
+
+def _with_call(repository: Repository, row: BlameRow) -> BlameRow:
+    """Add the call to a claim that a tool's result made: of several calls the one that names the file."""
+    call_message = find_call_message(repository, row.head) if row.head.kind == TOOL_RESULTS else None
+    if call_message is None:
+        return row
+    results = [part for part in read_body(repository, row.head).parts if part.type == "tool_result"]
+    answered = {part.fields.get("call_id") for part in results}
+    parts = read_body(repository, call_message).parts
+    calls = [part for part in parts if part.type == "tool_call" and part.fields.get("call_id") in answered]
+    path = decoded_key(row.key).partition("/")[2]
+    for name in (path, path.rpartition("/")[2], ""):
+        call = next((call for call in calls if name in str(call.fields)), None)
+        if call is not None:
+            return replace(row, call_message=call_message, call=call)
+    return replace(row, call_message=call_message)
+
+
+def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:
+    """Return the claims of a key, or of all keys below it; the key may be given as it is shown or as it is stored.
+
+    A topic is found in any spelling.
+    """
+    given = key.strip("/").removesuffix("=")
+    encoded = "/".join(map(encode_component, given.split("/")))
+    wanted = {given, folded_key(given), folded_key(encoded)}
+    below = tuple(f"{name}/" for name in wanted)
+    matching: dict[str, Oid] = {}
+    for path, blob in claims.items():
+        for name in (key_of_path(path), path.removesuffix("=")):
+            if {name, decoded_key(name)} & wanted or name.startswith(below) or decoded_key(name).startswith(below):
+                matching[path] = blob
+    return matching
+
+
+def _match_file(repository: Repository, revision: Revision, claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
+    root = read_root(repository, read_commit(repository, revision.oid), None)
+    path = f"{FILES}/{file_leaf(file, root.cwd)}"
+    return {path: claims[path]} if path in claims else _match_end(claims, file)
+
+
+def _match_end(claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
+    """Return the claim of the only file whose path ends with `/file`; an empty dict if there are none or several."""
+    end = "/" + file.removeprefix("./")
+    found = {
+        path: blob
+        for path, blob in claims.items()
+        if path.startswith(f"{FILES}/") and decoded_key(key_of_path(path)).endswith(end)
+    }
+    several = len({key_of_path(path) for path in found}) > 1
+    return {} if several or not file else found
+
+
+def _similar_keys(claims: Mapping[str, Oid], name: str) -> str:
+    """Return a hint with the keys of a similar name, or else with the groups that there are."""
+    keys = {key: key.rpartition("/")[2].casefold() for key in map(decoded_key, map(key_of_path, claims))}
+    last = name.rpartition("/")[2].casefold()
+    similar = get_close_matches(last, keys.values(), n=3)
+    found = sorted(key for key, each in keys.items() if each in similar)[:3]
+    if found:
+        return f"did you mean {' or '.join(key.removeprefix(f'{FILES}/') for key in found)}?"
+    groups = sorted({path.partition("/")[0] for path in claims} - {PARTICIPANTS, CONFLICTS, MESSAGES})
+    return f"there are: {', '.join(groups)}" if groups else "nothing was decided, proposed or written there"

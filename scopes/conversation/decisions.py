@@ -7,20 +7,16 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
 
-from scopes.history.amendments import find_claim
-from scopes.history.conversations import resolve_scope, walk_messages
-from scopes.history.handles import ConversationHandle
-from scopes.history.messages import MessageHeader, read_body, subject_of
+from scopes.history.handles import ConversationHandle, resolve_scope, walk_messages
+from scopes.history.messages import MessageHeader, find_claim, read_body, subject_of
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.merge.conflict_keys import decoded_key, group_of
-from scopes.merge.divergence import state_of
-from scopes.merge.records import open_conflicts_at
-from scopes.merge.resolution_lines import may_be_resolution, resolved_values
-from scopes.merge.statements import withdrawn_topic
+from scopes.merge.compare import state_of
+from scopes.merge.keys import decoded_key, group_of, withdrawn_topic
+from scopes.merge.lanes import may_be_resolution, resolved_values
+from scopes.merge.plan import open_conflicts_at
 from scopes.model import encoding
-from scopes.model.claims import DECISIONS, decision_key
 from scopes.model.conflicts import Conflict, decode_resolution
-from scopes.model.message import Message
+from scopes.model.message import DECISIONS, Message, decision_key
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository

@@ -6,14 +6,21 @@ same. The states are compared claim by claim: decisions, proposals, findings, fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from difflib import unified_diff
+from itertools import islice
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Invalid, NotFound
-from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_body
-from scopes.history.name_syntax import LATEST
-from scopes.history.revisions import (
+from scopes.history.activity import TOOL_RESULTS, find_call_message
+from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_body, subject_of
+from scopes.history.names import (
+    LATEST,
     Revision,
     find_latest_with_branch,
     resolve_conversation,
@@ -21,14 +28,13 @@ from scopes.history.revisions import (
     resolve_revision_anywhere,
     resolve_with_latest,
 )
-from scopes.history.tool_calls import TOOL_RESULTS, find_call_message
-from scopes.ids import MessageId, Oid
-from scopes.merge.attribution import claim_value
-from scopes.merge.conflict_keys import agent_of, key_of_path
-from scopes.merge.divergence import state_of
+from scopes.ids import ConversationId, MessageId, Oid
+from scopes.merge.compare import state_of
+from scopes.merge.keys import agent_of, key_of_path
+from scopes.merge.plan import claim_value
 from scopes.model import encoding
-from scopes.model.claims import CONFLICTS, PARTICIPANTS, content_of
-from scopes.model.message import Message, Part
+from scopes.model.message import CONFLICTS, PARTICIPANTS, Message, Part, content_of
+from scopes.model.tools import summarize_calls
 from scopes.result import Result
 from scopes.sanitize import SUBJECT_LENGTH
 from scopes.store.graph import list_merge_bases, list_new_commits
@@ -250,3 +256,315 @@ def _only_side(path: str, changed_by: Mapping[str, frozenset[str]]) -> str | Non
 
 def _read_value(repository: Repository, key: str, blob: Oid | None) -> Any:
     return None if blob is None else claim_value(key, encoding.load(read_blob(repository, blob)))
+
+
+MIN_SIMILARITY = 0.5
+_AHEAD = 48  # messages of the other side that are compared with one
+_MAX_WORDS = 400
+_WORDS = re.compile(r"\w+")
+_OMITTED = frozenset({"call_id", "opaque"})
+Pair: TypeAlias = tuple[int, int]
+
+
+class Content(NamedTuple):
+    """What pairing compares: the message id, what must be equal in a pair, the lines, and the words of the lines."""
+
+    id: str
+    group: Hashable
+    lines: tuple[str, ...]
+    words: frozenset[str]
+
+
+def read_content(message: Message) -> Content:
+    """Return the comparable content of a message; ids of calls are not part of it, because each run has its own."""
+    lines = tuple(_content_lines(message))
+    tools = tuple(str(part.fields.get("name")) for part in message.parts if part.type == "tool_call")
+    words = (match[0] for line in lines for match in _WORDS.finditer(line))
+    limited = frozenset(word for word, _ in zip(words, range(_MAX_WORDS), strict=False))
+    return Content(message.id, (message.kind, message.author.kind, tools), lines, limited)
+
+
+def pair_messages(left: Sequence[Content], right: Sequence[Content]) -> list[Pair]:
+    """Return the positions of the messages that belong together, sorted; each position is in one pair at most.
+
+    Messages with one id are a pair wherever they are. Other pairs have one kind, author kind and tools, and do not
+    cross each other.
+    """
+    positions = {content.id: position for position, content in enumerate(left)}
+    by_id = [(positions[content.id], j) for j, content in enumerate(right) if content.id in positions]
+    paired_left, paired_right = {i for i, _ in by_id}, {j for _, j in by_id}
+    rest_left = [i for i in range(len(left)) if i not in paired_left]
+    rest_right = [j for j in range(len(right)) if j not in paired_right]
+    by_content = _pair_by_content([left[i] for i in rest_left], [right[j] for j in rest_right])
+    return sorted([*by_id, *((rest_left[i], rest_right[j]) for i, j in by_content)])
+
+
+def similarity(left: Content, right: Content) -> float:
+    """Return how similar two messages are, from 0 to 1; 0 if they cannot be a pair."""
+    if left.group != right.group:
+        return 0.0
+    if left.lines == right.lines:
+        return 1.0
+    total = len(left.words) + len(right.words)
+    return 0.999 * 2 * len(left.words & right.words) / total if total else 0.0
+
+
+def _pair_by_content(left: Sequence[Content], right: Sequence[Content]) -> Iterator[Pair]:
+    anchors = _unique_matches(left, right)
+    yield from anchors
+    before_left = before_right = 0
+    for i, j in (*anchors, (len(left), len(right))):
+        next_right = before_right
+        for position in range(before_left, i):
+            near = range(next_right, min(j, next_right + _AHEAD))
+            best = max(near, key=lambda other: (similarity(left[position], right[other]), -other), default=None)
+            if best is not None and similarity(left[position], right[best]) >= MIN_SIMILARITY:
+                yield position, best
+                next_right = best + 1
+        before_left, before_right = i + 1, j + 1
+
+
+def _unique_matches(left: Sequence[Content], right: Sequence[Content]) -> list[Pair]:
+    """Return the messages whose content occurs exactly once on each side, as many as do not cross each other."""
+    keys = [[(content.group, content.lines) for content in side] for side in (left, right)]
+    counts = [Counter(side) for side in keys]
+    places = {key: j for j, key in enumerate(keys[1])}
+    matches = [(i, places[key]) for i, key in enumerate(keys[0]) if counts[0][key] == counts[1][key] == 1]
+    ends: list[int] = []  # the right positions at which the longest chains of each length end
+    chains: list[tuple[Pair, int]] = []  # each match, with the length of its chain
+    for match in matches:
+        length = bisect_left(ends, match[1])
+        ends[length : length + 1] = [match[1]]
+        chains.append((match, length))
+    found: list[Pair] = []
+    wanted = len(ends) - 1
+    for match, length in reversed(chains):
+        if length == wanted and (not found or match[1] < found[-1][1]):
+            found.append(match)
+            wanted -= 1
+    return found[::-1]
+
+
+def _content_lines(message: Message) -> Iterator[str]:
+    for part in message.parts:
+        if part.type == "text":
+            yield from part.text.splitlines()
+        else:
+            yield from _part_lines(part)
+    if message.payload is not None:
+        yield from json.dumps(dict(message.payload), ensure_ascii=False, sort_keys=True, indent=1).splitlines()
+
+
+def _part_lines(part: Part) -> Iterator[str]:
+    """Yield the fields of a part, one or more lines each: `tool_call input: {"command": "make"}`."""
+    for name, value in part.fields.items():
+        if name not in _OMITTED:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+            yield from (f"{part.type} {name}: {text}").splitlines()
+
+
+MAX_LINES = 2000  # of each text; difflib needs up to the square of their number
+
+
+def diff_lines(old: Sequence[str], new: Sequence[str], max_lines: int = MAX_LINES) -> tuple[str, ...]:
+    """Return a unified diff without its first two lines.
+
+    The last line says so if the texts were not compared to the end.
+    """
+    lines = tuple(islice(unified_diff(old[:max_lines], new[:max_lines], lineterm=""), 2, None))
+    if max(len(old), len(new)) > max_lines:
+        lines += (f"@@ only the first {max_lines:,} lines were compared @@",)
+    return lines
+
+
+Mark: TypeAlias = Literal["=", "!", "<", ">"]
+_HINT = "for example: scopes range-diff main fix@{1} fix"
+
+
+class RangeSide(NamedTuple):
+    """One of the two ranges: its name, the conversation, and the tip whose messages are compared."""
+
+    name: str
+    conversation: ConversationId
+    tip: Oid
+    messages: int
+
+
+class NumberedMessage(NamedTuple):
+    """A message, its number in its range, counted from 1, and its first line or tool call."""
+
+    number: int
+    head: MessageHeader
+    subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangePair:
+    """A row: a message of both ranges (`=` or `!` if it changed), of the old one (`<`) or of the new one (`>`).
+
+    `similarity` is from 0 to 1, and None for a message of one range; `lines` are a unified diff of the content.
+    """
+
+    old: NumberedMessage | None = None
+    new: NumberedMessage | None = None
+    equal: bool = False
+    similarity: float | None = None
+    lines: tuple[str, ...] = ()
+
+    @property
+    def mark(self) -> Mark:
+        """The mark of the row, as in git."""
+        if self.new is None:
+            return "<"
+        if self.old is None:
+            return ">"
+        return "=" if self.equal else "!"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeDifference(Result):
+    """The messages of two ranges in the order of the new one, with those of the old one where they were."""
+
+    old: RangeSide
+    new: RangeSide
+    pairs: tuple[RangePair, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a message differs or is in one range only, otherwise 0, as for `diff`."""
+        return 0 if all(pair.equal for pair in self.pairs) else 1
+
+
+class _Range(NamedTuple):
+    name: str
+    start: Revision
+    tip: Revision
+
+
+class _Entry(NamedTuple):
+    head: MessageHeader
+    message: Message
+    content: Content
+
+
+def range_diff(
+    repository: Repository, names: Sequence[str], *, conversation: str | None = None, patch: bool = True
+) -> RangeDifference:
+    """Compare two ranges of messages: `A B` or `A...B`, `BASE A B`, or `A..B C..D`, as in git.
+
+    conversation: where the names are looked up first; without it the first one is looked up in the whole store.
+    patch: also return the differing lines of each changed message.
+
+    Raises:
+        NotFound, Ambiguous: a revision cannot be resolved.
+        Invalid: the names are not one of these forms.
+    """
+    old_range, new_range = _resolve_ranges(repository, names, conversation)
+    old, new = _read_range(repository, old_range), _read_range(repository, new_range)
+    matches = pair_messages([entry.content for entry in old], [entry.content for entry in new])
+    return RangeDifference(
+        old=RangeSide(old_range.name, old_range.tip.conversation, old_range.tip.oid, len(old)),
+        new=RangeSide(new_range.name, new_range.tip.conversation, new_range.tip.oid, len(new)),
+        pairs=tuple(_rows(old, new, dict(matches), patch=patch)),
+    )
+
+
+def _resolve_ranges(repository: Repository, names: Sequence[str], conversation: str | None) -> tuple[_Range, _Range]:
+    resolver = _Resolver(repository, conversation)
+    ranges = [".." in name for name in names]
+    if len(names) == 1 and "..." in names[0]:
+        one, _, two = names[0].partition("...")
+        return _symmetric(resolver.revision(one), resolver.revision(two), one, two)
+    if len(names) == 2 and not any(ranges):
+        return _symmetric(resolver.revision(names[0]), resolver.revision(names[1]), *names)
+    if len(names) == 3 and not any(ranges):
+        base, left, right = map(resolver.revision, names)
+        return _Range(f"{names[0]}..{names[1]}", base, left), _Range(f"{names[0]}..{names[2]}", base, right)
+    if len(names) == 2 and all(ranges) and not any("..." in name for name in names):
+        (one, _, two), (three, _, four) = (name.partition("..") for name in names)
+        first = _Range(names[0], resolver.revision(one), resolver.revision(two))
+        return first, _Range(names[1], resolver.revision(three), resolver.revision(four))
+    raise Invalid("name two versions: A B, A...B, BASE A B, or A..B C..D", hint=_HINT)
+
+
+class _Resolver:
+    """Resolves names in the conversation that was named, or in that of the first name."""
+
+    def __init__(self, repository: Repository, conversation: str | None) -> None:
+        self._repository = repository
+        self._conversation = None if conversation is None else resolve_conversation(repository, conversation)
+
+    def revision(self, name: str) -> Revision:
+        if self._conversation is None:
+            first = resolve_revision(self._repository, name)
+            self._conversation = first.conversation
+            return first
+        return resolve_revision_anywhere(self._repository, name or self._conversation, self._conversation)
+
+
+def _symmetric(one: Revision, two: Revision, one_name: str, two_name: str) -> tuple[_Range, _Range]:
+    """Return the ranges of `A...B`: what only A reaches, and what only B reaches."""
+    first, second = one_name or one.conversation, two_name or two.conversation
+    return _Range(f"{second}..{first}", two, one), _Range(f"{first}..{second}", one, two)
+
+
+def _read_range(repository: Repository, named: _Range) -> list[_Entry]:
+    """Read the messages of a range, oldest first, without those of merges."""
+    bases = list_merge_bases(repository, named.tip.oid, named.start.oid)
+    commits = list_new_commits(repository, named.tip.oid, named.start.oid, bases)
+    heads: dict[str, MessageHeader] = {}
+    for head in (header_of(commit) for commit in commits if not is_root(commit) and len(commit.parents) < 2):
+        heads[head.id] = head
+    messages = [(head, read_body(repository, head)) for head in heads.values()]
+    return [_Entry(head, message, read_content(message)) for head, message in messages]
+
+
+def _rows(old: Sequence[_Entry], new: Sequence[_Entry], matches: dict[int, int], *, patch: bool) -> Iterator[RangePair]:
+    """Yield the rows in the order of git: an old message without a pair comes after those before it."""
+    partner = {j: i for i, j in matches.items()}
+    shown: set[int] = set()
+    i = j = 0
+    while i < len(old) or j < len(new):
+        while i in shown:
+            i += 1
+        if i < len(old) and i not in matches:
+            yield RangePair(old=_numbered(i, old[i]))
+            i += 1
+        elif j < len(new) and j not in partner:
+            yield RangePair(new=_numbered(j, new[j]))
+            j += 1
+        elif j < len(new):
+            yield _compare(partner[j], old[partner[j]], j, new[j], patch=patch)
+            shown.add(partner[j])
+            j += 1
+
+
+def _numbered(position: int, entry: _Entry) -> NumberedMessage:
+    subject = subject_of(entry.head, entry.message)
+    return NumberedMessage(
+        position + 1, entry.head, (summarize_calls(entry.message) or subject) if subject == NO_TEXT else subject
+    )
+
+
+def _compare(i: int, old: _Entry, j: int, new: _Entry, *, patch: bool) -> RangePair:
+    same_id = old.head.id == new.head.id
+    equal = content_of(old.message) == content_of(new.message) if same_id else old.content.lines == new.content.lines
+    return RangePair(
+        old=_numbered(i, old),
+        new=_numbered(j, new),
+        equal=equal,
+        similarity=1.0 if equal else round(similarity(old.content, new.content), 4),
+        lines=() if equal or not patch else _diff_messages(old, new),
+    )
+
+
+def _diff_messages(old: _Entry, new: _Entry) -> tuple[str, ...]:
+    """Return a diff of two messages; the authors are lines of it if they differ in a message with the same id."""
+    one, two = old.content.lines, new.content.lines
+    if old.message.author != new.message.author and old.head.id == new.head.id:
+        one, two = (_author_line(old.message), *one), (_author_line(new.message), *two)
+    return diff_lines(one, two)
+
+
+def _author_line(message: Message) -> str:
+    return f"author: {message.author.name} ({message.author.kind})"

@@ -1,153 +1,264 @@
-"""`list`: list all conversations, most recently active first.
+"""Filters and limit of `list`: time, agent, project, model, tag.
 
-Rows are cached in the index; a conversation is read again only if its refs have changed.
+No store is opened here, because `list` also filters rows that it has read from the index alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from operator import attrgetter, ge, le
+from typing import Final, NamedTuple
 
-from scopes.conversation.list_cached import ConversationList, list_digest, newest_first, sorted_list
-from scopes.conversation.list_filter import ALL, ListFilter
-from scopes.conversation.list_rows import ConversationReader, ConversationRefs, group_by_conversation
-from scopes.conversation.remote_counts import count_by_conversation
-from scopes.errors import Corrupt, NotFound
-from scopes.history.conversations import ParticipantCache
-from scopes.history.recorded_times import RecordedTimes
+from scopes.clock import format_seconds
+from scopes.errors import Corrupt, check_not_negative
 from scopes.ids import ConversationId
-from scopes.index.conversation_table import CachedRow, CachedRows, read_rows, save_rows
-from scopes.index.database import without_purged
-from scopes.result import Note
+from scopes.index.conversation_table import ConversationRow, read_rows
+from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
+from scopes.result import Note, Result, few
 from scopes.store import refs
-from scopes.store.raw_refs import RefFiles
-from scopes.store.repository import Repository
+from scopes.store.chosen_projects import ChosenProject
+from scopes.store.projects import Project, find_project
+from scopes.store.ref_files import RefFiles, read_loose_ref, read_ref_files
 
-_PREFIXES = (refs.HEADS, refs.META, refs.PENDING, refs.REMOTES, refs.ACTIVE)
+_SECOND = 1_000_000_000
+_TO_SECOND = len("2026-01-01T00:00:00")  # of a time that may have a fraction
 
 
-def list_conversations(
-    repository: Repository,
-    directory: str | None = None,
-    *,
-    details: bool = True,
-    wanted: ListFilter = ALL,
-    on_progress: Callable[[int], None] = lambda _count: None,
-) -> ConversationList:
-    """List conversations.
+class ListFilter(NamedTuple):
+    """Conditions that must all be met; names are compared without regard to case.
 
-    Args:
-        repository: the store.
-        directory: where the index is; None to do without it, as for an earlier state of the store.
-        details: rows need the fields that a walk over each history finds; without, some may have them.
-        wanted: which conversations to list.
-        on_progress: called with 1 for each conversation that is read.
+    since: nanoseconds since 1970; the last activity is not earlier
+    until: nanoseconds since 1970; the last activity is not later
+    agent: a participant, or the agent whose format the conversation was imported from; if there is none of this name,
+        the beginning of the name or of a word in it
+    projects: the conversation began in one of them
+    model: the model of the newest answer, as for `agent`: `claude`, `opus`
+    limit: the number of rows, the newest first; None for all
+    clear: returns a name as it is shown; nothing is found by what it hides
     """
-    needs = "listed" if details else "none"
-    if wanted.needs_details:
-        needs = "all"
-    if directory is None or repository.is_past:  # the index is of the current state
-        files, values = repository.read_refs(*_PREFIXES)
-        made = _Rows(repository, values, CachedRows({}, ""), _note_damaged_refs(files), on_progress)
-        return made.finish(wanted, needs)
-    with without_purged(directory, repository.path):
-        cached = read_rows(directory, repository.path)
-        files, values = repository.read_refs(*_PREFIXES)
-        made = _Rows(repository, values, cached, _note_damaged_refs(files), on_progress)
-        found = made.finish(wanted, needs)
-        state = ""
-        if files.list_refs(_PREFIXES) == values and not found.damaged:  # otherwise an operation is pending
-            try:
-                state = list_digest(files, repository.path)
-            except (OSError, ValueError):
-                state = ""
-        if state != cached.state or made.rows != cached.rows:
-            save_rows(directory, repository.path, made.rows.values(), state)
-    return found
+
+    since: int | None = None
+    agent: str | None = None
+    projects: tuple[Project | ChosenProject, ...] = ()
+    model: str | None = None
+    tag: str | None = None
+    limit: int | None = None
+    until: int | None = None
+    clear: Callable[[str], str] = str
+
+    @property
+    def conditional(self) -> bool:
+        """Return True if there is a condition besides the number of rows."""
+        return self._replace(limit=None, clear=str) != ALL
+
+    @property
+    def needs_details(self) -> bool:
+        """Return True if a condition is about a detail of a row, which needs a walk over the history."""
+        return bool(self.projects) or any(each is not None for each in (self.agent, self.model, self.tag))
+
+    def select(self, rows: Iterable[ConversationRow]) -> list[ConversationRow]:
+        """Return the rows that meet the conditions; the limit is not applied."""
+        selected = list(rows)
+        for end, is_meant in ((self.since, ge), (self.until, le)):
+            if end is not None:
+                second = format_seconds(end // _SECOND)[:_TO_SECOND]
+                selected = [row for row in selected if is_meant((row.activity or "")[:_TO_SECOND], second)]
+        if self.agent is not None:
+            names = {name: self.clear(name) for name in {name for row in selected for name in row.participants}}
+            shown = _matching(self.agent, names.values())
+            agents = {name for name, each in names.items() if each in shown}
+            sources = _matching(self.agent, (row.source for row in selected if row.source is not None))
+            selected = [row for row in selected if row.source in sources or not agents.isdisjoint(row.participants)]
+        if self.model is not None:
+            models = _matching(self.model, (row.model for row in selected if row.model is not None))
+            selected = [row for row in selected if row.model in models]
+        if self.tag is not None:
+            tag = self.tag.casefold()
+            selected = [row for row in selected if tag in map(str.casefold, row.tags or ())]
+        if self.projects:
+            directories = self._directories(selected)
+            selected = [row for row in selected if row.directory in directories]
+        return selected
+
+    def _directories(self, rows: Sequence[ConversationRow]) -> set[str]:
+        """Return the recorded directories that belong to one of the projects."""
+        directories = {row.directory for row in rows if row.directory is not None}
+        found: set[str] = set()
+        for project in self.projects:
+            if isinstance(project, ChosenProject):
+                found |= project.find(directories)
+            else:
+                found.update(filter(project.contains, directories))
+        return found
 
 
-def _note_damaged_refs(files: RefFiles) -> dict[ConversationId, Note]:
-    """Return a note for each conversation with a ref whose file is damaged; its other branches are listed."""
-    damaged: dict[ConversationId, list[str]] = {}
-    for ref in files.list_damaged(_PREFIXES):
-        if ref.startswith(refs.REMOTES):
-            continue
-        name = ref
-        for prefix in (refs.HEADS, refs.META, refs.ACTIVE):
-            name = name.removeprefix(prefix)
-        damaged.setdefault(ConversationId(name.partition("/")[0]), []).append(ref.removeprefix(refs.HEADS))
-    return {
-        name: Note(f"left out, because the file of the ref is damaged: {', '.join(found)}", "see: scopes verify")
-        for name, found in damaged.items()
+ALL = ListFilter()
+
+
+def check_limit(limit: int | None) -> int | None:
+    """Return the limit of a list.
+
+    Raises:
+        Invalid: it is negative.
+    """
+    check_not_negative(limit, "number of conversations", "for example: -n 20, or --all")
+    return limit
+
+
+def none_found_note(rows: Iterable[ConversationRow], wanted: ListFilter) -> Note:
+    """Return the note that no conversation matches; its hint names the agents, models and tags that there are."""
+    known, hints = list(rows), []
+    if wanted.agent is not None:
+        hints.append(few("agents", (name for row in known for name in row.participants)))
+    if wanted.model is not None:
+        hints.append(few("models", (row.model for row in known if row.model is not None)))
+    if wanted.tag is not None:
+        hints.append(few("tags", (name for row in known for name in row.tags or ())))
+    if any(isinstance(project, ChosenProject) for project in wanted.projects):
+        hints.append(few("projects", project_names(known).values()))
+    return Note("no conversation matches", "\n".join(hint for hint in hints if hint) or None)
+
+
+def _matching(wanted: str, names: Iterable[str]) -> set[str]:
+    """Return the names that equal a word, or else those in which a word begins with it; case does not matter."""
+    word = wanted.casefold()
+    found = {name: name.casefold() for name in names}
+    equal = {name for name, folded in found.items() if folded == word}
+    return equal or {
+        name
+        for name, folded in found.items()
+        if folded.startswith(word) or any(f"{mark}{word}" in folded for mark in "-/_ ")
     }
 
 
-class _Rows:
-    """The rows of all conversations; a cached one is used if the refs of its conversation are unchanged.
+def project_names(rows: Iterable[ConversationRow]) -> Mapping[str, str]:
+    """Return the name of the project of each recorded directory that belongs to one."""
+    return names_of_directories({row.directory for row in rows if row.directory is not None})
 
-    rows: by conversation; damaged: a note for each conversation that cannot be read
+
+def names_of_directories(paths: Iterable[str]) -> Mapping[str, str]:
+    """Return the name of the project of each directory that belongs to one.
+
+    Names are not stored, because directories are moved and repositories are made.
+    """
+    found = {path: find_project(path) for path in paths}
+    return {path: project.name for path, project in found.items() if project is not None}
+
+
+BRIEF: Final = (refs.HEADS, refs.META, refs.PENDING)
+LISTED: Final = (*BRIEF, refs.REMOTES)
+_MAX_FILE_BYTES: Final = 64 << 20  # of what the store knows about remotes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationList(Result):
+    """Conversations by last activity, newest first (S4-53).
+
+    projects: the names of projects by recorded directory
+    copies: those that are redacted copies, with the id of the original; empty if that is gone
+    damaged: conversations that could not be read
+    filtered: True if conversations may have been left out by a condition
+    more: the number of conversations that the limit left out
     """
 
-    def __init__(
-        self,
-        repository: Repository,
-        values: Mapping[str, str],
-        cached: CachedRows,
-        damaged: dict[ConversationId, Note],
-        on_progress: Callable[[int], None],
-    ) -> None:
-        self._repository = repository
-        self._values = values
-        self._on_progress = on_progress
-        self._participants: ParticipantCache = {}
-        self._times = RecordedTimes(repository)
-        self._refs = {refs_of.conversation: refs_of for refs_of in group_by_conversation(values)}
-        self.rows: dict[ConversationId, CachedRow] = {}
-        self.damaged = damaged
-        for name, refs_of in self._refs.items():
-            row, state = cached.rows.get(name), refs_of.state
-            try:
-                if row is None or row.state != state:
-                    row = CachedRow(self._reader(refs_of).read(), state)
-                    on_progress(1)
-                self.rows[name] = row
-            except (Corrupt, NotFound) as error:
-                self._leave_out(name, error)
+    conversations: tuple[ConversationRow, ...]
+    projects: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[ConversationId, str] = field(default_factory=dict)
+    damaged: tuple[ConversationId, ...] = ()
+    filtered: bool = False
+    more: int = 0
 
-    def _reader(self, refs_of: ConversationRefs) -> ConversationReader:
-        return ConversationReader(self._repository, refs_of, self._participants, self._times)
+    @property
+    def exit_code(self) -> int:
+        """The exit code of damage if a conversation could not be read, otherwise 0."""
+        return Corrupt.exit_code if self.damaged else 0
 
-    def _leave_out(self, name: ConversationId, error: Corrupt | NotFound) -> None:
-        self.damaged[name] = Note(f"{name} is left out: {error.message}", "see: scopes verify")
-        self.rows.pop(name, None)
 
-    def finish(self, wanted: ListFilter, needs: str) -> ConversationList:
-        """Return the list; `needs` says which rows get their details: `all`, those that are `listed`, or `none`."""
-        if needs == "listed":
-            summaries = newest_first(row.summary for row in self.rows.values())
-            self._add_details(row.id for row in wanted.select(summaries)[: wanted.limit])
-        elif needs == "all":
-            self._add_details(list(self.rows))
-        self._add_counts()
-        notes = tuple(self.damaged.values())
-        found = sorted_list((row.summary for row in self.rows.values()), wanted=wanted, notes=notes)
-        return replace(found, damaged=tuple(self.damaged))
+def find_cached_list(
+    store: str, directory: str, *, wanted: ListFilter = ALL, details: bool = True
+) -> ConversationList | None:
+    """Return the list from the index if that is up to date with the refs; None if the store has to be opened.
 
-    def _add_details(self, names: Iterable[ConversationId]) -> None:
-        for name in names:
-            summary, state = self.rows[name]
-            if summary.messages is None:
-                try:
-                    self.rows[name] = CachedRow(self._reader(self._refs[name]).read_details(summary), state)
-                except (Corrupt, NotFound) as error:
-                    self._leave_out(name, error)
+    It has to be opened also while an operation is pending, and if the store belongs to another user.
+    """
+    try:
+        if os.stat(store).st_uid != os.geteuid():
+            return None
+        state = list_digest(read_ref_files(store, LISTED), store)
+    except (OSError, ValueError, Corrupt):
+        return None
+    cached = read_rows(directory, store)
+    rows = [row.summary for row in cached.rows.values()]
+    if cached.state != state or (wanted.needs_details and any(row.messages is None for row in rows)):
+        return None
+    found = sorted_list(rows, wanted=wanted)
+    return None if details and any(row.messages is None for row in found.conversations) else found
 
-    def _add_counts(self) -> None:
-        """Add what does not follow from the history: the active branch, and how the default remote differs."""
-        detailed = [self._refs[name] for name, row in self.rows.items() if row.summary.messages is not None]
-        counts = count_by_conversation(self._repository, detailed, self._values) if detailed else {}
-        for refs_of in detailed:
-            summary, state = self.rows[refs_of.conversation]
-            ahead, behind = counts.get(summary.id, (None, None))
-            active = self._reader(refs_of).active_branch
-            self.rows[summary.id] = CachedRow(summary._replace(active_branch=active, ahead=ahead, behind=behind), state)
+
+def has_copies(store: str) -> bool:
+    """Return True if a store may have redacted copies, which the index does not know."""
+    try:
+        return bool(read_ref_files(store, (refs.REDACTED,)).list_refs((refs.REDACTED,)))
+    except (OSError, Corrupt):
+        return False
+
+
+def list_digest(files: RefFiles, store: str) -> str:
+    """Return a digest of everything that a list depends on.
+
+    The active branch is a file for each conversation; it is read of those that have several branches only.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError, Corrupt: one is damaged.
+    """
+    found = files.list_refs((refs.HEADS,))  # and others that were read
+    names = Counter(name.split("/")[2] for name in found if name.startswith(refs.HEADS))
+    active = [read_loose_ref(store, refs.ACTIVE + name) for name, count in names.items() if count > 1]
+    data = refs_digest(files, store, LISTED) + repr(active)
+    for name in (refs.REMOTES_FILE, refs.GONE_FILE):
+        with suppress(FileNotFoundError):
+            data += sha256(read_regular(os.path.join(store, name), _MAX_FILE_BYTES)).hexdigest()
+    return sha256(data.encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def refs_digest(files: RefFiles, store: str, prefixes: tuple[str, ...]) -> str:
+    """Return a digest of the refs with these prefixes and of the store's configuration.
+
+    Raises:
+        OSError: the store has no configuration.
+    """
+    config = read_regular(os.path.join(store, "config"), MAX_CONFIG_BYTES)
+    return sha256(config + files.state_of(prefixes).encode()).hexdigest()
+
+
+def sorted_list(
+    summaries: Iterable[ConversationRow], *, wanted: ListFilter = ALL, notes: tuple[Note, ...] = ()
+) -> ConversationList:
+    """Return the wanted conversations by last activity, newest first, equal ones by id.
+
+    If there is none, a note names the values that there are.
+    """
+    every = newest_first(summaries)
+    rows = wanted.select(every) if wanted.conditional else every
+    if wanted.conditional and not rows:
+        notes = (*notes, none_found_note(every, wanted))
+    shown = rows[: wanted.limit]
+    return ConversationList(
+        conversations=tuple(shown),
+        projects=project_names(shown),
+        filtered=wanted.conditional,
+        more=len(rows) - len(shown),
+        notes=notes,
+    )
+
+
+def newest_first(summaries: Iterable[ConversationRow]) -> list[ConversationRow]:
+    """Return rows by last activity, the newest first; those of one second by their moment, then by id."""
+    rows = sorted(summaries, key=attrgetter("id"))
+    return sorted(rows, key=lambda row: ((row.activity or "").removesuffix("Z"), row.moment), reverse=True)

@@ -1,8 +1,12 @@
-"""`log`: walk the messages of a conversation, newest first, with filters as for git log."""
+"""The bodies of a log: which are read, and those that are read once although a walk needs them twice.
+
+That of the last message of a turn is read for the word that says how the turn ended.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -10,25 +14,28 @@ from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_window
-from scopes.conversation.log_bodies import Bodies, Body, BodyReader
-from scopes.conversation.log_lanes import LaneFinder
 from scopes.errors import Invalid, check_not_negative
-from scopes.history.amendments import read_claims
-from scopes.history.conversations import list_tips_by_time
-from scopes.history.endings import Ending, Following, is_live
+from scopes.history.activity import SUMMARY, TOOL_RESULTS, ToolResultTracker, find_call_message, is_news
+from scopes.history.handles import list_tips_by_time
 from scopes.history.messages import (
+    NO_TEXT,
+    Amendment,
     MessageHeader,
+    RecordedTimes,
+    find_amendments,
     header_of,
     headers_of,
     is_root,
+    latest,
+    read_body,
+    read_body_bytes,
+    read_claims,
+    read_message,
     shown_author,
 )
 from scopes.history.metadata import read_metadata
-from scopes.history.recorded_times import RecordedTimes
-from scopes.history.revisions import Revision, list_branch_tips, resolve_revision, resolve_with_latest
-from scopes.history.session_branches import reader_notes
-from scopes.history.staleness import SUMMARY, is_news
-from scopes.history.tool_calls import TOOL_RESULTS, ToolResultTracker, find_call_message
+from scopes.history.names import Revision, list_branch_tips, resolve_revision, resolve_with_latest
+from scopes.history.sessions import Ending, Following, ending_of, is_live, is_unanswered, may_have_ending, reader_notes
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import KINDS, Message, MessageKind, Part
 from scopes.result import Note, Result, Stream, few
@@ -37,8 +44,135 @@ from scopes.store.objects import Commit, header_safe
 from scopes.store.repository import Repository, read_commit
 
 if TYPE_CHECKING:
-    from scopes.merge.lane_marks import LaneMark
+    from scopes.merge.lanes import LaneMark, MarkedLanes
     from scopes.model.signature import Signature
+
+
+_KEPT = 32  # messages
+
+
+class BodyReader:
+    """Reads messages and keeps the last ones: tool results, which a walk meets before their call, are read once."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._kept: dict[Oid, Message] = {}
+
+    def __call__(self, head: MessageHeader) -> Message:
+        """Return the message of a header."""
+        return self._kept.get(head.oid) or self._keep(head.oid, read_body(self._repository, head))
+
+    def read_at(self, oid: Oid) -> Message:
+        """Return the message of a commit."""
+        return self._kept.get(oid) or self._keep(oid, read_message(self._repository, oid))
+
+    def read_bytes(self, head: MessageHeader) -> bytes:
+        """Return the message of a header as it is stored."""
+        return read_body_bytes(self._repository, head)
+
+    def _keep(self, oid: Oid, message: Message) -> Message:
+        if len(self._kept) == _KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[oid] = message
+        return message
+
+
+class Body(NamedTuple):
+    """What is read of a message: itself, if it is to be read, the results of its calls, and how its turn ended."""
+
+    message: Message | None = None
+    results: tuple[Part, ...] = ()
+    ending: Ending | None = None
+
+
+class Bodies:
+    """Reads the bodies of a log: all, or only those of messages whose commit has no subject text."""
+
+    def __init__(self, read: BodyReader, *, read_all: bool, results: bool) -> None:
+        self._read = read
+        self._read_all = read_all
+        self._results = results
+
+    def read(self, head: MessageHeader, answered_by: Iterable[Oid], next_prompts: Sequence[Oid] | None) -> Body:
+        """Return the body of a header, with the results of its tool calls if requested.
+
+        next_prompts: the prompts that follow the last message of a turn; None for another message.
+        """
+        is_read = self._read_all or head.subject == NO_TEXT
+        if not is_read and next_prompts is None:
+            return Body()
+        if not is_read and not may_have_ending(head.kind, self._read.read_bytes(head)):
+            return Body()
+        message = self._read(head)
+        ending = ending_of(message)
+        if next_prompts is not None and is_unanswered(message, map(self._read.read_at, next_prompts)):
+            ending = "unanswered"
+        if not is_read:
+            return Body(ending=ending)
+        if not self._results or all(part.type != "tool_call" for part in message.parts):
+            return Body(message, (), ending)
+        answers = (message, *map(self._read.read_at, answered_by))
+        results = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
+        return Body(message, results, ending)
+
+
+_KEPT_COMMITS = 100  # after a merge, for how its conflicts were resolved
+
+
+class LaneFinder:
+    """Finds the merged branches of a walk, once it has come to a merge."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        conversation: ConversationId,
+        branch: BranchName | None,
+        tips: Sequence[Oid],
+        *,
+        digests: bool,
+    ) -> None:
+        self._repository = repository
+        self._conversation = conversation
+        self._branch = branch
+        self._tips = tips
+        self._digests = digests
+        self._lanes: MarkedLanes | None = None
+        self._amendments: Mapping[MessageId, Amendment] | None = None
+        self._marks: dict[int, LaneMark] = {}
+
+    def watch(self, commits: Iterator[Commit]) -> Iterator[Commit]:
+        """Pass commits on, newest first; those from a merge on are read together, as the walk itself does."""
+        newer: deque[Commit] = deque(maxlen=_KEPT_COMMITS)
+        for commit in commits:
+            if len(commit.parents) < 2 and len(self._tips) == 1:
+                newer.append(commit)
+                yield commit
+                continue
+            rest = [commit, *commits]
+            tips = self._tips if len(self._tips) > 1 else ()
+            from scopes.merge.lanes import MarkedLanes
+
+            self._lanes = MarkedLanes(
+                self._repository, self._conversation, [*reversed(rest), *reversed(newer)], self._branch, tips
+            )
+            yield from rest
+
+    def lanes_of(self, head: MessageHeader) -> tuple[LaneMark, ...]:
+        """Return the marks of the lanes that a message is in, the outermost first."""
+        return () if self._lanes is None else tuple(map(self._mark, self._lanes.lanes_of(head.oid)))
+
+    def _mark(self, number: int) -> LaneMark:
+        if number not in self._marks and self._lanes is not None:
+            self._marks[number] = self._lanes.mark(number, self._read if self._digests else None)
+        return self._marks[number]
+
+    def _read(self, head: MessageHeader) -> Message | None:
+        """Return a message as it is now, for a digest."""
+        if self._amendments is None:
+            heads = () if self._lanes is None else self._lanes.heads
+            self._amendments = find_amendments(self._repository, self._tips[0], heads)
+        return latest(read_body(self._repository, head), self._amendments)
+
 
 _NO_CHANGES: frozenset[str] = frozenset()
 

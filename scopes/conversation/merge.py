@@ -1,9 +1,4 @@
-"""`merge`: merge a branch into another one; `--continue` and `--abort` for a merge that stopped on conflicts.
-
-If the target has no messages of its own, it moves forward; otherwise the merge is a commit with two parents. With
-conflicts the target does not move: the merge commit goes on a conflict-resolution branch, with the conflicts as data in
-its state. The branch is where they are discussed and resolved before the merge is continued or aborted.
-"""
+"""What a merge returns: its outcome, with the messages that were merged and the conflicts (S4-9)."""
 
 from __future__ import annotations
 
@@ -11,22 +6,13 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from scopes.clock import now
-from scopes.conversation.merge_outcomes import (
-    FastForwarded,
-    MergeAborted,
-    MergeConflicted,
-    Merged,
-    MergeOutcome,
-    MergeResult,
-    UpToDate,
-)
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import count_messages, header_of, is_root, message_id_of, read_body
-from scopes.history.revisions import (
+from scopes.history.names import (
     Revision,
     find_directory,
     list_branch_tips,
@@ -35,16 +21,16 @@ from scopes.history.revisions import (
     resolve_conversation,
     resolve_revision_anywhere,
 )
-from scopes.history.session_branches import note_merged
+from scopes.history.sessions import note_merged
 from scopes.history.transaction import Transaction
-from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.merge.automatic_resolution import Policy, read_policy
-from scopes.merge.commits import merge_text, write_merge_commit, write_notice
-from scopes.merge.divergence import state_of
-from scopes.merge.earlier_resolutions import EarlierResolutions
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.merge.compare import state_of
+from scopes.merge.files import FileComparison
 from scopes.merge.in_progress import (
+    NO_OTHERS,
     PURPOSE,
     InProgress,
+    OthersInProgress,
     abort,
     end_resolution,
     entry_finished,
@@ -52,6 +38,7 @@ from scopes.merge.in_progress import (
     find_in_progress,
     list_in_progress,
     list_order,
+    mark_merged,
     read_others,
     require_free,
     require_resolved,
@@ -59,15 +46,105 @@ from scopes.merge.in_progress import (
     resolution_branch,
     restore_hint,
 )
-from scopes.merge.plan import MergePlan, adds_nothing, plan_merge, write_state
-from scopes.merge.requests import mark_merged
+from scopes.merge.plan import (
+    MergePlan,
+    adds_nothing,
+    merge_text,
+    plan_merge,
+    write_merge_commit,
+    write_notice,
+    write_state,
+)
+from scopes.merge.resolve import EarlierResolutions, Policy, read_policy
+from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
-from scopes.result import Note, plural
+from scopes.result import Note, Result, plural
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.objects import Commit
-from scopes.store.packs.bulk import bulk_objects
+from scopes.store.packs import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeResult(Result):
+    """The fields that the outcomes of a merge have in common (S4-9).
+
+    Attributes:
+        branch: The branch that holds the result; after a stop the conflict-resolution branch.
+        messages: The messages that are new in the target, oldest first.
+        conflicts: The open conflicts in the order of their numbers, then the automatically resolved ones.
+        files: What both sides did to the files that both changed, sorted by path.
+        dry_run: True if nothing was written.
+        active_branch: The target, if the merge made it the active branch because the active one was merged into it.
+    """
+
+    conversation: ConversationId
+    source: str
+    target: BranchName
+    branch: BranchName
+    tip: Oid | None
+    messages: tuple[MessageId, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    files: tuple[FileComparison, ...] = ()
+    dry_run: bool = False
+    operation: OperationId | None = None
+    active_branch: BranchName | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpToDate(MergeResult):
+    """The target already has all messages of the source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FastForwarded(MergeResult):
+    """The target had no messages of its own and moved to the tip of the source (S4-10)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged(MergeResult):
+    """The target moved to a merge commit; `message` is its id.
+
+    `tip_message` is the id of the message at the new tip of the target, if that is another one: the last message of
+    the conflict-resolution branch.
+
+    `source_messages` is the number of messages that came from the source, if `messages` has others too: those of the
+    conflict-resolution branch.
+    """
+
+    message: MessageId | None = None
+    tip_message: MessageId | None = None
+    source_messages: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeConflicted(MergeResult):
+    """The merge stopped on conflicts (S4-16, S4-17); the target did not move.
+
+    `others` is what else is in progress: commands then have to name the branch, and conflicts by number.
+    """
+
+    others: OthersInProgress = NO_OTHERS
+
+    @property
+    def exit_code(self) -> int:
+        """Three: stopped on conflicts."""
+        return 3
+
+
+MergeOutcome: TypeAlias = UpToDate | FastForwarded | Merged | MergeConflicted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeAborted(Result):
+    """A merge was aborted; `branch` was its conflict-resolution branch, which `undo` restores."""
+
+    conversation: ConversationId
+    branch: BranchName
+    active_branch: BranchName
+    operation: OperationId
+
 
 KIND = "merge"
 _NAME_OTHER = "name another branch with --source or --target"

@@ -11,20 +11,26 @@ from dataclasses import dataclass, replace
 from shlex import quote
 
 from scopes.clock import new_id, now
-from scopes.conversation.merge import MergeOptions, merge
-from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, Merged, MergeOutcome, UpToDate
+from scopes.conversation.merge import (
+    FastForwarded,
+    MergeConflicted,
+    Merged,
+    MergeOptions,
+    MergeOutcome,
+    UpToDate,
+    merge,
+)
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused, ScopesError
-from scopes.history.ambiguous_names import HEADS_FORM
 from scopes.history.handles import ConversationHandle, StoreHandle
 from scopes.history.messages import check_author
-from scopes.history.revisions import resolve_conversation
+from scopes.history.names import HEADS_FORM, resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
 from scopes.merge.files import FileComparison
-from scopes.merge.in_progress import list_in_progress
-from scopes.merge.requests import is_known_ancestor, state_now
+from scopes.merge.in_progress import is_known_ancestor, list_in_progress, state_now
 from scopes.model.conflicts import Conflict
-from scopes.model.merge_request import CLOSED, MERGED, OPEN, REQUEST_STATES, MergeRequest
+from scopes.model.conversation import CLOSED, OPEN, REQUEST_STATES, MergeRequest
+from scopes.model.conversation import MERGED_MERGE_REQUEST as MERGED
 from scopes.model.message import Author
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, list_new_commits

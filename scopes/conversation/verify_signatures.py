@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NamedTuple
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_window
+from scopes.conversation.cat import MessageView
+from scopes.conversation.log import Log, LogEntry
+from scopes.conversation.show import ConversationView
 from scopes.history.messages import NO_TEXT, header_of, read_stored_body, with_subject
 from scopes.ids import Oid
 from scopes.model import encoding
@@ -18,8 +22,7 @@ from scopes.store import refs
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository
-from scopes.store.signatures import check_signatures
-from scopes.store.signing import read_signing_settings
+from scopes.store.signing import check_signatures, read_signing_settings
 
 _PEOPLE = "@humans.scopes"
 _SSH_LIST = "gpg.ssh.allowedsignersfile"
@@ -194,3 +197,33 @@ def _notes(states: set[str], trusted: str | None) -> Iterator[Note]:
         yield Note(f"git has no list of the ssh keys that you trust{reason}", hint)
     if UNCHECKED in states:
         yield Note("git could not check a signature", "is the program installed that made it? see: git verify-commit")
+
+
+_AT_ONCE = 50  # messages; a git is started for them if one is signed
+
+
+def with_message_signature(repository: Repository, view: MessageView, directory: str) -> MessageView:
+    """Return a message with the signature of its commit, if it has one."""
+    return replace(view, signature=check_signatures(repository, [view.head.oid], directory).get(view.head.oid))
+
+
+def with_recent_signatures(repository: Repository, view: ConversationView, directory: str) -> ConversationView:
+    """Return a conversation whose latest messages have the signatures of their commits."""
+    oids = [head.oid for head in view.recent]
+    found = check_signatures(repository, oids, directory)
+    return replace(view, recent_signatures=tuple(map(found.get, oids)))
+
+
+def with_signatures(repository: Repository, log: Log, directory: str) -> Log:
+    """Return a log whose entries have the signatures of their commits; they are checked as the log is iterated."""
+    return replace(log, items=_walk_of_shown_signatures(repository, iter(log.items), directory))
+
+
+def _walk_of_shown_signatures(repository: Repository, items: Iterable[Result], directory: str) -> Iterator[Result]:
+    settings = read_signing_settings(directory)
+    rest = iter(items)
+    while batch := list(islice(rest, _AT_ONCE)):
+        oids = [item.head.oid for item in batch if isinstance(item, LogEntry)]
+        found = check_signatures(repository, oids, directory, settings)
+        for item in batch:
+            yield replace(item, signature=found.get(item.head.oid)) if isinstance(item, LogEntry) else item

@@ -21,11 +21,10 @@ from scopes.code_links.project_commits import AddedLine
 from scopes.exporters.commit_lines import CommitRequest, ConversationCommits, open_commits
 from scopes.exporters.commit_notes import NOTES_REF, TracesNoted, write_notes
 from scopes.exporters.export import Exported, ExportedFile
-from scopes.history.conversations import read_uuid
+from scopes.history.handles import read_uuid
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.gates import gate_of
-from scopes.store.prunes import Prunes, again_after_prunes
-from scopes.store.repository import Repository
+from scopes.store.repository import Prunes, Repository, again_after_prunes
 from scopes.store.transactions import unless_pruned
 
 AGENT_TRACE: Final = "agent-trace"

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from scopes.clock import parse_time
 from scopes.exporters.json_export import json_text
-from scopes.history.usage import tokens_of
+from scopes.history.activity import tokens_of
 from scopes.model.message import Message, Part, payload_key
 
 _SOURCES: Final = {"human": "user", "agent": "agent"}  # every other kind of author is the system

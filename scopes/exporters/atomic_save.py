@@ -15,7 +15,7 @@ from scopes.part_files import lock_part, part_of, remove_parts
 from scopes.result import Result
 from scopes.secret_scan.clearance import Cleared
 from scopes.secrets.gates import redacted_notes
-from scopes.store.prunes import again_after_prunes
+from scopes.store.repository import again_after_prunes
 
 if TYPE_CHECKING:
     from scopes.exporters.export import Exported

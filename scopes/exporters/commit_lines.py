@@ -14,10 +14,10 @@ from scopes.code_links.link import CodeLink
 from scopes.code_links.linked_commits import CommitLinker, LinkedCommit, best_links, open_linker
 from scopes.code_links.project_commits import AddedLine
 from scopes.code_links.turns import list_turn_messages
-from scopes.conversation.show_commits import show_commits
+from scopes.conversation.commits import show_commits
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import read_body
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.ids import ConversationId, MessageId
 from scopes.secret_scan.clearance import Mode
 from scopes.store.repository import Repository

@@ -10,13 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from scopes.exporters.selection import BranchSlice, ExportSelection
-from scopes.history.amendments import Amendment, find_amendments, latest
 from scopes.history.lanes import lane_changes
-from scopes.history.messages import MessageHeader, plain_message, read_body
+from scopes.history.messages import Amendment, MessageHeader, find_amendments, latest, plain_message, read_body
 from scopes.ids import MessageId
-from scopes.merge.commits import SCOPES, is_written_by_scopes
-from scopes.merge.lane_marks import MarkedLanes
-from scopes.merge.resolution_lines import may_be_resolution
+from scopes.merge.lanes import MarkedLanes, may_be_resolution
+from scopes.merge.plan import SCOPES, is_written_by_scopes
 from scopes.model.message import Author, Message, Part
 from scopes.sanitize import line_for_prompt
 from scopes.store.repository import Repository

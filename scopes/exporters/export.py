@@ -18,15 +18,13 @@ from scopes.exporters.openai import write_openai
 from scopes.exporters.original import choose_sources, list_sources, name_files, walk_bytes
 from scopes.exporters.otel import write_otel
 from scopes.exporters.selection import ExportSelection, add_sub_agents, select_messages
-from scopes.history.revisions import resolve_revision
+from scopes.history.names import resolve_revision
 from scopes.ids import ConversationId, Oid
-from scopes.loading import load
 from scopes.merge.in_progress import resolution_branch_notes
 from scopes.result import RawDocument
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of
-from scopes.store.prunes import Prunes
-from scopes.store.repository import Repository
+from scopes.store.repository import Prunes, Repository
 from scopes.store.transactions import unless_pruned
 
 Writer: TypeAlias = Callable[[Repository, ExportSelection], Iterator[bytes]]
@@ -45,7 +43,9 @@ ONE_BRANCH = {OPENAI: "a list of OpenAI messages holds one branch", ATIF: "a tra
 
 def _write_html(repository: Repository, selection: ExportSelection) -> Iterator[bytes]:
     """Write a page; the parser of Markdown is only imported for it."""
-    writer: Writer = load("scopes.exporters.html.page:write_html")
+    from scopes.exporters.html.page import write_html
+
+    writer: Writer = write_html
     return writer(repository, selection)
 
 
@@ -156,8 +156,12 @@ def export(
 
 def _write(repository: Repository, selection: ExportSelection, format_name: str, gate: Gate) -> ExportedFile:
     if format_name == PARQUET:
-        load("scopes.exporters.parquet:require_pyarrow")()
-        rows: Iterator[Cleared] = load("scopes.exporters.parquet:write_parquet")(repository, selection, gate)
+        from scopes.exporters.parquet import require_pyarrow
+
+        require_pyarrow()
+        from scopes.exporters.parquet import write_parquet
+
+        rows: Iterator[Cleared] = write_parquet(repository, selection, gate)
         return ExportedFile(f"{selection.view.id}.parquet", None, rows)
     write, extension = _WRITERS[format_name]
     pieces = clear_pieces(repository, gate, write(repository, selection), f"the text about {selection.view.id}")

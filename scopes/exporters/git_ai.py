@@ -23,11 +23,10 @@ from scopes.errors import NotFound
 from scopes.exporters.commit_lines import CommitRequest, ConversationCommits, open_commits
 from scopes.exporters.commit_notes import NOTES_REF, TracesNoted, list_notes, write_notes
 from scopes.history.messages import read_root_of
-from scopes.history.revisions import find_root_commit
+from scopes.history.names import find_root_commit
 from scopes.ids import ConversationId
 from scopes.secrets.gates import gate_of
-from scopes.store.prunes import Prunes, again_after_prunes
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Prunes, Repository, again_after_prunes, read_commit
 from scopes.store.transactions import unless_pruned
 
 GIT_AI: Final = "git-ai"

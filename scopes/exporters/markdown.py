@@ -20,11 +20,10 @@ from scopes.exporters.json_export import utf8
 from scopes.exporters.markdown_escape import code_block, code_span, escape_block, escape_html, escape_inline
 from scopes.exporters.selection import BranchSlice, ExportSelection
 from scopes.exporters.transcript import Transcript, read_transcript
-from scopes.history.amendments import latest
 from scopes.history.lanes import lane_changes
-from scopes.history.messages import MessageHeader, read_body
+from scopes.history.messages import MessageHeader, latest, read_body
 from scopes.model.message import FileTouch, Message, Part
-from scopes.model.tool_calls import is_refused
+from scopes.model.tools import is_refused
 from scopes.sanitize import file_for_prompt, for_prompt, line_for_prompt, visible
 from scopes.store.repository import Repository
 

@@ -11,10 +11,8 @@ from hashlib import sha256
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import MAIN, Revision
-from scopes.history.source_paths import with_last_path
-from scopes.history.source_sets import list_stored_sources
-from scopes.history.sources import SourceRecord, read_source_record, walk_chunks
+from scopes.history.names import MAIN, Revision
+from scopes.history.sources import SourceRecord, list_stored_sources, read_source_record, walk_chunks, with_last_path
 from scopes.ids import ConversationId, Oid
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository, read_commit

@@ -19,7 +19,7 @@ from scopes.exporters.otel_spans import Span, span_id, trace_id
 from scopes.exporters.otel_values import attribute, describe_answer, output_message, result_text, text_parts, value_text
 from scopes.exporters.selection import BranchSlice, ExportSelection
 from scopes.model.message import Message, Part
-from scopes.model.tool_calls import is_refused, tool_name
+from scopes.model.tools import is_refused, tool_name
 from scopes.store.repository import Repository
 
 _MOST_SPANS: Final = 200  # in one line

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from scopes.exporters.json_export import json_text
-from scopes.history.usage import Tokens, tokens_of
+from scopes.history.activity import Tokens, tokens_of
 from scopes.model.message import Message, Part, payload_key
-from scopes.model.tool_calls import tool_name
+from scopes.model.tools import tool_name
 
 _PROVIDERS: Final = {
     "claude": "anthropic", "gpt": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "codex": "openai",

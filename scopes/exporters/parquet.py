@@ -14,8 +14,8 @@ from scopes.clock import parse_time
 from scopes.errors import Refused
 from scopes.exporters.json_export import json_text, utf8
 from scopes.exporters.selection import BranchSlice, ExportSelection
+from scopes.history.activity import Tokens, tokens_of
 from scopes.history.messages import MessageHeader, read_body
-from scopes.history.usage import Tokens, tokens_of
 from scopes.model.message import Message, Part, file_operations, payload_key
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.gates import redacting

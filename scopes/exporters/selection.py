@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from scopes.conversation.show import BranchRow, ConversationView, show
 from scopes.history.messages import MessageHeader, header_of, is_root
-from scopes.history.revisions import Revision, resolve_revision
+from scopes.history.names import Revision, resolve_revision
 from scopes.ids import MessageId, Oid
-from scopes.merge.lane_marks import MarkedLanes
+from scopes.merge.lanes import MarkedLanes
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scopes.conversation.show import BranchRow
 from scopes.exporters.selection import ExportSelection
-from scopes.history.amendments import Amendment, find_amendments
+from scopes.history.messages import Amendment, find_amendments
 from scopes.ids import BranchName, MessageId, Oid
 from scopes.store.repository import Repository
 

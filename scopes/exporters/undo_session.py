@@ -13,7 +13,7 @@ from scopes.ids import Oid
 from scopes.model.operation import Operation
 from scopes.result import Note
 from scopes.secrets.gates import gate_of
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository
 
 

@@ -9,11 +9,11 @@ from scopes.facts.cycle_record import decode_cycle
 from scopes.facts.fact import decode_decision
 from scopes.facts.store import decode_context, decode_fact_at, decode_proposed_at
 from scopes.ids import Oid
-from scopes.model.path_encoding import split_leaf
-from scopes.store.fsck import Finding
+from scopes.model.encoding import split_leaf
 from scopes.store.refs import FACTS, PROPOSED_FACTS
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.verify import Finding
 
 
 def walk_fact_defects(repository: Repository) -> Iterator[Finding]:

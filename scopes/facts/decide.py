@@ -15,9 +15,9 @@ from scopes.facts.fact import DECISIONS, Decision, Fact, HumanDecision, Proposed
 from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import ValidationError, is_expired
 from scopes.facts.validation import promote as promote_fact
-from scopes.history.revisions import resolve_conversation
+from scopes.history.names import resolve_conversation
 from scopes.ids import ConversationId, OperationId
-from scopes.model.path_encoding import decode_component
+from scopes.model.encoding import decode_component
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write

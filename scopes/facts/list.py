@@ -20,7 +20,7 @@ from scopes.facts.run import list_agents
 from scopes.facts.run_notes import note_unknown_keys
 from scopes.facts.store import FactStore
 from scopes.facts.validation import find_problems, is_expired, is_same
-from scopes.history.revisions import conversation_ids, resolve_conversation
+from scopes.history.names import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result, plural
 from scopes.store.refs import FACTS

@@ -25,7 +25,6 @@ from scopes.facts.cycle import Effects, FactAgent, reasons_of
 from scopes.facts.fact import Fact, ProposedFact, Provenance, Question, derive_id, describe, to_float
 from scopes.facts.validation import MAX_CONTENT_CHARACTERS, is_id
 from scopes.ids import ConversationId, Oid, is_oid
-from scopes.loading import load
 from scopes.secret_scan.clearance import Gate
 
 MAX_OUTPUT_BYTES: Final = 10_000_000
@@ -217,7 +216,9 @@ def _check_fields(what: str, document: Mapping[str, Any], known: frozenset[str])
     unknown = next((name for name in document if name not in known), None)
     if unknown is not None:
         unknown = unknown[:_MAX_FIELD_CHARACTERS]  # before it is compared, which takes long for a long one
-        near = load("difflib:get_close_matches")(unknown, known, 1)
+        from difflib import get_close_matches
+
+        near = get_close_matches(unknown, known, 1)
         hint = f", did you mean {near[0]!a}?" if near else f"; fields are {', '.join(sorted(known))}"
         raise UnreadableEffects(f"wrote the unknown field {unknown!a} in {what}{hint}")
 

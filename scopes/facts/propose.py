@@ -14,10 +14,8 @@ from scopes.facts.context import FactContext
 from scopes.facts.fact import ProposedFact, Provenance, derive_id
 from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import check_expiry, find_problems, is_expired, is_same
-from scopes.history.name_syntax import find_nearest
-from scopes.history.revisions import resolve_conversation, resolve_revision
+from scopes.history.names import find_nearest, resolve_conversation, resolve_revision
 from scopes.ids import ConversationId, Oid, OperationId, parse_agent_name
-from scopes.loading import load
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -203,7 +201,9 @@ def require_key(context: FactContext, name: str) -> str:
     if not name.strip():
         raise Invalid("the context key is empty", hint=f"keys: {', '.join(context.known_keys())}")
     known = {each.casefold(): each for each in context.known_keys()}
-    near = load("difflib:get_close_matches")(name.casefold(), known, 1)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.casefold(), known, 1)
     hint = f"did you mean {known[near[0]]}? Or" if near else f"keys: {', '.join(context.known_keys())};"
     raise Invalid(
         f"unknown context key {name!a}", hint=f"{hint} add {name[:80]}: scopes facts key add {quote(name[:80])}"

@@ -32,10 +32,9 @@ from scopes.facts.run_lock import claim_run
 from scopes.facts.run_notes import note_no_command, note_unknown_keys, walk_run_notes
 from scopes.facts.store import FactChanges, FactStore
 from scopes.facts.validation import check_expiry, is_expired
-from scopes.history.conversations import read_uuid
-from scopes.history.revisions import list_branch_tips, resolve_conversation
-from scopes.history.shared_refs import NamesOfUuids
-from scopes.history.transaction import same_command
+from scopes.history.handles import read_uuid
+from scopes.history.names import list_branch_tips, resolve_conversation
+from scopes.history.transaction import NamesOfUuids, same_command
 from scopes.ids import ConversationId, OperationId
 from scopes.result import Note, Result, plural
 from scopes.secrets.gates import gate_of

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from shlex import quote
 
 from scopes.errors import Busy, Inaccessible
-from scopes.history.conversations import read_uuid
+from scopes.history.handles import read_uuid
 from scopes.ids import ConversationId
 from scopes.store.repository import Repository
 

@@ -36,14 +36,14 @@ from scopes.facts.fact import (
     encode_fact,
     encode_proposed,
 )
-from scopes.history.conversations import read_uuid
+from scopes.history.handles import read_uuid
 from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.model import encoding
-from scopes.model.path_encoding import MAX_KEY_BYTES, decode_component, encode_component, leaf
+from scopes.model.encoding import MAX_KEY_BYTES, decode_component, encode_component, leaf
 from scopes.store.objects import TreeEntry
-from scopes.store.packs.bulk import bulk_objects
+from scopes.store.packs import bulk_objects
 from scopes.store.refs import FACTS, PROPOSED_FACTS
 from scopes.store.repository import Repository, read_commit, read_tree
 from scopes.store.trees import BlobChange, read_blob, walk_blobs

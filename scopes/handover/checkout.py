@@ -33,22 +33,20 @@ from scopes.handover.registration import (
 )
 from scopes.handover.resume import User, check_directory, shell_line
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.revisions import find_directory
+from scopes.history.names import find_directory
 from scopes.history.transaction import Transaction
 from scopes.hosts.agents import AGENTS, config_directory
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId
 from scopes.importers.formats.base import Format
 from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.formats.registry import FORMATS
-from scopes.loading import load
 from scopes.result import Note, RawDocument, Result, plural
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacted_notes
-from scopes.store.operation_log import walk_operations
-from scopes.store.prunes import Prunes
-from scopes.store.repository import Repository
+from scopes.store.operations import walk_operations
+from scopes.store.repository import Prunes, Repository
 from scopes.store.transactions import exclusive_write, unless_pruned
-from scopes.tokens.choose import TokenizerChoice
+from scopes.tokens.count import TokenizerChoice
 
 State: TypeAlias = Literal["written", "unchanged", "continued"]
 _NO_FILE: AbstractContextManager[Callable[[], None]] = nullcontext(lambda: None)
@@ -263,7 +261,9 @@ def _find_delivered(plan: Plan) -> State:
     if plan.writer.name != LLM:
         return "written"
     path, _, thread = plan.path.rpartition(SEPARATOR)
-    tip = load("scopes.handover.llm_database:find_tip")(path, thread)
+    from scopes.handover.llm_database import find_tip
+
+    tip = find_tip(path, thread)
     if tip is None:
         return "written"
     return "unchanged" if f'"tip_message_hash":"{tip}"'.encode() in plan.content.data else "continued"
@@ -280,7 +280,9 @@ def _deliver(plan: Plan, user: User, *, dry_run: bool) -> State:
         return state
     if plan.writer.name == LLM:
         with unless_pruned(plan.branch.repository, plan.prunes):
-            load("scopes.handover.llm_database:add_thread")(plan.path.rpartition(SEPARATOR)[0], plan.content)
+            from scopes.handover.llm_database import add_thread
+
+            add_thread(plan.path.rpartition(SEPARATOR)[0], plan.content)
     else:
         plan.prunes.require_none()  # without the lock: the program may run a hook that writes to the store
         import_with_program(plan.writer.name, plan.content, plan.session.directory, user.environ)

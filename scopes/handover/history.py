@@ -15,9 +15,9 @@ from scopes.exporters.selection import select_messages
 from scopes.handover.native.fit import fit_turns
 from scopes.handover.native.session import NativeSession, Writer, uuid_of
 from scopes.handover.native.turns import Turn, list_turns
+from scopes.history.activity import walk_compactions
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import message_id_of
-from scopes.history.staleness import walk_compactions
 from scopes.history.titles import read_first_prompt
 from scopes.ids import MessageId
 from scopes.model.message import Message
@@ -25,7 +25,7 @@ from scopes.sanitize import cut
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import gate_of, redacting
 from scopes.store.repository import read_commit
-from scopes.tokens.choose import TokenizerChoice
+from scopes.tokens.count import TokenizerChoice
 
 _SECOND = 1_000_000_000
 _MARK_CHARACTERS = 16

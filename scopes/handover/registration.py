@@ -17,9 +17,16 @@ from scopes.clock import now, seconds_of
 from scopes.errors import Corrupt
 from scopes.history.handles import BranchHandle
 from scopes.history.messages import message_id_of
-from scopes.history.revisions import find_root_commit
-from scopes.history.source_paths import write_source_paths
-from scopes.history.sources import SOURCES, TRACKING, Handover, SourceRecord, find_source_record, source_key
+from scopes.history.names import find_root_commit
+from scopes.history.sources import (
+    SOURCES,
+    TRACKING,
+    Handover,
+    SourceRecord,
+    find_source_record,
+    source_key,
+    write_source_paths,
+)
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, MessageId, Oid
 from scopes.importers.archive import write_source_record
@@ -29,7 +36,7 @@ from scopes.importers.formats.events import Draft, SessionRecord, Unparsed
 from scopes.importers.identity import PARSER_VERSION
 from scopes.importers.session_commits import Segment
 from scopes.model.conversation import BranchEntry
-from scopes.model.path_encoding import decode_component
+from scopes.model.encoding import decode_component
 from scopes.store.graph import walk_newest_first
 from scopes.store.refs import SOURCE_PATHS, RefNameConflicts
 from scopes.store.repository import read_commit

@@ -20,10 +20,9 @@ from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.handover.agent_programs import PROGRAMS, AgentProgram, find_agent_program, read_agent_program
 from scopes.handover.sessions import AgentSession, find_session, is_kept
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.latest import list_latest
 from scopes.history.messages import read_root_of
-from scopes.history.revisions import Revision, find_directory, find_root_commit, walk_directories
-from scopes.history.session_branches import find_successor, note_notes_branch
+from scopes.history.names import Revision, find_directory, find_root_commit, list_latest, walk_directories
+from scopes.history.sessions import find_successor, note_notes_branch
 from scopes.hosts.agents import find_program
 from scopes.ids import BranchName, ConversationId
 from scopes.result import Note, Result
@@ -31,7 +30,7 @@ from scopes.secret_scan.shown import without_secrets
 from scopes.secrets.gates import clear_notes
 from scopes.store.projects import is_of_project
 from scopes.store.repository import Repository, read_commit
-from scopes.tokens.choose import TokenizerChoice
+from scopes.tokens.count import TokenizerChoice
 
 SESSIONS = ("auto", "own", "new")
 MAX_TOKENS = 20_000

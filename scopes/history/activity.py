@@ -1,17 +1,226 @@
-"""What was done in messages, from their tool calls: changed files, the last test run, the last commit."""
+"""Add up the token counts that model providers reported, as recorded in messages. Nothing is estimated here."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from posixpath import basename
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from scopes.model.file_edits import command_of
-from scopes.model.message import Message, Part, file_operations
-from scopes.model.tool_calls import is_refused
+from scopes.errors import Corrupt, NotFound
+from scopes.history.messages import (
+    NO_TEXT,
+    MessageHeader,
+    header_of,
+    is_retracted,
+    message_id_of,
+    read_body,
+    subject_of,
+    walk_headers_newest_first,
+)
+from scopes.history.names import list_branch_tips
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.model.message import PURGED, PURGED_TEXT, Message, Part, file_operations
+from scopes.model.tools import command_of, is_refused, summarize_calls, touches_of_call
+from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
+from scopes.store.objects import Commit, one_line
+from scopes.store.repository import Objects, Repository, read_commit
+
+
+class Tokens(NamedTuple):
+    """The tokens of some answers; None for a count that none of them recorded.
+
+    Input is uncached, read from a cache or written to it. `output` includes `reasoning`, as providers count it.
+    """
+
+    answers: int = 0
+    input_uncached: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+
+    @property
+    def input(self) -> int | None:
+        """All input tokens, cached or not; None if unknown."""
+        known = [count for count in (self.input_uncached, self.cache_read, self.cache_write) if count is not None]
+        return sum(known) if known else None
+
+    def plus(self, other: Self) -> Self:
+        """Return the sum; unknown counts are left out."""
+        sums = (left if right is None else right + (left or 0) for left, right in zip(self[1:], other[1:], strict=True))
+        return type(self)(self.answers + other.answers, *sums)
+
+
+def tokens_of(message: Message) -> Tokens | None:
+    """Return the recorded tokens of a message; None if it has none."""
+    usage = message.extra.get("usage")
+    if not isinstance(usage, Mapping):
+        return None
+    counts = [count_of(usage.get(name)) for name in Tokens._fields[1:]]
+    return Tokens(1, *counts) if any(count is not None for count in counts) else None
+
+
+def count_of(value: object) -> int | None:
+    """Return a recorded count; None if the value is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def add_up(tokens: Iterable[Tokens]) -> Tokens | None:
+    """Return the sum; None if there is nothing to add."""
+    total: Tokens | None = None
+    for each in tokens:
+        total = each if total is None else total.plus(each)
+    return total
+
+
+TOOL_RESULTS = "tool-results"
+BETWEEN_CALL_AND_RESULT = frozenset({TOOL_RESULTS, "system", "meta", "notice", "error"})  # kinds of message
+MAX_RESULTS = 64
+_TOOL = "tool"  # kind of author
+
+
+class ToolResultTracker:
+    """Finds the results of tool calls in a walk from children to parents, in which results come before their calls."""
+
+    def __init__(self) -> None:
+        self._results_after: dict[Oid, tuple[Oid, ...]] = {}
+
+    def visit(self, head: MessageHeader) -> tuple[Oid, ...]:
+        """Visit the next message; return the messages with the results of its calls, nearest first, at most 64."""
+        results = self._results_after.pop(head.oid, ())
+        if head.kind not in BETWEEN_CALL_AND_RESULT:
+            return results
+        pending = (head.oid, *results) if head.kind == TOOL_RESULTS else results
+        for parent in head.parents[:1]:
+            self._results_after[parent] = (*pending, *self._results_after.get(parent, ()))[:MAX_RESULTS]
+        return ()
+
+
+def find_call_message(objects: Objects, results: MessageHeader) -> MessageHeader | None:
+    """Return the next ancestor that is neither by a tool nor a notice between a call and its results."""
+    above = results
+    for _ in range(MAX_RESULTS):
+        if not above.parents:
+            return None
+        above = header_of(read_commit(objects, above.parents[0]))
+        if above.kind not in BETWEEN_CALL_AND_RESULT and above.author_kind != _TOOL:
+            return above
+    return None
+
+
+class FoundCall(NamedTuple):
+    """A tool call, and where it is: the message, and the number of the part in it.
+
+    has_purged_result: a result with its id, between the call and the one that it was looked up for, was purged
+    """
+
+    message: MessageId
+    number: int
+    part: Part
+    has_purged_result: bool = False
+
+
+def find_call(objects: Objects, head: MessageHeader, message: Message, number: int) -> FoundCall | None:
+    """Return the tool call that a part of a message is the result of: the nearest one above it with its id.
+
+    It is looked for in the parts before it and in the next 64 messages above. None if none of them has it.
+    """
+    wanted = message.parts[number].fields.get("call_id")
+    parts: Sequence[Part] = message.parts[:number]
+    above = head
+    has_purged_result = False
+    for _ in range(MAX_RESULTS):
+        for place in range(len(parts) - 1, -1, -1):
+            part = parts[place]
+            if part.type == "tool_call" and part.fields.get("call_id") == wanted:
+                return FoundCall(above.id, place, part, has_purged_result)
+            if part.type == "tool_result" and part.fields.get("call_id") == wanted:
+                has_purged_result = has_purged_result or part.fields.get(PURGED) is True
+        if not above.parents:
+            return None
+        above = header_of(read_commit(objects, above.parents[0]))
+        parts = ()
+        with suppress(Corrupt, NotFound):  # a commit of another program
+            parts = read_body(objects, above).parts
+    return None
+
+
+def with_summary(objects: Objects, head: MessageHeader) -> MessageHeader:
+    """Return the header of a message with a subject that says what a message without text does.
+
+    That is its document, its first tool call (`→ Bash make test · 1 more`), or the first call that its results answer.
+    """
+    if head.subject != NO_TEXT:
+        return head
+    message = read_body(objects, head)
+    subject = subject_of(head, message)
+    if subject == NO_TEXT:
+        subject = summarize_calls(message) or _summarize_answered(objects, head, message) or NO_TEXT
+    return head._replace(subject=one_line(subject))
+
+
+def _summarize_answered(objects: Objects, head: MessageHeader, message: Message) -> str:
+    """Return the summary of the calls that the results of a message answer; empty if there are none."""
+    answered = results_by_id(message.parts)
+    call = find_call_message(objects, head) if answered else None
+    if call is None:
+        return ""
+    calls = read_body(objects, call)
+    parts = tuple(part for call_id, part in calls_by_id(calls.parts).items() if call_id in answered)
+    summary = summarize_calls(replace(calls, parts=parts))
+    return f"result of {summary}" if summary else ""
+
+
+def calls_by_id(parts: Iterable[Part]) -> dict[str, Part]:
+    """Return the tool calls among parts, by their ids; those without an id are left out."""
+    return _by_id(parts, "tool_call")
+
+
+def results_by_id(parts: Iterable[Part]) -> dict[str, Part]:
+    """Return the tool results among parts, by the ids of their calls; those without one are left out."""
+    return _by_id(parts, "tool_result")
+
+
+def _by_id(parts: Iterable[Part], kind: str) -> dict[str, Part]:
+    found = ((part.fields.get("call_id"), part) for part in parts if part.type == kind)
+    return {call_id: part for call_id, part in found if isinstance(call_id, str)}
+
+
+def with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:
+    """Return a message of tool results with the files that the successful calls touched, as importers set them (S1-2).
+
+    The calls are in the message itself, or in one of the last messages of the history of `tip`. A message that names
+    files is returned unchanged.
+    """
+    successful = {call_id: part for call_id, part in results_by_id(message.parts).items() if not is_failed(part)}
+    if message.files or not successful:
+        return message
+    calls = calls_by_id(message.parts)
+    above = read_commit(objects, tip)
+    for _ in range(MAX_RESULTS):
+        if successful.keys() <= calls.keys() or not above.parents:
+            break
+        with suppress(Corrupt, NotFound):  # a commit of another program
+            calls = {**calls_by_id(read_body(objects, above).parts), **calls}
+        above = read_commit(objects, above.parents[0])
+    touches = [
+        touch
+        for call_id, result in successful.items()
+        if call_id in calls
+        for touch in touches_of_call(calls[call_id], result)
+    ]
+    return replace(message, files=tuple(dict.fromkeys(touches)))
+
+
+def is_failed(result: Part) -> bool:
+    """Return True if a tool result is an error, or has an exit code other than 0."""
+    return result.fields.get("is_error") is True or result.fields.get("exit_code") not in (None, 0)
+
 
 CHANGED, ENDED = "Changed: ", "Ended: "
 _READING = frozenset({"read", "mention"})
@@ -161,3 +370,95 @@ def _walk_texts(value: object) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _walk_texts(item)
+
+
+SUMMARIES = frozenset({"summary", "compaction"})
+SUMMARY = "summary"
+SILENT = SUMMARIES | {"tool-results", "system", "meta", "notice", "interrupt"}
+
+
+def walk_compactions(
+    repository: Repository, tip: Oid, heads_newest_first: Iterable[MessageHeader]
+) -> Iterator[tuple[MessageHeader, Message]]:
+    """Yield the compactions among the messages of a branch, newest first, without retracted ones."""
+    for head in heads_newest_first:
+        if head.kind in SUMMARIES:
+            message = read_body(repository, head)
+            is_compaction = message.kind == "compaction" or message.extra.get("context_root") is True
+            if is_compaction and not is_retracted(repository, tip, head.id):
+                yield head, message
+
+
+def is_news(head: MessageHeader) -> bool:
+    """Return True if a message has content that a summary would cover, judged by its commit."""
+    has_content = head.subject not in {NO_TEXT, PURGED_TEXT}
+    return head.kind not in SILENT and head.author_kind != "injected" and has_content
+
+
+def count_newer(heads_newest_first: Iterable[MessageHeader], summary: MessageHeader) -> int:
+    """Count the messages with content that a newest-first walk meets before a summary."""
+    count = 0
+    for head in heads_newest_first:
+        if head.oid == summary.oid:
+            break
+        count += is_news(head)
+    return count
+
+
+def count_since(
+    repository: Repository, conversation: ConversationId, summary: MessageHeader, branches: Iterable[str]
+) -> int | None:
+    """Count the messages with content after a summary, on the first branch that has it; None if none has it."""
+    tips = list_branch_tips(repository, conversation)
+    for branch in map(BranchName, branches):
+        if branch in tips and is_ancestor(repository, summary.oid, tips[branch]):
+            return count_newer(walk_headers_newest_first(repository, [tips[branch]]), summary)
+    return None
+
+
+ACCEPTS = "accepts"  # the field of a decision that names its candidate
+
+
+class Acceptance(NamedTuple):
+    """A decision that accepts a candidate and is not retracted on every branch."""
+
+    candidate: str
+    message: MessageId
+    author: str
+
+
+def read_acceptances(repository: Repository, conversation: ConversationId) -> Mapping[str, Acceptance]:
+    """Return what was accepted on any branch and not retracted there, by candidate."""
+    tips = set(list_branch_tips(repository, conversation).values())
+    found: dict[str, Acceptance] = {}
+    for commit, acceptance in _walk_acceptances(repository, walk_newest_first(repository, sorted(tips))):
+        if any(
+            is_ancestor(repository, commit.oid, tip) and not is_retracted(repository, tip, acceptance.message)
+            for tip in tips
+        ):
+            found.setdefault(acceptance.candidate, acceptance)
+    return found
+
+
+def find_second_acceptance(
+    repository: Repository, conversation: ConversationId, old: Oid | None, new: Oid
+) -> Acceptance | None:
+    """Return a decision in effect whose candidate another message accepts between two commits; None if there is none.
+
+    `new` is the value that a branch would get, `old` the value it has.
+    """
+    again = [acceptance for _, acceptance in _walk_acceptances(repository, list_new_commits(repository, new, old))]
+    accepted = read_acceptances(repository, conversation) if again else {}
+    for each in again:
+        first = accepted.get(each.candidate)
+        if first is not None and first.message != each.message:
+            return first
+    return None
+
+
+def _walk_acceptances(objects: Objects, commits: Iterable[Commit]) -> Iterator[tuple[Commit, Acceptance]]:
+    for commit in commits:
+        if commit.kind == "decision":
+            candidate = read_body(objects, commit).extra.get(ACCEPTS)
+            if isinstance(candidate, str):
+                yield commit, Acceptance(candidate, message_id_of(commit), header_of(commit).author)

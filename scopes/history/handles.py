@@ -7,16 +7,29 @@ the handles with the verbs as methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeAlias
 
-from scopes.errors import NotFound
-from scopes.history.messages import MessageHeader, read_body, walk_headers_newest_first
+from scopes.clock import now_nanoseconds
+from scopes.errors import Corrupt, NotFound, Refused
+from scopes.history.messages import (
+    STATE_DIRECTORY,
+    MessageHeader,
+    count_messages,
+    read_body,
+    read_root,
+    walk_headers_newest_first,
+    walk_headers_oldest_first,
+)
 from scopes.history.metadata import Metadata, read_metadata
-from scopes.history.revisions import (
+from scopes.history.names import (
     MAIN,
     Revision,
     conversation_ids,
+    find_directory,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
@@ -24,11 +37,18 @@ from scopes.history.revisions import (
     resolve_conversation,
     resolve_revision,
 )
-from scopes.ids import BranchName, ConversationId, Oid
+from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model.conversation import BranchEntry
+from scopes.model.encoding import decode_component
 from scopes.model.message import Message
+from scopes.result import Note
+from scopes.store import refs
+from scopes.store.config import Config
+from scopes.store.graph import walk_newest_first
+from scopes.store.objects import TREE, Commit, find_in_tree
+from scopes.store.projects import Project, find_project, find_store_project, is_of_project
 from scopes.store.refs import branch_ref
-from scopes.store.repository import Repository
+from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_data, read_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +164,206 @@ class BranchHandle:
     def messages(self) -> Iterator[Message]:
         """Yield the messages, newest first."""
         return (read_body(self.repository, head) for head in self.headers())
+
+
+ParticipantCache: TypeAlias = dict[Oid, frozenset[AgentName]]
+"""The participants by tree; the same tree occurs in very many commits."""
+
+_PARTICIPANTS: Final = "participants"
+_NUMBERED = re.compile(rf"^(?:{refs.HEADS}|{refs.META}|{refs.TRASH})conv-([0-9]{{3,9}})(?:/.*)?$", re.MULTILINE)
+
+
+def participants_of(
+    objects: Objects, tips: Iterable[Commit], cache: ParticipantCache | None = None
+) -> tuple[AgentName, ...]:
+    """Return everybody who wrote a message, or was named at the start, on one of the branches; sorted."""
+    cache = {} if cache is None else cache
+    participants: set[AgentName] = set()
+    for tip in tips:
+        state = find_in_tree(read_data(objects, tip.tree, TREE), STATE_DIRECTORY)
+        if state is not None and state.is_tree:
+            participants |= read_participants(objects, state.oid, cache)
+    return tuple(sorted(participants))
+
+
+def read_participants(objects: Objects, state: Oid, cache: ParticipantCache) -> frozenset[AgentName]:
+    """Return the participants in a tree of states, from the cache if they are there."""
+    found = cache.get(state)
+    if found is None:
+        entry = find_in_tree(read_data(objects, state, TREE), _PARTICIPANTS)
+        if entry is None or not entry.is_tree:
+            found = frozenset()
+        elif entry.oid in cache:
+            found = cache[entry.oid]
+        else:
+            names = read_tree(objects, entry.oid)
+            found = cache[entry.oid] = frozenset(AgentName(decode_component(name.removesuffix("="))) for name in names)
+        cache[state] = found
+    return found
+
+
+class Scope(NamedTuple):
+    """What a command covers: all branches of a conversation, or `branch` only."""
+
+    conversation: ConversationId
+    branch: BranchName | None
+    tips: Mapping[BranchName, Oid]
+
+
+def resolve_scope(repository: Repository, text: str) -> Scope:
+    """Resolve a conversation, or one branch of it given as `CONV/BRANCH`.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conversation or branch, or several.
+    """
+    name, slash, rest = text.partition("/")
+    conversation = resolve_conversation(repository, name)
+    tips = list_branch_tips(repository, conversation)
+    if not slash:
+        return Scope(conversation, None, tips)
+    branch = resolve_branch_name(repository, conversation, rest)
+    return Scope(conversation, branch, {branch: tips[branch]})
+
+
+def walk_messages(repository: Repository, scope: Scope) -> Iterator[tuple[MessageHeader, Message]]:
+    """Yield all messages of the branches of a scope with their bodies, each once, oldest first."""
+    heads = walk_headers_oldest_first(repository, _sort_by_time(repository, scope.tips.values()))
+    return ((head, read_body(repository, head)) for head in heads)
+
+
+def list_tips_by_time(repository: Repository, conversation: ConversationId) -> list[Oid]:
+    """Return the tips of all branches, each once, the oldest first; a walk begins with the last of them."""
+    return _sort_by_time(repository, list_branch_tips(repository, conversation).values())
+
+
+def _sort_by_time(repository: Repository, tips: Iterable[Oid]) -> list[Oid]:
+    return sorted(set(tips), key=lambda oid: (read_commit(repository, oid).time, oid))
+
+
+def next_conversation_id(repository: Repository) -> ConversationId:
+    """Return `conv-` and the highest number ever used plus one; includes deleted conversations, ignores case."""
+    found = repository.list_ref_names(refs.META, refs.TRASH)
+    number = 1 + max(map(int, _NUMBERED.findall("\n".join(found).lower())), default=0)
+    while repository.list_ref_names(f"{refs.HEADS}conv-{number:03d}/"):  # its metadata is lost
+        number += 1
+    return ConversationId(f"conv-{number:03d}")
+
+
+def refuse_taken(repository: Repository, conversation: ConversationId) -> None:
+    """Raise Refused if a conversation with this id exists; the id of a deleted one may be used again."""
+    has_branches = bool(repository.list_refs(f"{refs.HEADS}{conversation}/"))
+    if has_branches or repository.find_ref(refs.meta_ref(conversation)) is not None:
+        raise Refused(f"conversation {conversation} already exists", hint="choose another name")
+
+
+def read_uuid(repository: Repository, conversation: ConversationId) -> str:
+    """Return the uuid of a conversation, which it keeps when it is renamed.
+
+    Raises:
+        NotFound: there is no such conversation, or its history has no root.
+    """
+    main = read_metadata(repository, conversation).branches.get(MAIN)
+    tip = next(iter(list_branch_tips(repository, conversation).values()), None)
+    if tip is None:
+        raise NotFound(f"there is no conversation {conversation!a}", hint="list them: scopes list")
+    return read_root(repository, read_commit(repository, tip), None if main is None else main.fork).uuid
+
+
+class Limits(NamedTuple):
+    """The settings `scopes.maxTurns` and `scopes.idleSeconds`; None: no limit."""
+
+    max_turns: int | None = None
+    idle_seconds: int | None = None
+
+
+class Idle(NamedTuple):
+    """How long a branch is idle, and the verb for it."""
+
+    verb: str
+    seconds: int
+
+
+NO_LIMITS: Final = Limits()
+
+
+def read_limits(config: Config) -> Limits:
+    """Return the configured limits."""
+    turns, seconds = config.find_integer("scopes.maxTurns", 0), config.find_integer("scopes.idleSeconds", 0)
+    return Limits(turns or None, seconds or None)
+
+
+def check_limits(
+    repository: Repository, tip: Oid, limits: Limits, find_idle: Callable[[Repository, Oid], Idle]
+) -> tuple[int | None, tuple[Note, ...]]:
+    """Return how many messages may still come after a tip, None without a limit, and notes on exceeded limits.
+
+    `find_idle` returns how long the branch was idle; it is called only if there is a limit.
+    """
+    notes, remaining = [], None
+    if limits.max_turns is not None:
+        count = count_messages(walk_newest_first(repository, [tip]))
+        remaining = max(0, limits.max_turns - count)
+        if not remaining:
+            text = f"the history of the branch has {count} of {limits.max_turns} messages (scopes.maxTurns)"
+            notes.append(Note(text, "continue in a new one: scopes new"))
+    if limits.idle_seconds is not None:
+        verb, seconds = find_idle(repository, tip)
+        if seconds > limits.idle_seconds:
+            limit = f"longer than scopes.idleSeconds ({limits.idle_seconds})"
+            notes.append(Note(f"the branch {verb} idle for {seconds} seconds, {limit}"))
+    return remaining, tuple(notes)
+
+
+def idle_before(repository: Repository, tip: Oid) -> Idle:
+    """Return how long a branch was idle before its tip was appended."""
+    commit = read_commit(repository, tip)
+    return Idle("was", commit.time - read_commit_stub(repository, commit.parents[0]).time if commit.parents else 0)
+
+
+def idle_since(repository: Repository, tip: Oid) -> Idle:
+    """Return how long a branch has been idle since its tip was appended."""
+    return Idle("has been", now_nanoseconds() // 1_000_000_000 - read_commit_stub(repository, tip).time)
+
+
+class ProjectMembers:
+    """Tells which conversations and directories are of the project of one conversation.
+
+    In the store of a project this is everything, except what is of another project that exists here. In any other
+    store, what has no directory is of no project.
+    """
+
+    def __init__(self, repository: Repository, conversation: ConversationId) -> None:
+        self._repository = repository
+        self._conversation = conversation
+        self._directory = find_directory(repository, conversation)
+        own = find_store_project(repository.path, repository.path)
+        self._own_store = None if own is None or _is_of_another(self._directory, own) else own
+        self._project = None if self._directory is None else find_project(self._directory)
+        self._known: dict[str | None, bool] = {}
+
+    def has(self, conversation: ConversationId, uuid: str | None = None) -> bool:
+        """Return True if a conversation is of the project; one with another uuid has only the same name."""
+        try:
+            is_known = uuid is None or read_uuid(self._repository, conversation) == uuid
+            directory = find_directory(self._repository, conversation) if is_known else None
+        except (Corrupt, NotFound):
+            return self.has_directory(None)
+        return (is_known and conversation == self._conversation) or self.has_directory(directory)
+
+    def has_directory(self, directory: str | None) -> bool:
+        """Return True if a recorded directory is of the project; None: it is not recorded."""
+        if directory not in self._known:
+            self._known[directory] = self._find(directory)
+        return self._known[directory]
+
+    def _find(self, directory: str | None) -> bool:
+        if self._own_store is not None:
+            return not _is_of_another(directory, self._own_store)
+        if self._directory is None or directory is None:
+            return False
+        return is_of_project(self._project, self._directory, directory)
+
+
+def _is_of_another(directory: str | None, project: Project) -> bool:
+    """Return True if a directory exists here and is not of the project; one of another machine may be a clone of it."""
+    return directory is not None and os.path.isdir(directory) and not project.contains(directory)

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from scopes.clock import known_seconds, new_id, now, seconds_of
-from scopes.errors import Invalid, NotFound
+from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.ids import AgentName, MessageId, Oid, parse_agent_name, slug
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.claims import PARTICIPANTS, claims_of, participant_claim
-from scopes.model.codec import decode, encode
+from scopes.model import encoding
 from scopes.model.conversation import Root, decode_root, encode_root
-from scopes.model.message import AUTHOR_KINDS, TYPED_KINDS, Author, Message, text_parts
+from scopes.model.encoding import decode_component, leaf
+from scopes.model.message import (
+    AUTHOR_KINDS,
+    PARTICIPANTS,
+    TYPED_KINDS,
+    Author,
+    Message,
+    claims_of,
+    content_hash,
+    decode,
+    encode,
+    participant_claim,
+    text_parts,
+)
 from scopes.sanitize import SUBJECT_LENGTH
 from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first, walk_oldest_first
@@ -37,8 +50,18 @@ from scopes.store.objects import (
     is_hash_of,
     parse_tree_id,
 )
-from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_data
-from scopes.store.trees import BlobChange, find_blob, find_entry, update_tree
+from scopes.store.operations import walk_operation_commits
+from scopes.store.refs import HEADS
+from scopes.store.repository import (
+    Objects,
+    Repository,
+    read_commit,
+    read_commit_stub,
+    read_data,
+    read_operation,
+    read_tree,
+)
+from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree
 
 MESSAGE_FILE = "message.json"
 STATE_DIRECTORY = "state"
@@ -493,3 +516,202 @@ def read_root_of(objects: Objects, commit: Commit, tip: Oid) -> Root:
     if data is None:
         raise NotFound(f"the history of {tip} has no root", hint="see: scopes verify")
     return decode_root(data)
+
+
+_AUTHOR: Final = "scopes"
+OWN_ADDRESS: Final = identity_of(_AUTHOR, "system").email
+_MERGE: Final = "merge"
+_STOPPED: Final = "-conflict"  # the end of the kind: a merge, rebase or cherry-pick stopped
+_FAST_FORWARD: Final = " (fast-forward)"  # the end of the summary
+_RESOLVED: Final = ", its conflicts resolved"  # the end of the summary of a merge that was continued
+_SUMMARY: Final = re.compile(r"(?:begin to )?merge (?P<source>\S+) into [^/\s]+/(?P<target>[^\s,]+)(?:, .*)?")
+_TITLE: Final = "Merge branch '"
+_OWN_TEXT: Final = re.compile(r"Merge [0-9]+ messages?")
+_NOTICE: Final = "system"
+_KINDS: Final = frozenset({_MERGE, _NOTICE})
+_DAY_SECONDS: Final = 86_400  # clocks of agents may be ahead of ours by this much
+
+
+class RecordedTimes:
+    """The times at which operations wrote commits; the log is read only as far back as a lookup needs."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._known: dict[Oid, int] = {}
+        self._first: dict[Oid, int] = {}
+        self._titles: dict[Oid, str] = {}
+        self._reached: int | None = None  # the time of the oldest operation read so far
+        self._steps: Iterator[None] = self._read_log()
+
+    def find(self, oid: Oid, stored: int) -> int | None:
+        """Return when a commit was written, in seconds since 1970; None if the log has no operation that wrote it.
+
+        `stored` is the time in the commit: operations that are older by more than a day are not read.
+        """
+        return self._find_in(self._known, oid, stored)
+
+    def find_newest(self, commits: Iterable[tuple[Oid, int, str]]) -> int | None:
+        """Return the latest time at which one of some commits was written, if it was not the time in the commit.
+
+        Each is given with its time and the mail address of its author; only those of scopes are looked up.
+        """
+        own = [self.find(oid, stored) for oid, stored, author_email in commits if author_email == OWN_ADDRESS]
+        return max(filter(None, own), default=None) if own else None
+
+    def find_text(self, commit: Commit) -> str | None:
+        """Return when a commit was written as RFC 3339; None if the log has no operation that wrote it.
+
+        Of a merge that stopped on conflicts it is the time when it stopped; `find` returns when it was continued.
+        """
+        found = self._find_in(self._first, commit.oid, commit.time)
+        return None if found is None else known_seconds(found)
+
+    def find_source(self, commit: Commit) -> str:
+        """Return the name of what a merge commit merged, also from another conversation; empty if it is not known."""
+        self.find(commit.oid, commit.time)
+        title = self._titles.get(commit.oid, "")
+        return title.removeprefix(_TITLE).partition("' into ")[0] if title else ""
+
+    def add_to(self, head: MessageHeader) -> MessageHeader:
+        """Return the header of a merge or notice of scopes with the time at which it was written, others unchanged."""
+        if head.author_kind != "system" or head.kind not in _KINDS or head.author != _AUTHOR:
+            return head
+        found = self.find(head.oid, head.time)
+        if found is None:
+            return head
+        names = self._titles.get(head.oid) if _OWN_TEXT.fullmatch(head.subject) else None
+        title = None if names is None else f"{names} ({head.subject.removeprefix('Merge ')})"
+        return head._replace(recorded=found, title=title)
+
+    def _find_in(self, times: Mapping[Oid, int], oid: Oid, stored: int) -> int | None:
+        while oid not in times and (self._reached is None or self._reached >= stored - _DAY_SECONDS):
+            try:
+                next(self._steps)
+            except (StopIteration, Corrupt, NotFound):
+                break
+        return times.get(oid)
+
+    def _read_log(self) -> Iterator[None]:
+        """Read one operation at each step, the newest first."""
+        for commit in walk_operation_commits(self._repository):
+            kind = commit.subject.partition(":")[0]
+            if (kind == _MERGE and not commit.subject.endswith(_FAST_FORWARD)) or kind.endswith(_STOPPED):
+                operation = read_operation(self._repository, commit)  # the subject is the start of the summary
+                continued = operation.summary.endswith(_RESOLVED)
+                title = _title_of(operation.summary)
+                for change in () if operation.summary.endswith(_FAST_FORWARD) else operation.changes:
+                    if change.ref.startswith(HEADS) and change.new is not None:
+                        self._add(Oid(change.new), change.old, commit.time, title)
+                        if continued and change.old is not None:
+                            self._add_continued(Oid(change.new), Oid(change.old), commit.time, title)
+            self._reached = commit.time
+            yield
+
+    def _add_continued(self, new: Oid, old: Oid, time: int, title: str | None) -> None:
+        """Add the merge commit that a branch got when a stopped merge was continued: it was finished only then."""
+        oid = new
+        while oid != old and self._repository.has(oid):
+            commit = read_commit(self._repository, oid)
+            if not commit.parents:
+                return
+            if commit.kind == _MERGE:
+                self._known.setdefault(oid, time)
+                if title is not None:
+                    self._titles.setdefault(oid, title)
+                return
+            oid = commit.parents[0]
+
+    def _add(self, new: Oid, old: str | None, time: int, title: str | None) -> None:
+        """Add the commit that a branch was moved to, if it was made on top of the old one, and a notice below it."""
+        if not self._repository.has(new):
+            return
+        commit = read_commit(self._repository, new)
+        if not commit.parents or old not in {None, commit.parents[0]}:
+            return
+        self._add_time(new, time)
+        if title is not None:
+            self._titles.setdefault(new, title)
+        below = read_commit(self._repository, commit.parents[0])
+        if old is None and below.kind == _NOTICE:
+            self._add_time(below.oid, time)
+
+    def _add_time(self, oid: Oid, time: int) -> None:
+        self._known.setdefault(oid, time)
+        self._first.setdefault(oid, time)
+
+
+def _title_of(summary: str) -> str | None:
+    """Return the title of a merge as git words it, from the summary of its operation; None for other operations."""
+    found = _SUMMARY.fullmatch(summary)
+    return None if found is None else f"{_TITLE}{found['source']}' into {found['target']}"
+
+
+_MESSAGES = f"{STATE_DIRECTORY}/messages"
+_FIELDS = (b'"amends"', b'"retracts"')
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """A message that replaces the text of an earlier one, or retracts it."""
+
+    by: Message
+    retracted: bool
+
+
+def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHeader]) -> Mapping[MessageId, Amendment]:
+    """Return the amendments in force at `tip`, by amended message; `heads` are the messages below it."""
+    claims = read_claims(repository, tip)
+    found: dict[MessageId, Amendment] = {}
+    for head in heads if claims else ():
+        data = read_stored_body(repository, head)
+        if not any(field in data for field in _FIELDS):
+            continue
+        message = decode(data)
+        target = MessageId(message.retracts or message.amends or "")
+        claim = claims.get(target)
+        if claim == {"retracted": True} and message.retracts is not None:
+            found[target] = Amendment(message, retracted=True)
+        elif message.amends is not None and claim == {"amended": content_hash(message)}:
+            found[target] = Amendment(_cleared(repository, message, data), retracted=False)
+    return found
+
+
+def _cleared(repository: Repository, message: Message, data: bytes) -> Message:
+    """Return a message as it is read while text leaves redacted; its hash is that of what is stored."""
+    return message if repository.clear_message is None else decode(repository.clear_message(data))
+
+
+def find_claim(repository: Repository, tip: Oid, message: MessageId) -> Mapping[str, object]:
+    """Return the claim about a message in the state of `tip`: `retracted`, `amended`, or an empty one."""
+    body = find_blob(repository, read_commit(repository, tip).tree, f"{STATE_DIRECTORY}/{leaf('messages', message)}")
+    claim = {} if body is None else encoding.load(body)
+    return claim if isinstance(claim, dict) else {}
+
+
+def is_retracted(repository: Repository, tip: Oid, message: MessageId) -> bool:
+    """Return True if a message is retracted in the state of `tip`."""
+    return find_claim(repository, tip, message).get("retracted") is True
+
+
+def latest(message: Message, amendments: Mapping[MessageId, Amendment]) -> Message | None:
+    """Follow amendments to the message with the current text; return None if it was retracted."""
+    seen = set()
+    while message.id in amendments and message.id not in seen:
+        seen.add(message.id)
+        amendment = amendments[message.id]
+        if amendment.retracted:
+            return None
+        message = amendment.by
+    return message
+
+
+def read_claims(repository: Repository, tip: Oid) -> dict[MessageId, object]:
+    """Return the claims about messages in the state of `tip`: `{"retracted": True}` or `{"amended": HASH}`."""
+    entry = find_entry(repository, read_commit(repository, tip).tree, _MESSAGES)
+    if entry is None or not entry.is_tree:
+        return {}
+    leaves = read_tree(repository, entry.oid)
+    return {
+        MessageId(decode_component(name.removesuffix("="))): encoding.load(read_blob(repository, entry.oid))
+        for name, entry in leaves.items()
+    }

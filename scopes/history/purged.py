@@ -14,18 +14,24 @@ function of the list, so machines with the same list have the same commit, unles
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import itertools
+import json
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt
+from scopes.history.sources import read_spans
 from scopes.ids import Oid
 from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
+from scopes.model.message import Message, Part
 from scopes.store import refs
-from scopes.store.objects import COMMIT, Identity, format_commit
+from scopes.store.objects import COMMIT, Identity, format_commit, one_line
 from scopes.store.repository import Objects, Repository, read_commit_stub
 from scopes.store.trees import BlobChange, read_blob, update_tree, walk_blobs
 
@@ -206,3 +212,401 @@ def join_all(lists: Iterable[Purged]) -> Purged:
 
 def _join_parts(one: Parts, other: Parts) -> Parts:
     return None if one is None or other is None else one | other
+
+
+_MARK: Final = b'{"purged":true}'
+_LINE_END: Final = b"\n"
+
+
+class Span(NamedTuple):
+    """Where a record begins in a source, and how long it is, in bytes."""
+
+    offset: int
+    length: int
+
+
+class PurgedSpans(NamedTuple):
+    """What is overwritten in a source: whole records, and texts within others; both ascending."""
+
+    records: Sequence[Span] = ()
+    texts: Sequence[Span] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.records or self.texts)
+
+
+NO_SPANS: Final = PurgedSpans()
+
+
+def blank_records(chunks: Iterable[bytes], spans: Iterable[Span], texts: Iterable[Span] = ()) -> Iterator[bytes]:
+    """Yield the chunks of a source with the records in ascending spans overwritten; sizes stay as they are.
+
+    A record becomes a JSON object of the same length that says that it was purged, or blanks if it is too short.
+
+    texts: spans of which only blanks are left: what is in the quotation marks of a text in a record that stays
+    """
+    waiting = sorted([(span, _MARK) for span in spans if span.length] + [(span, b"") for span in texts if span.length])
+    start = 0
+    for chunk in chunks:
+        end, data = start + len(chunk), bytearray(chunk)
+        for span, mark in waiting:
+            if span.offset >= end:
+                break
+            if span.offset + span.length > start:
+                _overwrite(data, span, start, mark)
+        waiting = [each for each in waiting if each[0].offset + each[0].length > end]
+        yield bytes(data)
+        start = end
+
+
+def _overwrite(data: bytearray, span: Span, start: int, mark: bytes) -> None:
+    first, last = max(span.offset - start, 0), min(span.offset + span.length - start, len(data))
+    ends_line = last == span.offset + span.length - start and bytes(data[last - 1 : last]) == _LINE_END
+    text = mark if first == span.offset - start and last - first > len(mark) else b""
+    data[first:last] = text.ljust(last - first)
+    if ends_line:
+        data[last - 1 : last] = _LINE_END
+
+
+_FEW: Final = 24  # which are found sooner one by one
+_PIECE: Final = 8  # bytes
+_SHORTEST: Final = 2 * _PIECE - 1
+
+
+class Needles:
+    """Byte strings to look for."""
+
+    def __init__(self, needles: Iterable[bytes]) -> None:
+        known = dict.fromkeys(filter(None, needles))
+        is_few = len(known) <= _FEW
+        self._single = [needle for needle in known if is_few or len(needle) < _SHORTEST]
+        self._many = set() if is_few else {needle for needle in known if len(needle) >= _SHORTEST}
+
+    def __bool__(self) -> bool:
+        return bool(self._single or self._many)
+
+    def are_in(self, data: bytes) -> bool:
+        """Return True if data have one of them."""
+        return next(self.walk(data), None) is not None
+
+    def walk(self, data: bytes) -> Iterator[bytes]:
+        """Yield those that data have, some of them again."""
+        yield from (needle for needle in self._single if needle in data)
+        if not self._many or len(data) < _SHORTEST:
+            return
+        pieces = memoryview(data)[: len(data) // _PIECE * _PIECE].cast("Q")
+        if self._pieces.isdisjoint(pieces):
+            return
+        end = 0
+        for number, piece in enumerate(pieces):
+            if piece in self._pieces:
+                place = number * _PIECE
+                for start in range(max(place - _PIECE + 1, end), place + 1):
+                    for length in self._lengths.get(data[start : start + _PIECE], ()):
+                        found = data[start : start + length]
+                        if found in self._many:
+                            yield found
+                end = place + 1
+
+    @cached_property
+    def _pieces(self) -> set[int]:
+        """The numbers of all pieces that begin in the first eight bytes of one of them."""
+        found: set[int] = set()
+        for shift in range(_PIECE):
+            joined = b"".join(needle[shift : shift + _PIECE] for needle in self._many)
+            found.update(memoryview(joined).cast("Q"))
+        return found
+
+    @cached_property
+    def _lengths(self) -> dict[bytes, tuple[int, ...]]:
+        """How long those are that begin with eight bytes."""
+        found: dict[bytes, set[int]] = {}
+        for needle in self._many:
+            found.setdefault(needle[:_PIECE], set()).add(len(needle))
+        return {begin: tuple(lengths) for begin, lengths in found.items()}
+
+
+DISTINCT: Final = 16  # characters of a line that no other text has by chance
+MAX_SEARCHED: Final = 20_000  # of the lines, the longest: a search for more needs much memory
+_NO_TEXTS: Final = frozenset({"call_id", "name", "media_type", "op"})  # of parts: words of the format
+# Fields of documents with names, which others give to other things, too.
+_NAMES: Final = frozenset(
+    {"actor", "agent", "author", "branch", "capabilities", "conversation", "dependencies", "directory", "entity_id",
+     "from", "id", "key", "keys", "kind", "name", "native_id", "parent", "path", "purpose", "source", "subject", "tags",
+     "target", "topic", "topics", "uuid"}
+)  # fmt: skip
+_SESSION: Final = re.compile(
+    rb'"(?:cwd|gitBranch|git_branch)": ?"(?:[^"\\]|\\.)*"|"repository_url": ?"(?:[a-z+]+://)?(?:git@)?[^"\\\s@?]*"'
+)  # an address with a password is a text
+_START: Final = re.compile(r"(?:ref: ?)?refs/|/|~/|(?:\.\.?/)+")  # of a path, or of the name of a ref
+_FIRST: Final = re.compile(r"\.?[A-Za-z][a-z_-]*\d{0,2}")  # no key begins with an ordinary word
+_NAME: Final = re.compile(r"[\w.-]{1,63}")
+_KEY: Final = re.compile(r"(?=[^/]*[a-z])(?=[^/]*[A-Z])(?=[^/]*[0-9])[^/]{16,}")  # no name of a directory or file
+_ESCAPE: Final = re.compile(r"\\u[0-9a-f]{4}")
+
+
+class Quotes:
+    """Collects texts; each line counts by itself."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
+
+    def add_message(self, message: Message, numbers: Container[int] | None) -> None:
+        """Add the texts of a message; with the numbers of parts only theirs."""
+        self.add_parts(message.parts, numbers)
+        if numbers is None:
+            self.add([text for name, text in _walk_named(message.payload) if name not in _NAMES])
+            self.add(message.task)
+
+    def add_parts(self, parts: Iterable[Part], numbers: Container[int] | None) -> None:
+        """Add the texts of parts; with numbers only of those."""
+        for number, part in enumerate(parts):
+            if numbers is None or number in numbers:
+                self.add([value for name, value in part.fields.items() if name not in _NO_TEXTS])
+
+    def add(self, value: object) -> None:
+        """Add all texts in a value."""
+        self._forget_computed()
+        for text in walk_texts(value):
+            for line in map(str.strip, text.split("\n")):
+                if line and not is_path(line):
+                    self._lines[line[:_LONGEST]] = None
+
+    def add_others(self, found: Quotes, kept: Quotes) -> None:
+        """Add the lines that were found and are not among those that are kept."""
+        self.add([line for line in found._lines if line not in kept._lines])
+
+    def walk_matching(self, pattern: re.Pattern[str]) -> Iterator[str]:
+        """Yield the lines that a pattern matches as a whole."""
+        return filter(pattern.fullmatch, self._lines)
+
+    def drop(self, found: Container[str]) -> None:
+        """Leave some lines out: they are names of other things."""
+        self._forget_computed()
+        self._lines = {line: None for line in self._lines if line not in found}
+
+    def _forget_computed(self) -> None:
+        for name in ("_searched", "_forms", "_needles"):
+            self.__dict__.pop(name, None)
+
+    def lines(self) -> Sequence[str]:
+        """Return the lines that are searched for, the longest first; of very many only the longest."""
+        return self._searched[:MAX_SEARCHED]
+
+    @property
+    def unsearched(self) -> int:
+        """How many lines are not searched for, because there are so many."""
+        return max(len(self._searched) - MAX_SEARCHED, 0)
+
+    def are_in(self, text: str) -> bool:
+        """Return True if a text has one of the lines in it."""
+        return self.are_in_bytes(text.encode("utf-8", "surrogatepass"))
+
+    def are_in_bytes(self, data: bytes) -> bool:
+        """Return True if bytes have one of the lines in them, as text or as JSON writes it."""
+        return self._needles.are_in(data)
+
+    def are_in_title(self, title: str) -> bool:
+        """Return True if a title of the same conversation is one of the texts, begins like a line, or has one in it."""
+        start = one_line(title).rstrip("…. ")
+        begins = len(start) >= DISTINCT and any(line.startswith(start) for line in self._searched)
+        return start in self._lines or begins or self.are_in(title)
+
+    def are_in_record(self, data: bytes) -> bool:
+        """Return True if a record of a transcript has a line, not counting where the session ran."""
+        return self.are_in_bytes(data) and self.are_in_bytes(without_session(data))
+
+    def are_in_document(self, data: bytes) -> bool:
+        """Return True for a document of which a text has a line; names do not count. Other files count as one text."""
+        if not self.are_in_bytes(data):
+            return False
+        document = _parse(data)
+        return document is None or any(self._is_copy(name, text) for name, text in _walk_named(document))
+
+    def _is_copy(self, name: str, text: str) -> bool:
+        return name not in _NAMES and not is_path(text) and self.are_in(text)
+
+    def without_copies(self, document: object, instead: str, name: str = "") -> Any:
+        """Return a document with another text in place of each that makes `are_in_document` True.
+
+        name: of the field that the document is the value of
+        """
+        match document:
+            case str(text):
+                return instead if self._is_copy(name, text) else text
+            case dict():
+                return {key: self.without_copies(value, instead, key) for key, value in document.items()}
+            case list():
+                return [self.without_copies(each, instead, name) for each in document]
+        return document
+
+    def walk_found(self, data: bytes) -> Iterator[str]:
+        """Yield the lines that bytes have in them, some of them again."""
+        return (self._forms[form] for form in self._needles.walk(data))
+
+    @cached_property
+    def _searched(self) -> list[str]:
+        lines = [line for line in self._lines if len(line) >= DISTINCT]
+        return sorted(lines, key=lambda line: (-len(line), line))
+
+    @cached_property
+    def _forms(self) -> Mapping[bytes, str]:
+        return {form: line for line in self.lines() for form in forms_of(line)}
+
+    @cached_property
+    def _needles(self) -> Needles:
+        return Needles(self._forms)
+
+
+_LONGEST: Final = 4096
+
+
+def is_path(text: str) -> bool:
+    """Return True for a text that looks like the path of a file or directory, and not like a key."""
+    start = _START.match(text)
+    if start is None or text.count("/") < 2:
+        return False
+    first, *names = text[start.end() :].removesuffix("/").split("/")
+    return _FIRST.fullmatch(first) is not None and all(_NAME.fullmatch(n) and not _KEY.fullmatch(n) for n in names)
+
+
+def without_session(data: bytes) -> bytes:
+    """Return stored messages or records of a transcript without the directory and branch of the session."""
+    return _SESSION.sub(b"", data)
+
+
+def _parse(data: bytes | str) -> object:
+    """Return a JSON document; None if the bytes are none."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_json(data: bytes) -> bool:
+    """Return True if bytes are one JSON document."""
+    return _parse(data) is not None
+
+
+def forms_of(line: str) -> Iterator[bytes]:
+    r"""Yield a line as UTF-8, and as JSON may write it if that differs: with `\t`, `\uXXXX`, `\/`."""
+    plain = json.dumps(line, ensure_ascii=False)[1:-1]
+    escaped = json.dumps(line)[1:-1]
+    upper = _ESCAPE.sub(lambda match: match[0].upper().replace("U", "u", 1), escaped)
+    forms = [plain.encode("utf-8", "backslashreplace"), escaped.encode(), upper.encode()]
+    slashed = [form.replace(b"/", b"\\/") for form in forms]
+    yield from dict.fromkeys((line.encode("utf-8", "surrogatepass"), *forms, *slashed))
+
+
+def is_in_file(text: str, data: bytes) -> bool:
+    """Return True if a stored file has a text, as such or as JSON writes it."""
+    return any(form in data for form in forms_of(text))
+
+
+def walk_texts(value: object) -> Iterator[str]:
+    """Yield every text in a JSON value."""
+    return (text for _, text in walk_named_texts(value))
+
+
+def walk_named_texts(value: object) -> Iterator[tuple[str, str]]:
+    """Yield every text in a JSON value with the name of the field that it, or the list with it, is in."""
+    waiting = [("", value)]
+    while waiting:
+        name, found = waiting.pop()
+        if isinstance(found, str):
+            yield name, found
+        elif isinstance(found, Mapping):
+            waiting += found.items()
+        elif isinstance(found, list | tuple):
+            waiting += [(name, each) for each in found]
+
+
+def _walk_named(document: object) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a document with their names, and those of documents that are texts in it."""
+    for name, text in walk_named_texts(document):
+        yield name, text
+        if text.startswith(("{", "[")):
+            yield from walk_named_texts(_parse(text))
+
+
+_SESSION_FIELDS: Final = frozenset({"cwd", "gitBranch", "git_branch"})  # fields with where the session ran
+_TEXT: Final = re.compile(rb'(?P<text>"(?:[^"\\]|\\.)*")(?P<end>\s*:)?', re.DOTALL)
+
+
+class RecordSpan(NamedTuple):
+    """Where a record is, and the message that it became, if any."""
+
+    span: Span
+    message: str | None
+
+
+def list_purged_spans(
+    records: Iterable[RecordSpan],
+    purged: Purged,
+    quotes: Quotes,
+    read: Callable[[], Iterable[bytes]],
+    read_message: Callable[[str], Iterable[bytes]],
+) -> PurgedSpans:
+    """Return the spans of purged messages and records, of records without a message that quote one, and of other texts.
+
+    A text goes that quotes a purged message where the message of the record, which stays, does not.
+
+    read: returns the bytes of the whole source, in chunks
+    read_message: returns what is stored of a message that stays, in all its forms
+    """
+    owners: dict[Span, list[str]] = {}
+    for span, message in records:
+        owners.setdefault(span, []).extend(() if message is None else [message])
+    spans = [span for span, found in owners.items() if any(map(purged.has_message, found))]
+    others = sorted({*owners}.difference(spans, (span for span in owners if not span.length)))
+    texts: list[Span] = []
+    is_read = quotes or purged.conversations
+    pieces = read_spans(read(), [(span.offset, span.length) for span in others]) if is_read else ()
+    for span, data in zip(others, pieces, strict=False):
+        if not owners[span]:
+            listed = [record for record, line in _split_records(span, data) if purged.has_record(line)]
+            spans += listed or _walk_quoting(span, data, quotes)
+        elif quotes.are_in_bytes(data):
+            kept = b"\0".join(each for message in owners[span] for each in read_message(message))
+            for record, line in _split_records(span, data):
+                texts += _walk_texts(record, line, quotes, kept) if is_json(line) else ()
+    return PurgedSpans(sorted(spans), texts)
+
+
+def _walk_texts(span: Span, data: bytes, quotes: Quotes, kept: bytes) -> Iterator[Span]:
+    """Yield where the texts in a JSON record are that quote, without their quotation marks; names, too.
+
+    kept: the stored messages of the record
+    """
+    name = ""
+    for match in _TEXT.finditer(data) if quotes.are_in_record(data) else ():
+        text = json.loads(match["text"])
+        if match["end"] is None and name in _SESSION_FIELDS:
+            continue
+        lines = set(quotes.walk_found(text.encode("utf-8", "surrogatepass")))
+        if not all(is_in_file(line, kept) for line in lines):
+            yield Span(span.offset + match.start("text") + 1, len(match["text"]) - 2)
+        if match["end"] is not None:
+            name = text
+
+
+def _walk_quoting(span: Span, data: bytes, quotes: Quotes) -> Iterator[Span]:
+    """Yield a span that quotes, or those of its lines that do: what became no message may be several records."""
+    records = _split_records(span, data)
+    found = [record for record, line in records if quotes.are_in_record(line)] if len(records) > 1 else []
+    if found:
+        yield from found
+    elif quotes.are_in_record(data):
+        yield span
+
+
+def _split_records(span: Span, data: bytes) -> list[tuple[Span, bytes]]:
+    """Return the lines of a span with where they are; the whole span if it is one JSON document."""
+    if is_json(data):
+        return [(span, data)]
+    lines = data.splitlines(keepends=True)
+    ends = itertools.accumulate(map(len, lines))
+    return [(Span(span.offset + end - len(line), len(line)), line) for line, end in zip(lines, ends, strict=True)]

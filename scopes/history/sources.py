@@ -6,16 +6,19 @@ Importers write them, exporters and `cat` read them. `source_paths` has where a 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, MessageId, Oid, is_message_id, is_name
 from scopes.model import encoding
-from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import find_blob, read_blob, walk_blobs
+from scopes.store import refs
+from scopes.store.objects import COMMIT, TREE, Commit, Identity, find_in_tree, format_commit
+from scopes.store.refs import FETCHED_SOURCES
+from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_data
+from scopes.store.trees import BlobChange, find_blob, read_blob, update_tree, walk_blobs
 
 SOURCES = "refs/scopes/sources/"
 TRACKING = "refs/scopes/tracking/"  # where the last import left the branches of a source: <key>/<branch>
@@ -234,3 +237,162 @@ def walk_chunks(objects: Objects, commit: Oid) -> Iterator[bytes]:
     for path, oid in walk_blobs(objects, read_commit(objects, commit).tree):
         if path.startswith(CHUNKS):
             yield read_blob(objects, oid)
+
+
+SUBJECT = "paths of sources"
+
+
+def with_last_path(repository: Repository, record: SourceRecord) -> SourceRecord:
+    """Return the record of a source with the path where its file was last; it is empty if it was never imported here.
+
+    Raises:
+        Corrupt, NotFound: the record of the paths is damaged.
+    """
+    commit = repository.find_ref(refs.SOURCE_PATHS)
+    if commit is None:
+        return record
+    tree = read_commit_stub(repository, Oid(commit)).tree
+    data = find_blob(repository, tree, file_of(source_key(record.format, record.native_id, record.part)))
+    match encoding.load(data or b"null"):
+        case {"path": str(path)}:
+            return replace(record, path=path)
+    return record
+
+
+def walk_source_paths(repository: Repository) -> Iterator[tuple[str, str]]:
+    """Yield the key of each source that was imported here, with the path where its file was last."""
+    commit = repository.find_ref(refs.SOURCE_PATHS)
+    if commit is None:
+        return
+    for file, oid in walk_blobs(repository, read_commit_stub(repository, Oid(commit)).tree):
+        match encoding.load(read_blob(repository, oid)):
+            case {"path": str(path)}:
+                yield file.replace("/", ""), path
+
+
+def write_source_paths(objects: Objects, previous: Oid | None, paths: Mapping[str, str]) -> Oid:
+    """Write the paths of sources, by key, over the previous ones; return the new commit, the same if none changes."""
+    tree = None if previous is None else read_commit_stub(objects, previous).tree
+    changes: dict[str, BlobChange] = {file_of(key): encoding.dump({"path": path}) for key, path in paths.items()}
+    new = update_tree(objects, tree, changes)
+    if previous is not None and new == tree:
+        return previous
+    return objects.write(
+        COMMIT,
+        format_commit(
+            tree=new,
+            parents=(),
+            author=Identity("scopes", "scopes@systems.scopes"),
+            time=0,  # it is a state without a history, the same whenever it was written
+            subject=SUBJECT,
+        ),
+    )
+
+
+def file_of(key: str) -> str:
+    """Return the file of the path of a source."""
+    return f"{key[:2]}/{key[2:]}"
+
+
+SET_FILE: Final = "sources.json"
+SUBJECT_SOURCE_SETS: Final = "original files"
+_AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
+
+
+class SourceInSet(NamedTuple):
+    """A source: the commit with its bytes, and its description."""
+
+    commit: Oid
+    record: SourceRecord
+
+    @property
+    def key(self) -> str:
+        """The key of the source."""
+        return source_key(self.record.format, self.record.native_id, self.record.part)
+
+
+def describe_set(root: str) -> bytes:
+    """Return the only file of a set: it names the root of the conversation."""
+    return encoding.dump({"v": 1, "root": root})
+
+
+def format_set(tree: Oid, parents: Iterable[Oid], time: int) -> bytes:
+    """Return the commit of a set, of sources that are sorted by key."""
+    return format_commit(tree=tree, parents=parents, author=_AUTHOR, time=time, subject=SUBJECT_SOURCE_SETS)
+
+
+def encode_set(objects: Objects, root: Oid, sources: Mapping[str, Oid]) -> bytes:
+    """Return the commit of the set of some sources by key, and write its tree; its time is that of the newest."""
+    parents = [sources[key] for key in sorted(sources)]
+    time = max(read_commit(objects, oid).time for oid in parents)
+    return format_set(update_tree(objects, None, {SET_FILE: describe_set(root)}), parents, time)
+
+
+def format_source(tree: Oid, record: SourceRecord, time: int, subject: str | None = None) -> bytes:
+    """Return the commit of a source in a set, which has no earlier versions."""
+    subject = subject or f"{record.format} {record.native_id}: {record.size} bytes"
+    return format_commit(tree=tree, parents=(), author=_AUTHOR, time=time, subject=subject)
+
+
+def write_alone(objects: Objects, source: SourceInSet) -> Oid:
+    """Write a stored source without its earlier versions, and return it."""
+    commit = read_commit(objects, source.commit)
+    if not commit.parents:
+        return commit.oid
+    return objects.write(COMMIT, format_source(commit.tree, source.record, commit.time, commit.subject))
+
+
+def is_set(objects: Objects, commit: Commit) -> bool:
+    """Return True for a set of sources."""
+    return (
+        commit.subject == SUBJECT_SOURCE_SETS
+        and find_in_tree(read_data(objects, commit.tree, TREE), SET_FILE) is not None
+    )
+
+
+def walk_set(objects: Objects, commit: Oid) -> Iterator[SourceInSet]:
+    """Yield the sources of a set.
+
+    Raises:
+        Corrupt, NotFound: one is damaged.
+    """
+    for parent in read_commit(objects, commit).parents:
+        yield SourceInSet(parent, read_source_record(objects, parent))
+
+
+def choose_newest(*groups: Iterable[SourceInSet]) -> dict[str, SourceInSet]:
+    """Return the newest of the sources with the same key: one from which records were purged, else the longest.
+
+    Of two with the same length that differ, every machine takes the same one; of equal ones the first.
+    """
+    found: dict[str, SourceInSet] = {}
+    for group in groups:
+        for source in group:
+            known = found.get(source.key)
+            if known is None or _rank(source.record) > _rank(known.record):
+                found[source.key] = source
+    return found
+
+
+def _rank(record: SourceRecord) -> tuple[bool, int, str]:
+    return record.purged, record.size, record.digest
+
+
+def list_stored_sources(repository: Repository) -> list[Oid]:
+    """Return the commits of all stored sources, by key: of those that were imported here and fetched, the newest.
+
+    A description is read only where something was fetched.
+    """
+    own = {ref.removeprefix(SOURCES): Oid(value) for ref, value in repository.list_refs(SOURCES).items()}
+    fetched = repository.list_refs(FETCHED_SOURCES)
+    if not fetched:
+        return [own[key] for key in sorted(own)]
+    there = choose_newest(*(walk_set(repository, Oid(value)) for value in fetched.values()))
+    for key, source in there.items():
+        known = own.get(key)
+        if known is None:
+            own[key] = source.commit
+            continue
+        mine = SourceInSet(known, read_source_record(repository, known))
+        own[key] = choose_newest([mine], [source])[key].commit
+    return [own[key] for key in sorted(own)]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import NO_TEXT, ROOT_KIND, author_kind_of, is_root, read_message_at
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import MAIN, list_branch_tips
+from scopes.history.names import MAIN, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.lazy_patterns import compile_lazily
 from scopes.sanitize import SUBJECT_LENGTH, mark_cut

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scopes import fast_json
 from scopes.errors import CannotImport, Corrupt
-from scopes.history.blank_records import NO_SPANS, PurgedSpans, blank_records
+from scopes.history.purged import NO_SPANS, PurgedSpans, blank_records
 from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, HANDOVER_FIELD, PURGED_FIELD, SEGMENTS, SourceRecord
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.base import Source

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from scopes.history.answer_proofs import prove_by_id, prove_by_text, prove_by_time
+from scopes.history.sessions import prove_by_id, prove_by_text, prove_by_time
 from scopes.ids import MessageId
 from scopes.importers.formats.events import Draft, Ending, Event, Session
 from scopes.importers.identity import content_bytes, message_id

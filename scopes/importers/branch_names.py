@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
-from scopes.conversation.branch_reasons import fork_name
-from scopes.history.revisions import MAIN
+from scopes.conversation.show import fork_name
+from scopes.history.names import MAIN
 from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, MessageId, Oid, free_name, is_name, slug
 from scopes.importers.identity import source_key_of
 from scopes.importers.session_commits import ImportedSession

@@ -12,8 +12,8 @@ from itertools import chain, count
 from scopes.clock import seconds_of
 from scopes.history.messages import is_root, message_id_of, read_message_bytes
 from scopes.history.metadata import TITLE, has_given_title, read_metadata
-from scopes.history.revisions import MAIN
-from scopes.history.session_branches import IMPORT_PREFIXES
+from scopes.history.names import MAIN
+from scopes.history.sessions import IMPORT_PREFIXES
 from scopes.history.sources import TRACKING
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
@@ -21,7 +21,7 @@ from scopes.importers.branch_names import SHORT_ID, BranchTip
 from scopes.importers.results import GroupedNote
 from scopes.importers.targets import CommittedSession, ImportTarget
 from scopes.model.conversation import BranchEntry
-from scopes.model.path_encoding import encode_component
+from scopes.model.encoding import encode_component
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_merge_bases, walk_newest_first
 from scopes.store.refs import RefNameConflicts

@@ -12,21 +12,17 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from scopes.history.live_sessions import walk_live_sessions
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata, read_metadata_at
-from scopes.history.revisions import MAIN, conversation_ids
+from scopes.history.names import MAIN, conversation_ids
+from scopes.history.sessions import walk_live_sessions
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.loading import deferred, load
 from scopes.model.conversation import ACP, BranchEntry
 from scopes.store.refs import META
 from scopes.store.repository import Objects, Repository, read_commit
 
 if TYPE_CHECKING:
-    from scopes.hosts.agents import find_agent_named
     from scopes.importers.formats.events import Session
-else:
-    find_agent_named = deferred("scopes.hosts.agents:find_agent_named")
 
 _OID_LENGTH = 40
 
@@ -44,6 +40,8 @@ class LiveSession(NamedTuple):
         Anybody can write an id into a transcript. The user may have given the agent a name of its own, and a few
         transcripts have no directory: what is not known is no difference.
         """
+        from scopes.hosts.agents import find_agent_named
+
         agent = find_agent_named(self.agent)
         is_other = agent is not None and agent.name != session.format
         return not is_other and (not self.directory or session.cwd is None or self._is_at(session.cwd))
@@ -104,8 +102,12 @@ def _walk_encoded(repository: Repository, index_directory: str | None) -> Iterat
     """Yield all conversations, sorted, with what `_encode` returns of them."""
     metadata = {ref[len(META) :]: Oid(oid) for ref, oid in repository.list_refs(META).items()}
     conversations = conversation_ids(repository)
-    once: Callable[[], Objects] = cache(lambda: load("scopes.store.read_once:ReadOnce")(repository))
-    known: dict[Oid, bytes] = load("scopes.index.session_cache:find_or_compute")(
+    from scopes.store.graph import ReadOnce
+
+    once: Callable[[], Objects] = cache(lambda: ReadOnce(repository))
+    from scopes.index.caches import find_or_compute
+
+    known: dict[Oid, bytes] = find_or_compute(
         index_directory,
         repository.path,
         "conversation",

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from scopes.conversation.delete import ConversationDeleted, delete, list_deleted
+from scopes.conversation.new_rename_delete import ConversationDeleted, delete, list_deleted
 from scopes.conversation.undo import Undone
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.handles import StoreHandle
@@ -21,7 +21,7 @@ from scopes.ids import Oid
 from scopes.importers.formats.cursor.journals import journal_of
 from scopes.importers.formats.cursor.names import NAME
 from scopes.store import refs
-from scopes.store.discovery import state_directory
+from scopes.store.projects import state_directory
 from scopes.store.repository import Repository, read_commit
 
 _DELETED = re.compile(r"(?P<journal>.+\.jsonl)\.deleted-(?P<operation>[a-z0-9]+)")

@@ -22,7 +22,6 @@ from scopes.importers.formats.collection import (
 from scopes.importers.formats.compressed import SUFFIX
 from scopes.importers.formats.registry import DATABASES, FOLDERS
 from scopes.importers.results import Skipped, skip_unreadable
-from scopes.loading import load
 from scopes.regular_file import open_regular
 
 if TYPE_CHECKING:
@@ -164,7 +163,9 @@ def _expand(source: Source) -> list[Source]:
         return [source] if known is None else _write_all(source, known, known.walk_conversations(source.path))
     if isinstance(source, RowSource) or source.path.endswith(SUFFIX) or not _is_database(source):
         return [source]
-    with load("scopes.importers.formats.database:open_database")(source) as database:
+    from scopes.importers.formats.database import open_database
+
+    with open_database(source) as database:
         chosen: DatabaseCollection | None = next(
             (each for each in DATABASES if any(database.has(tables) for tables in each.tables)), None
         )

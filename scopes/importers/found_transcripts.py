@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 
 from scopes.clock import format_seconds, parse_time
 from scopes.errors import CannotImport, NotFound, ScopesError
-from scopes.history.source_paths import walk_source_paths
-from scopes.history.sources import find_source_record
+from scopes.history.sources import find_source_record, walk_source_paths
 from scopes.importers.discovery import find_sources, find_standard_folders, list_standard_places
 from scopes.importers.expand import FolderSource
 from scopes.importers.formats.base import DATABASE_HEADER, Format, Source, choose_format
 from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.results import Skipped
 from scopes.result import Result
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository
 
 _IMPORT = "import"

@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING
 from scopes.history.purged import NOTHING, Purged, purged_of, read_purged, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import MessageId
-from scopes.loading import deferred
 from scopes.store.refs import PURGED
 from scopes.store.repository import Objects, Repository
 
 if TYPE_CHECKING:
-    from scopes.importers.identity import Content, shorter_ids
-else:
-    shorter_ids = deferred("scopes.importers.identity:shorter_ids")
+    from scopes.importers.identity import Content
 
 
 def find_longer_form(purged: Purged, message: Content, parent: MessageId | None, identity: MessageId) -> Purged:
     """Return the entry for a message of which a shorter form was purged, with the same parts; else nothing."""
     if not purged.messages or len(message.parts) < 2 or purged.has_message(identity):
         return NOTHING
+    from scopes.importers.identity import shorter_ids
+
     shorter = next(filter(purged.has_message, shorter_ids(message, parent)), None)
     return NOTHING if shorter is None else purged_of({identity: purged.parts_of(shorter)}, ())
 

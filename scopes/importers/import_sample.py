@@ -13,20 +13,20 @@ from hashlib import sha256
 from typing import Any
 
 from scopes.errors import Refused
-from scopes.history.conversations import next_conversation_id
+from scopes.history.handles import next_conversation_id
 from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
 from scopes.history.metadata import read_metadata
+from scopes.history.names import MAIN, conversation_ids
 from scopes.history.purged import read_purged
-from scopes.history.revisions import MAIN, conversation_ids
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry, Root
 from scopes.model.validation import check_message
 from scopes.result import Result
-from scopes.store.objects_in_memory import ObjectsInMemory
-from scopes.store.packs.bulk import bulk_objects
+from scopes.store.packs import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import exclusive_write
+from scopes.store.trees import ObjectsInMemory
 
 _DIRECTORY = os.path.dirname(__file__)
 SAMPLE_FILE = os.path.join(_DIRECTORY, "sample.json")

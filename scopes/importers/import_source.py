@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from scopes.clock import seconds_of
 from scopes.errors import CannotImport
-from scopes.history.blank_records import NO_SPANS, PurgedSpans, Span
 from scopes.history.messages import header_of, read_stored_body
-from scopes.history.purged_spans import RecordSpan, list_purged_spans
+from scopes.history.purged import NO_SPANS, PurgedSpans, RecordSpan, Span, list_purged_spans
 from scopes.history.sources import SOURCES, Handover, SourceRecord
 from scopes.ids import Oid
 from scopes.importers.after_purge import without_purged

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from shlex import quote
 
 from scopes.errors import Busy, CannotImport, Invalid
-from scopes.history.conversations import next_conversation_id
+from scopes.history.handles import next_conversation_id
 from scopes.history.metadata import read_metadata
 from scopes.history.purged import read_purged
-from scopes.history.source_paths import write_source_paths
-from scopes.history.sources import SOURCES
+from scopes.history.sources import SOURCES, write_source_paths
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.importers.beginning import can_join
@@ -52,13 +51,12 @@ from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
 from scopes.importers.worker_pool import count_workers, rare_garbage_collection
 from scopes.result import Note
 from scopes.secrets.count import secret_finder
-from scopes.store.overlay import overlay_of
-from scopes.store.packs.bulk import BulkObjects, bulk_objects
+from scopes.store.open_repository import overlay_of
+from scopes.store.packs import BulkObjects, bulk_objects
 from scopes.store.projects import Project
 from scopes.store.refs import SOURCE_PATHS
-from scopes.store.refs_listed_once import refs_listed_once
 from scopes.store.repository import Objects, Repository
-from scopes.store.transactions import exclusive_write, shared_write
+from scopes.store.transactions import exclusive_write, refs_listed_once, shared_write
 
 OnProgress = Callable[[int], None]
 Remember = Callable[[Imported, StoreState], None]

@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 from scopes.clock import parse_time
 from scopes.history.messages import is_root, read_body
 from scopes.history.metadata import read_metadata
+from scopes.history.names import list_branch_tips
 from scopes.history.purged import Purged
-from scopes.history.revisions import list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.importers.conversation_roots import LiveSession, list_conversation_roots
 from scopes.importers.formats.events import Draft, Ending, Event, Session
@@ -26,8 +26,8 @@ from scopes.importers.work_queue import QueuedSource
 from scopes.model.conversation import ACP
 from scopes.model.message import Message, Part
 from scopes.store.graph import walk_first_parents
+from scopes.store.locks import DIRECTORY, is_session_locked, session_lock_path
 from scopes.store.repository import Repository, read_commit
-from scopes.store.session_locks import DIRECTORY, is_session_locked, session_lock_path
 
 _NOT_WHOLE: Final = frozenset({"interrupted", "failed"})
 _SLACK: Final = 2_000_000_000  # nanoseconds: some agents write whole seconds

@@ -39,7 +39,7 @@ from scopes.importers.work_queue import QueuedSource
 from scopes.result import Note
 from scopes.store.refs import HEADS, META, conversation_of
 from scopes.store.repository import Repository
-from scopes.tokens.cache_files import read_cache_file, write_file
+from scopes.tokens.count import read_cache_file, write_file
 
 _VERSION = 2
 _MIN_BYTES = 1 << 20  # of sources; fewer are read sooner than all refs of a large store

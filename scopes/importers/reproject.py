@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from scopes.errors import Busy, CannotImport
-from scopes.history.revisions import conversation_ids, find_root_commit, resolve_conversation
-from scopes.history.source_paths import with_last_path
-from scopes.history.sources import SOURCES, SourceRecord, read_source_record
+from scopes.history.names import conversation_ids, find_root_commit, resolve_conversation
+from scopes.history.sources import SOURCES, SourceRecord, read_source_record, with_last_path
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.importers.formats.base import Format, name_source, read_session
@@ -26,8 +25,8 @@ from scopes.importers.run_state import ImportRun
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.work_queue import COPY, QueuedSource, sort_key, sort_parents_first
 from scopes.result import Note, Result
-from scopes.store.overlay import overlay_of
-from scopes.store.packs.bulk import BulkObjects, bulk_objects
+from scopes.store.open_repository import overlay_of
+from scopes.store.packs import BulkObjects, bulk_objects
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, shared_write
 

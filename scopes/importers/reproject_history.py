@@ -10,9 +10,8 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from scopes.history.edit_commit import edit_commit
-from scopes.history.id_map import IdMap
 from scopes.history.messages import MESSAGE_FILE, STATE_DIRECTORY, is_root, message_id_of
+from scopes.history.rewritten_ids import IdMap, edit_commit
 from scopes.ids import MessageId, Oid
 from scopes.importers.session_commits import Segment
 from scopes.store.graph import walk_oldest_first

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scopes.history.purged import NOTHING, Purged
-from scopes.history.quotes import Quotes
+from scopes.history.purged import NOTHING, Purged, Quotes
 from scopes.history.transaction import RefTransaction
 from scopes.importers.fork_points import ParentSession
 from scopes.importers.listed_sessions import ListedSessions
@@ -14,9 +13,8 @@ from scopes.importers.session_commits import ImportedSession
 from scopes.importers.targets import ImportTargets
 from scopes.result import Note
 from scopes.secrets.count import SecretFinder
-from scopes.store.packs.bulk import BulkObjects
-from scopes.store.prunes import Prunes
-from scopes.store.repository import Repository
+from scopes.store.packs import BulkObjects
+from scopes.store.repository import Prunes, Repository
 
 
 @dataclass(slots=True)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scopes.history.source_paths import with_last_path
-from scopes.history.sources import SOURCES, find_source_record, source_key
+from scopes.history.sources import SOURCES, find_source_record, source_key, with_last_path
 from scopes.ids import Oid
 from scopes.importers.formats.base import read_session
 from scopes.importers.formats.events import FILE, Session

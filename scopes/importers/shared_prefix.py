@@ -28,7 +28,6 @@ from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import ImportTargets
 from scopes.importers.work_queue import QueuedSource, sort_key, sort_parents_first
 from scopes.importers.worker_pool import count_workers, map_in_workers
-from scopes.loading import load
 from scopes.model.operation import RefChange
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
@@ -159,7 +158,9 @@ def _list_records(repository: Repository) -> dict[str, Oid]:
 def _hash_records(
     repository: Repository, objects: Objects, index_directory: str | None, sources: Mapping[str, Oid]
 ) -> dict[tuple[str, Oid], bytes]:
-    hashes: dict[Oid, bytes] = load("scopes.index.session_cache:find_or_compute")(
+    from scopes.index.caches import find_or_compute
+
+    hashes: dict[Oid, bytes] = find_or_compute(
         index_directory, repository.path, "source", sources.values(), lambda oid: _hash_first_messages(objects, oid)
     )
     return {(ref, oid): hashes[oid] for ref, oid in sources.items()}

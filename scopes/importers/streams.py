@@ -21,8 +21,8 @@ from scopes.importers.run_state import ImportRun
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import TargetMatch
 from scopes.importers.work_queue import QueuedSource
-from scopes.model.file_edits import command_of, edits_of_call
 from scopes.model.message import FILE_WRITES, Part
+from scopes.model.tools import command_of, edits_of_call
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Objects, Repository
 

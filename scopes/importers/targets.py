@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from scopes.clock import format_seconds
 from scopes.history.messages import is_root, message_id_of, read_body, write_root_commit
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record, source_key
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.importers.branch_names import BranchTip

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from scopes.history.messages import is_root, message_id_of
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.history.sources import TRACKING
 from scopes.ids import Oid
 from scopes.importers.conversation_roots import find_root_of

@@ -15,7 +15,7 @@ from typing import Literal
 from scopes.errors import CannotImport, Corrupt, Inaccessible, Invalid, NotFound
 from scopes.history.messages import message_id_of
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import MAIN, conversation_ids, list_branch_tips
+from scopes.history.names import MAIN, conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, TRACKING, SourceRecord, read_source_record, source_key, walk_chunks
 from scopes.ids import MessageId, Oid
 from scopes.importers.archive import digest_of, walk_segments
@@ -28,9 +28,9 @@ from scopes.importers.results import Skipped
 from scopes.importers.session_commits import Segment
 from scopes.result import Result
 from scopes.store import refs
-from scopes.store.fsck import Finding
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Objects, Repository
+from scopes.store.verify import Finding
 
 Comparison = Literal["equal", "grown", "cut", "different"]
 

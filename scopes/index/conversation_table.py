@@ -12,7 +12,7 @@ import marshal
 import sqlite3
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from scopes.ids import AgentName, BranchName, ConversationId
 from scopes.index.database import ROW_ERRORS, Layout, open_rows
@@ -115,8 +115,8 @@ def save_rows(directory: str, store: str, rows: Iterable[CachedRow], state: str)
         connection.execute("INSERT INTO list VALUES (?, ?, ?)", (state, zlib.crc32(data), data))
 
 
-def list_values(directory: str, column: Literal["participants", "directory", "model", "tags"]) -> list[str]:
-    """Return the values of a field in all rows, which may be outdated; none if they cannot be read."""
+def list_values(directory: str, column: str) -> list[str]:
+    """Return the values of `participants`, `directory`, `model` or `tags` in all rows; none if they cannot be read."""
     try:
         with contextlib.closing(sqlite3.connect(f"file:{directory}/{LAYOUT.file}?mode=ro", timeout=0, uri=True)) as db:
             rows = [row for (data,) in db.execute("SELECT rows FROM list") for row, _ in marshal.loads(data)]  # noqa: S302 - our own file

@@ -20,7 +20,8 @@ from zlib import crc32
 from scopes.result import Note
 
 if TYPE_CHECKING:
-    from scopes.store.prunes import Prunes
+    from scopes.store.repository import Prunes
+
 
 APPLICATION: Final = 0x73636F70  # "scop", identifies our SQLite files
 SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
@@ -229,7 +230,7 @@ def without_purged(directory: str, store: str) -> Iterator[Prunes]:
     A purge deletes objects first and then the index. So what is written before that goes with it, and what is written
     afterwards is deleted here. An open file stays readable. Yields what has counted the deletions since the beginning.
     """
-    from scopes.store.prunes import Prunes  # imports pygit2, which most readers of an index do not need
+    from scopes.store.repository import Prunes  # imports pygit2, which most readers of an index do not need
 
     prunes = Prunes(store)
     try:

@@ -1,20 +1,41 @@
-"""Open the search index and update it.
+"""The tables of the search index.
 
-If the file cannot be written, or another process writes it for too long, the index is built in memory: the answers are
-the same, but the whole store is read.
+message    one row for each message id, however many commits have it; author, author_kind, kind and model are
+           `value`s; time is null if unknown
+touched    the tools that a message calls, the files that it names and the outcomes of its tools, as `value`s
+commits    every commit that a branch reaches, with its message; the root of a conversation has none
+edge       a commit and one of its parents
+place      the commits that a conversation reaches, conversations as `value`s
+branch     the tips that were indexed
+full_text  the words of a message by kind of part; its rowid is the number of the message
+
+Change the version of LAYOUT whenever the tables, `tokenize` or the documents of messages change.
+
+`hashsize` is the memory for words that are not in the file yet: larger runs need fewer merges.
+
+The texts are not stored (`content=''`): they are in the store. `detail=full` needs four times the space of `none` and a
+tenth of the time of a build; phrases, columns and ranking by BM25 need it in a table without contents.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import hashlib
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache, lru_cache
 from types import UnionType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
+from scopes.errors import Corrupt, NotFound
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.database import (
     READ_ERRORS,
     Connection,
+    Layout,
     Opened,
     State,
     UnusableIndex,
@@ -22,13 +43,478 @@ from scopes.index.database import (
     read_property,
     without_purged,
 )
-from scopes.index.schema import LAYOUT
-from scopes.index.sync import StaleEntryUnreadable, digest_of, sync_index
-from scopes.index.writer import Describe
 from scopes.result import Note
-from scopes.store.prunes import again_after_prunes
-from scopes.store.refs import HEADS
-from scopes.store.repository import Repository
+from scopes.store.graph import walk_oldest_first
+from scopes.store.objects import Commit
+from scopes.store.refs import HEADS, split_branch_ref
+from scopes.store.repository import Repository, again_after_prunes, read_commit
+
+COLUMNS: Final = ("text", "reasoning", "tool_input", "tool_result")
+
+_TABLES: Final = """
+CREATE TABLE value (
+    number INTEGER PRIMARY KEY, field TEXT NOT NULL, text TEXT NOT NULL, UNIQUE (field, text)
+) STRICT;
+CREATE TABLE message (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, author INTEGER NOT NULL, author_kind INTEGER NOT NULL,
+    kind INTEGER NOT NULL, model INTEGER, time INTEGER
+) STRICT;
+CREATE INDEX message_time ON message (time);
+CREATE TABLE touched (
+    value INTEGER NOT NULL, message INTEGER NOT NULL, PRIMARY KEY (value, message)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE commits (number INTEGER PRIMARY KEY, oid TEXT NOT NULL UNIQUE, message INTEGER) STRICT;
+CREATE INDEX commits_message ON commits (message);
+CREATE TABLE edge (child INTEGER NOT NULL, parent INTEGER NOT NULL, PRIMARY KEY (child, parent)) STRICT, WITHOUT ROWID;
+CREATE INDEX edge_parent ON edge (parent);
+CREATE TABLE place (
+    conversation INTEGER NOT NULL, entry INTEGER NOT NULL, PRIMARY KEY (conversation, entry)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX place_entry ON place (entry);
+CREATE TABLE branch (
+    conversation TEXT NOT NULL, name TEXT NOT NULL, tip INTEGER NOT NULL, PRIMARY KEY (conversation, name)
+) STRICT, WITHOUT ROWID;
+CREATE VIRTUAL TABLE full_text USING fts5(
+    text, reasoning, tool_input, tool_result, content='', detail=full, tokenize='ascii'
+);
+INSERT INTO full_text (full_text, rank) VALUES ('hashsize', 16777216)"""
+LAYOUT: Final = Layout("index.sqlite", version=5, tables=_TABLES)
+
+
+SINGLE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
+    "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+    "\u2190-\u23ff\u2500-\u2bff\U0001f000-\U0001faff"  # arrows, technical signs, shapes, emoji
+)
+FIRST_SINGLE = SINGLE[0]
+_RANGES = tuple(zip(SINGLE[::3], SINGLE[2::3], strict=True))
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+_ARROW = "\u2192"  # after the number of each line of a file that an agent reads: splitting at it is the fastest search
+_RUN = re.compile(r"([^\x00-\x7f]+)")
+_ASCII_WORD = re.compile(r"[0-9a-z]+")
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    """Compile the pattern for non-ASCII texts at its first use: it takes 8 ms."""
+    return re.compile(rf"[{SINGLE}]|[^\W_{SINGLE}]+")
+
+
+def fold(text: str) -> str:
+    """Return a text in the form in which words are compared: lower case, compatibility forms replaced."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def tokenize(text: str) -> list[str]:
+    """Return the words of a text, in order, folded."""
+    return (_ASCII_WORD if text.isascii() else _word()).findall(fold(text))
+
+
+def is_single(word: str) -> bool:
+    """Return True if a word is one character of a script without spaces, or a symbol."""
+    return len(word) == 1 and any(first <= word <= last for first, last in _RANGES)
+
+
+def searchable(text: str) -> str:
+    """Prepare a text for SQLite's `ascii` tokenizer, which folds and splits ASCII by itself.
+
+    Only other characters are folded, each run by itself, or with the ASCII character before it if an accent follows
+    that in any run of the text.
+    """
+    if text.isascii():
+        return text
+    try:
+        lines = text.split(_ARROW)
+        return f" {_ARROW} ".join([line if line.isascii() else _searchable_runs(line) for line in lines])
+    except _AccentFollowsError:
+        return _searchable_slowly(text)
+
+
+class _AccentFollowsError(Exception):
+    """A run begins with a character that may change the one before it."""
+
+
+def _searchable_runs(text: str) -> str:
+    pieces = _RUN.split(text)  # every second piece is a run
+    pieces[1::2] = map(_searchable_alone, pieces[1::2])
+    return "".join(pieces)
+
+
+@lru_cache(maxsize=1000)
+def _searchable_alone(run: str) -> str:
+    first = unicodedata.normalize("NFKD", run)[:1], fold(run)[:1]
+    if any(map(unicodedata.combining, first)):
+        raise _AccentFollowsError
+    return _searchable_run(run)
+
+
+def _searchable_slowly(text: str) -> str:
+    pieces: list[str] = []
+    done = 0
+    for run in _BEYOND_ASCII.finditer(text):
+        start = max(run.start() - 1, done)
+        pieces += (text[done:start], _searchable_run(text[start : run.end()]))
+        done = run.end()
+    return "".join([*pieces, text[done:]])
+
+
+@lru_cache(maxsize=1000)
+def _searchable_run(run: str) -> str:
+    return _BEYOND_ASCII.sub(_split_match, fold(run))
+
+
+def _split_match(run: re.Match[str]) -> str:
+    return _split(run[0])
+
+
+@lru_cache(maxsize=1000)
+def _split(run: str) -> str:
+    """Put spaces between the words of non-ASCII text: the tokenizer treats all non-ASCII characters as letters."""
+    return "".join([f" {c} " if is_single(c) else c if c.isalnum() else " " for c in run])
+
+
+_INSERT_COMMIT = "INSERT INTO commits (number, oid, message) VALUES (?, ?, ?)"
+_INSERT_EDGE = "INSERT INTO edge VALUES (?, ?)"
+_INSERT_MESSAGE = """
+    INSERT INTO message (number, id, author, author_kind, kind, model, time) VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_INSERT_TOUCHED = "INSERT INTO touched VALUES (?, ?)"
+_INSERT_TEXT = "INSERT INTO full_text (rowid, text, reasoning, tool_input, tool_result) VALUES (?, ?, ?, ?, ?)"
+_LAST_NUMBERS = "SELECT (SELECT max(number) FROM commits), (SELECT max(number) FROM message)"
+_UPDATE_MESSAGE = "UPDATE message SET author = ?, author_kind = ?, kind = ?, model = ?, time = ? WHERE number = ?"
+_DELETE_TEXT = """
+    INSERT INTO full_text (full_text, rowid, text, reasoning, tool_input, tool_result)
+    VALUES ('delete', ?, ?, ?, ?, ?)"""
+_MAX_REMEMBERED = 10_000
+
+
+class IndexDocument(NamedTuple):
+    """One message; `texts` are in the order of `schema.COLUMNS`, `time` is in seconds since 1970, None if unknown.
+
+    `outcomes` are pairs of a field and a value: `("is", "failed")`, `("exit", "1")`.
+    """
+
+    id: MessageId
+    author: str
+    author_kind: str
+    kind: str
+    model: str | None
+    time: int | None
+    tools: tuple[str, ...]
+    files: tuple[str, ...]
+    texts: tuple[str, str, str, str]
+    outcomes: tuple[tuple[str, str], ...] = ()
+
+
+class Describe(Protocol):
+    """Makes the documents of commits."""
+
+    def __call__(self, commit: Commit, /) -> IndexDocument | None:
+        """Return the document of a commit, None if it is not a message; raise NotFound or Corrupt."""
+
+    def expect(self, count: Callable[[], int], /) -> None:
+        """Take a function that counts the messages that are still to be added, for a progress bar."""
+
+
+class Writer:
+    """Writes through one connection, in the current transaction; no other may add meanwhile."""
+
+    def __init__(self, connection: sqlite3.Connection, describe: Describe) -> None:
+        self._connection = connection
+        self._describe = describe
+        self._values: dict[tuple[str, str], int] = {}
+        self._recent: dict[Oid, int] = {}  # numbers of the commits added last, which most commits follow
+        found = connection.execute(_LAST_NUMBERS).fetchone()
+        self._last_commit: int = found[0] or 0
+        self._last_message: int = found[1] or 0
+
+    def __contains__(self, oid: object) -> bool:
+        """Return True if a commit is in the index."""
+        return oid in self._recent or self._find("SELECT number FROM commits WHERE oid = ?", oid) is not None
+
+    def number_of(self, oid: Oid) -> int:
+        """Return the number of a commit that is in the index."""
+        number = self._recent.get(oid) or self._find("SELECT number FROM commits WHERE oid = ?", oid)
+        if number is None:
+            raise NotFound(f"commit {oid} is not in the index")
+        return number
+
+    def value_number(self, field: str, text: str) -> int:
+        """Return the number of a value of a field; add it if it is new. Values except conversation ids are folded."""
+        number = self._values.get((field, text))
+        if number is None:
+            key = (field, text if field == "conversation" else fold(text).encode("utf-8", "replace").decode())
+            self._connection.execute("INSERT OR IGNORE INTO value (field, text) VALUES (?, ?)", key)
+            found = self._connection.execute("SELECT number FROM value WHERE field = ? AND text = ?", key).fetchone()
+            if len(self._values) >= _MAX_REMEMBERED:
+                self._values.clear()
+            number = self._values[field, text] = int(found[0])
+        return number
+
+    def add(self, commit: Commit) -> int:
+        """Add a commit whose parents are in the index, and its message if it is new and readable.
+
+        Return its number, which is that of the one before plus one.
+        """
+        try:
+            document = self._describe(commit)
+        except (Corrupt, NotFound):
+            document = None
+        message = None if document is None else self._add_message(document)
+        self._last_commit = number = self._last_commit + 1
+        self._connection.execute(_INSERT_COMMIT, (number, commit.oid, message))
+        edges = [(number, self.number_of(parent)) for parent in dict.fromkeys(commit.parents)]
+        self._connection.executemany(_INSERT_EDGE, edges)
+        if len(self._recent) >= _MAX_REMEMBERED:
+            self._recent.clear()
+        self._recent[commit.oid] = number
+        return number
+
+    def _add_message(self, document: IndexDocument) -> int:
+        known = self._find("SELECT number FROM message WHERE id = ?", document.id)
+        if known is not None:
+            return known
+        self._last_message = number = self._last_message + 1
+        self._connection.execute(_INSERT_MESSAGE, (number, document.id, *self._fields(document)))
+        self._connection.executemany(_INSERT_TOUCHED, [(value, number) for value in self._touched(document)])
+        self._connection.execute(_INSERT_TEXT, (number, *map(searchable, document.texts)))
+        return number
+
+    def _find(self, statement: str, key: object) -> int | None:
+        found = self._connection.execute(statement, (key,)).fetchone()
+        return None if found is None else int(found[0])
+
+    def _fields(self, document: IndexDocument) -> tuple[int | None, ...]:
+        """Return the row of a message without its number and id."""
+        return (
+            self.value_number("author", document.author),
+            self.value_number("author_kind", document.author_kind),
+            self.value_number("kind", document.kind),
+            None if document.model is None else self.value_number("model", document.model),
+            document.time,
+        )
+
+    def replace(self, number: int, old: Commit, new: Commit) -> None:
+        """Describe a message, which was described by `old`, by another one of its commits.
+
+        Raises:
+            Corrupt, NotFound: the message cannot be read any more.
+        """
+        document, before = self._describe(new), self._describe(old)
+        if document is None or document == before:
+            return
+        self._remove_touched(number, before)
+        touched = [(value, number) for value in self._touched(document)]
+        self._connection.executemany(_INSERT_TOUCHED, touched)
+        self._connection.execute(_UPDATE_MESSAGE, (*self._fields(document), number))
+        if before is not None and document.texts != before.texts:
+            self._connection.execute(_DELETE_TEXT, (number, *map(searchable, before.texts)))
+            self._connection.execute(_INSERT_TEXT, (number, *map(searchable, document.texts)))
+
+    def remove(self, number: int, commit: Commit) -> None:
+        """Delete a message. Its document is read again: a full-text table without contents needs the old texts.
+
+        Raises:
+            Corrupt, NotFound: the message cannot be read any more.
+        """
+        document = self._describe(commit)
+        if document is None:
+            raise NotFound(f"commit {commit.oid} has no message")
+        self._connection.execute(_DELETE_TEXT, (number, *map(searchable, document.texts)))
+        self._remove_touched(number, document)
+        self._connection.execute("DELETE FROM message WHERE number = ?", (number,))
+
+    def _remove_touched(self, number: int, document: IndexDocument | None) -> None:
+        gone = [] if document is None else [(value, number) for value in self._touched(document)]
+        self._connection.executemany("DELETE FROM touched WHERE value = ? AND message = ?", gone)
+
+    def _touched(self, document: IndexDocument) -> set[int]:
+        tools = {self.value_number("tool", name) for name in document.tools}
+        files = {self.value_number("file", path) for path in document.files}
+        return tools | files | {self.value_number(field, text) for field, text in document.outcomes}
+
+
+Tips: TypeAlias = Mapping[ConversationId, Mapping[BranchName, Oid]]
+
+_PLACE_NEW = """
+    WITH RECURSIVE reached (entry) AS (
+        SELECT number FROM commits WHERE oid = :tip
+        AND NOT EXISTS (SELECT 1 FROM place WHERE conversation = :conversation AND place.entry = number)
+        UNION SELECT parent FROM edge JOIN reached ON edge.child = reached.entry
+        WHERE NOT EXISTS (SELECT 1 FROM place WHERE conversation = :conversation AND place.entry = parent)
+    ) INSERT INTO place SELECT :conversation, entry FROM reached"""
+_PLACE_RANGE = "INSERT OR IGNORE INTO place SELECT ?, number FROM commits WHERE number BETWEEN ? AND ?"
+_IS_TOP = """
+    SELECT NOT EXISTS (
+        SELECT 1 FROM edge JOIN place ON place.entry = edge.child AND place.conversation = ? WHERE edge.parent = ?
+    )"""
+_DEAD_MESSAGES = """
+    SELECT message.number, (SELECT oid FROM commits WHERE commits.message = message.number) FROM message
+    WHERE NOT EXISTS (
+        SELECT 1 FROM commits JOIN place ON place.entry = commits.number WHERE commits.message = message.number
+    )"""
+_DESCRIBED_BY_DEAD = """
+    SELECT dead.message, dead.oid, (
+        SELECT other.oid FROM commits AS other JOIN place ON place.entry = other.number
+        WHERE other.message = dead.message ORDER BY other.number LIMIT 1
+    ) AS living FROM commits AS dead
+    WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = dead.number) AND living IS NOT NULL
+    AND dead.number = (SELECT min(number) FROM commits WHERE commits.message = dead.message)"""
+_COUNT_CONVERSATIONS = "SELECT count(DISTINCT conversation) FROM branch"
+_COUNT_UNREADABLE = """
+    SELECT count(*) FROM commits WHERE message IS NULL AND EXISTS (SELECT 1 FROM edge WHERE child = number)"""
+_DELETE_UNREACHABLE = (
+    "DELETE FROM edge WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = child)",
+    "DELETE FROM commits WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = number)",
+)
+
+
+class StaleEntryUnreadable(Exception):
+    """A message to delete from the index cannot be read any more; the index must be rebuilt."""
+
+
+def tips_by_conversation(refs: Mapping[str, str]) -> Tips:
+    """Group the branch refs of a store by conversation."""
+    tips: dict[ConversationId, dict[BranchName, Oid]] = {}
+    for ref, oid in refs.items():
+        parts = split_branch_ref(ref)
+        if parts is not None:
+            tips.setdefault(parts[0], {})[parts[1]] = Oid(oid)
+    return tips
+
+
+def digest_of(refs: Mapping[str, str]) -> str:
+    """Return a digest that changes whenever a branch changes."""
+    return hashlib.sha256("\n".join(f"{ref} {oid}" for ref, oid in refs.items()).encode()).hexdigest()
+
+
+def sync_index(
+    connection: sqlite3.Connection, repository: Repository, refs: Mapping[str, str], describe: Describe
+) -> int:
+    """Update the index for these branches in the current transaction; return the number of commits read.
+
+    Raises:
+        StaleEntryUnreadable: the index must be rebuilt.
+    """
+    writer = Writer(connection, describe)
+    tips = tips_by_conversation(refs)
+    before = _known_tips(connection)
+    read = 0
+    lost = False
+    describe.expect(lambda: _count_new(repository, tips, before, writer))
+    for conversation in sorted({*before, *tips}):
+        old, new = before.get(conversation, {}), tips.get(conversation, {})
+        if old != new:
+            commits = _new_commits(repository, new, writer)
+            numbers = [writer.add(commit) for commit in commits or ()]
+            read += len(numbers)
+            if commits and not old and _are_whole(commits, new):
+                _place_range(connection, writer.value_number("conversation", conversation), numbers)
+            lost |= _move(connection, writer, conversation, old, {} if commits is None else new)
+    if lost:
+        _delete_unreachable(connection, repository, writer)
+    _save_status(connection, refs, len(tips))
+    return read
+
+
+def _new_commits(repository: Repository, tips: Mapping[BranchName, Oid], known: Writer) -> list[Commit] | None:
+    """Return the commits that are not in the index, parents first; None if the history is damaged."""
+    try:
+        return list(walk_oldest_first(repository, tips.values(), known))
+    except (Corrupt, NotFound):
+        return None
+
+
+def _count_new(repository: Repository, tips: Tips, before: Tips, known: Writer) -> int:
+    """Count the messages that are not in the index; those of two conversations count twice, damaged ones not at all."""
+    changed = (new for conversation, new in tips.items() if before.get(conversation) != new)
+    return sum(
+        len([commit for commit in _new_commits(repository, new, known) or () if commit.parents]) for new in changed
+    )
+
+
+def _known_tips(connection: sqlite3.Connection) -> Tips:
+    found: dict[ConversationId, dict[BranchName, Oid]] = {}
+    rows = connection.execute("SELECT conversation, name, oid FROM branch JOIN commits ON commits.number = tip")
+    for conversation, name, oid in rows:
+        found.setdefault(conversation, {})[name] = oid
+    return found
+
+
+def _move(
+    connection: sqlite3.Connection,
+    writer: Writer,
+    conversation: ConversationId,
+    old: Mapping[BranchName, Oid],
+    new: Mapping[BranchName, Oid],
+) -> bool:
+    """Record the tips of a conversation and the commits that they reach; return True if commits were lost."""
+    number = writer.value_number("conversation", conversation)
+    _place(connection, number, new)
+    tops = [writer.number_of(oid) for oid in {*old.values()} - {*new.values()}]
+    lost = any(connection.execute(_IS_TOP, (number, top)).fetchone()[0] for top in tops)
+    if lost:
+        connection.execute("DELETE FROM place WHERE conversation = ?", (number,))
+        _place(connection, number, new)
+    connection.execute("DELETE FROM branch WHERE conversation = ?", (conversation,))
+    rows = [(conversation, name, writer.number_of(oid)) for name, oid in new.items()]
+    connection.executemany("INSERT INTO branch VALUES (?, ?, ?)", rows)
+    return lost
+
+
+def _place(connection: sqlite3.Connection, conversation: int, tips: Mapping[BranchName, Oid]) -> None:
+    for tip in dict.fromkeys(tips.values()):
+        connection.execute(_PLACE_NEW, {"tip": tip, "conversation": conversation})
+
+
+def _are_whole(commits: Sequence[Commit], tips: Mapping[BranchName, Oid]) -> bool:
+    """Return True if commits are all that the tips reach: no branch of another conversation has some of them."""
+    known = {commit.oid for commit in commits}
+    return known.issuperset(tips.values()) and all(known.issuperset(commit.parents) for commit in commits)
+
+
+def _place_range(connection: sqlite3.Connection, conversation: int, numbers: Sequence[int]) -> None:
+    """Record the commits of a conversation that reaches no other ones: much faster than to follow its edges."""
+    connection.execute(_PLACE_RANGE, (conversation, numbers[0], numbers[-1]))
+
+
+def _delete_unreachable(connection: sqlite3.Connection, repository: Repository, writer: Writer) -> None:
+    for number, oid in connection.execute(_DEAD_MESSAGES).fetchall():
+        try:
+            writer.remove(number, read_commit(repository, oid))
+        except (Corrupt, NotFound) as error:
+            raise StaleEntryUnreadable from error
+    for number, dead, living in connection.execute(_DESCRIBED_BY_DEAD).fetchall():
+        _describe_again(repository, writer, number, dead, living)
+    for statement in _DELETE_UNREACHABLE:
+        connection.execute(statement)
+
+
+def _describe_again(repository: Repository, writer: Writer, number: int, dead: Oid, living: Oid) -> None:
+    """Describe a message by a commit that stays: one may be purged where the other is not, as in a restored store."""
+    try:
+        before, after = read_commit(repository, dead), read_commit(repository, living)
+        if before.tree != after.tree:
+            writer.replace(number, before, after)
+    except (Corrupt, NotFound) as error:
+        raise StaleEntryUnreadable from error
+
+
+def _save_status(connection: sqlite3.Connection, refs: Mapping[str, str], conversations: int) -> None:
+    """Save the counts of IndexStatus, so that no query has to count."""
+    covered = connection.execute(_COUNT_CONVERSATIONS).fetchone()[0]
+    status = {
+        "refs": digest_of(refs) if covered == conversations else "",  # a damaged history may be repaired the next time
+        "conversations": covered,
+        "damaged": conversations - covered,
+        "branches": connection.execute("SELECT count(*) FROM branch").fetchone()[0],
+        "messages": connection.execute("SELECT count(*) FROM message").fetchone()[0],
+        "unreadable": connection.execute(_COUNT_UNREADABLE).fetchone()[0],
+    }
+    connection.executemany("INSERT OR REPLACE INTO property VALUES (?, ?)", list(status.items()))
+
 
 ColumnType: TypeAlias = type | UnionType
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from scopes.errors import Invalid
 from scopes.regular_file import read_regular
-from scopes.store.discovery import state_directory
+from scopes.store.projects import state_directory
 
 FOLDER: Final = "hooks"  # in the directory for logs
 MAX_BYTES: Final = 128 << 20

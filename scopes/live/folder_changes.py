@@ -20,7 +20,6 @@ from queue import SimpleQueue
 from typing import NamedTuple, TypeAlias
 
 from scopes.importers.expand import find_folder_of
-from scopes.loading import load
 
 FindFolders: TypeAlias = Callable[[], Sequence[str]]
 Changed: TypeAlias = "SimpleQueue[str | None]"  # None wakes the reader
@@ -192,7 +191,8 @@ class ChangeThread:
                 self._stopped.wait(POLL_SECONDS)
 
     def _listen_to(self, folders: tuple[tuple[str, int, int], ...]) -> None:
-        watch: Callable[..., Iterator[set[tuple[object, str]]]] = load("watchfiles:watch")
+        from watchfiles import watch
+
         events = watch(
             *(path for path, _, _ in folders),
             watch_filter=None,

@@ -14,8 +14,7 @@ from scopes.live.hook_failures import last_events
 from scopes.live.hook_targets import TARGETS, find_target
 from scopes.live.lost_store import find_lost_store, find_returned_store
 from scopes.result import Result
-from scopes.store.discovery import cache_directory
-from scopes.store.projects import find_worktree
+from scopes.store.projects import cache_directory, find_worktree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

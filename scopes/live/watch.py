@@ -21,7 +21,7 @@ from scopes.errors import Busy, CannotImport, Inaccessible, NotFound, ScopesErro
 from scopes.ids import ConversationId
 from scopes.importers.results import REPEAT_WITH, Imported
 from scopes.result import Note, Result
-from scopes.tokens.cache_files import read_cache_file, write_file
+from scopes.tokens.count import read_cache_file, write_file
 
 ImportFile: TypeAlias = Callable[[str], Imported]
 QUIET_SECONDS = 0.3

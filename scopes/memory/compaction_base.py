@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from scopes.history.activity import walk_compactions
 from scopes.history.messages import MessageHeader, walk_headers_newest_first
-from scopes.history.staleness import walk_compactions
 from scopes.ids import MessageId, Oid
 from scopes.memory.source_messages import headers_beyond, read_amended, read_source_messages, source_ids
+from scopes.model.encoding import leaf
 from scopes.model.message import Message
-from scopes.model.path_encoding import leaf
 from scopes.store.repository import Repository
-from scopes.tokens.choose import Tokenizer
+from scopes.tokens.count import Tokenizer
 
 MERGED_BRANCHES = "Merged branches:"
 """The heading of the last part of a compaction: what merges brought together, which each compaction writes anew."""

@@ -14,8 +14,7 @@ from itertools import islice
 
 from scopes.errors import Invalid
 from scopes.fence import PLACEHOLDER, check_mark, fenced
-from scopes.history.conversations import read_uuid
-from scopes.history.project_members import ProjectMembers
+from scopes.history.handles import ProjectMembers, read_uuid
 from scopes.ids import ConversationId
 from scopes.memory.current_entries import walk_current_entries
 from scopes.memory.entry import MemoryEntry

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.loading import load
 from scopes.memory.entry import MemoryEntry
 from scopes.memory.source_messages import read_amended
-from scopes.model.path_encoding import leaf
+from scopes.model.encoding import leaf
 from scopes.store.repository import Repository
 
 
@@ -17,6 +16,8 @@ def walk_current_entries(repository: Repository, entries: Iterable[MemoryEntry])
     """Yield entries in order, without the parts whose sources were amended or retracted on the entry's branch."""
     tips: dict[ConversationId, dict[BranchName, Oid]] = {}
     amended: dict[Oid, set[str]] = {}
+    from scopes.memory.extraction import drop_sources
+
     for entry in entries:
         if entry.conversation is None or entry.branch is None or not entry.sources.messages:
             yield entry
@@ -29,4 +30,4 @@ def walk_current_entries(repository: Repository, entries: Iterable[MemoryEntry])
         paths = amended[tip] if tip is not None else set()
         withdrawn = tuple(m for m in entry.sources.messages if paths and leaf("messages", m) in paths)
         # Few entries need the rules for sentences and topics, which take long to import.
-        yield load("scopes.memory.extraction:drop_sources")(repository, entry, withdrawn) if withdrawn else entry
+        yield drop_sources(repository, entry, withdrawn) if withdrawn else entry

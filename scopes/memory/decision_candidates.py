@@ -14,9 +14,8 @@ from shlex import quote
 from scopes.clock import now
 from scopes.conversation.append import message_writers
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
-from scopes.history.acceptances import ACCEPTS, read_acceptances
-from scopes.history.conversations import Scope, resolve_scope
-from scopes.history.handles import ConversationHandle
+from scopes.history.activity import ACCEPTS, read_acceptances
+from scopes.history.handles import ConversationHandle, Scope, resolve_scope
 from scopes.history.messages import MessageHeader, check_author, headers_of, plain_message
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId

@@ -11,11 +11,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from scopes.fence import fenced
-from scopes.history.amendments import find_amendments, latest
-from scopes.history.handles import StoreHandle
-from scopes.history.messages import MessageHeader, read_body, walk_headers_newest_first
-from scopes.history.project_members import ProjectMembers
-from scopes.history.staleness import is_news
+from scopes.history.activity import is_news
+from scopes.history.handles import ProjectMembers, StoreHandle
+from scopes.history.messages import MessageHeader, find_amendments, latest, read_body, walk_headers_newest_first
 from scopes.ids import ConversationId, Oid
 from scopes.memory.context import LIMIT, MAX_CHARACTERS, context
 from scopes.model.message import Message

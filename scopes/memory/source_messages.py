@@ -11,21 +11,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from scopes.history.amendments import is_retracted
+from scopes.history.activity import SILENT, SUMMARIES
 from scopes.history.messages import (
     STATE_DIRECTORY,
     MessageHeader,
     headers_of,
+    is_retracted,
     read_body,
     read_message,
     walk_headers_newest_first,
     walk_headers_oldest_first,
 )
-from scopes.history.staleness import SILENT, SUMMARIES
 from scopes.ids import MessageId, Oid, is_oid
-from scopes.model.agent_tools import STEP_LISTS, STEP_TEXTS
-from scopes.model.message import Message, Part
-from scopes.model.tombstone import is_purged
+from scopes.model.message import Message, Part, is_purged
+from scopes.model.tools import STEP_LISTS, STEP_TEXTS
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_entry, walk_blobs

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scopes.clock import format_seconds
-from scopes.history.amendments import is_retracted
+from scopes.history.activity import SUMMARIES, is_news
 from scopes.history.handles import StoreHandle
-from scopes.history.messages import MessageHeader, read_body, walk_headers_newest_first
-from scopes.history.staleness import SUMMARIES, is_news
+from scopes.history.messages import MessageHeader, is_retracted, read_body, walk_headers_newest_first
 from scopes.ids import BranchName, ConversationId, MessageId
 from scopes.memory.source_messages import headers_since_summary, read_amended, read_source_messages, source_ids
-from scopes.model.path_encoding import leaf
+from scopes.model.encoding import leaf
 from scopes.result import Result
 from scopes.store.repository import Repository
 

@@ -10,10 +10,16 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scopes.errors import Busy, Invalid, NotFound, Refused
-from scopes.history.amendments import find_amendments, latest
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import plain_message, read_body, write_message_blob, write_message_commit
-from scopes.history.revisions import list_branch_tips
+from scopes.history.messages import (
+    find_amendments,
+    latest,
+    plain_message,
+    read_body,
+    write_message_blob,
+    write_message_commit,
+)
+from scopes.history.names import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.memory.compaction_base import MERGED_BRANCHES, CompactionBase, PreviousSummary, find_compaction_base
@@ -21,13 +27,13 @@ from scopes.memory.sentences import split_sentences
 from scopes.memory.source_messages import SourceMessage, headers_beyond, headers_since_summary, read_source_messages
 from scopes.memory.summarizer_command import BY_RULES, Summary, find_summarizer_command, summarize_by_command
 from scopes.memory.textrank import rank_sentences
-from scopes.merge.lane_marks import MarkedLanes
+from scopes.merge.lanes import MarkedLanes
 from scopes.model.message import Author
 from scopes.result import Result
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, require_unpurged
-from scopes.tokens.choose import Tokenizer
+from scopes.tokens.count import Tokenizer
 
 DEFAULT_RATIO = 0.3
 _BUILT_IN_AUTHOR = "scopes"

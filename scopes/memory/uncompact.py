@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from shlex import quote
 
 from scopes.errors import Refused
+from scopes.history.activity import walk_compactions
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import (
     MessageHeader,
@@ -16,7 +17,6 @@ from scopes.history.messages import (
     write_message_blob,
     write_message_commit,
 )
-from scopes.history.staleness import walk_compactions
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId
 from scopes.model.message import Author

@@ -15,7 +15,6 @@ from scopes.history.activity import Activity
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import read_root
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
-from scopes.loading import load
 from scopes.memory.actions import merge_actions
 from scopes.memory.entry import EntryScope, MemoryEntry
 from scopes.memory.packed_messages import PackedMessages
@@ -131,7 +130,9 @@ def update(
             due.add(found, new)
         else:
             waiting += 1
-    new_builder: type[EntryBuilder] = load("scopes.memory.entry_builder:EntryBuilder")
+    from scopes.memory.entry_builder import EntryBuilder as EntryBuilder_
+
+    new_builder: type[EntryBuilder] = EntryBuilder_
     builder = new_builder(repository, built_in=built_in or dry_run, common=due.words.find())
     if dry_run:
         preview = tuple(builder.build(new.messages, new.scope, new.activity) for new in due.read())
@@ -170,7 +171,9 @@ def _walk_branches(store: StoreHandle) -> Iterator[BranchHandle]:
 
 
 def _new_common_words() -> CommonWords:
-    made: CommonWords = load("scopes.memory.topics:CommonWords")()
+    from scopes.memory.topics import CommonWords as CommonWords_
+
+    made: CommonWords = CommonWords_()
     return made
 
 

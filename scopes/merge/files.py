@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from scopes.history.activity import find_call, find_call_message, is_failed
 from scopes.history.messages import MessageHeader, header_of, is_root, read_body
-from scopes.history.tool_calls import find_call, find_call_message, is_failed
 from scopes.ids import MessageId, Oid
-from scopes.merge.conflict_keys import decoded_key, file_key, group_of
-from scopes.merge.divergence import Divergence, Side, state_of
-from scopes.model.claims import FILES
-from scopes.model.file_edits import FileEdit, edits_of_result, parse_unified
-from scopes.model.message import Message
+from scopes.merge.compare import Divergence, Side, state_of
+from scopes.merge.keys import decoded_key, file_key, group_of
+from scopes.model.message import FILES, Message
+from scopes.model.tools import FileEdit, edits_of_result, parse_unified
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects
 from scopes.store.trees import find_entry

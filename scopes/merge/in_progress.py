@@ -11,19 +11,29 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple
 
+from scopes.clock import now
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
-from scopes.history.metadata import read_metadata
-from scopes.history.revisions import MAIN, Revision, list_branch_tips
+from scopes.history.metadata import Metadata, read_metadata
+from scopes.history.names import MAIN, Revision, list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, is_oid, parse_branch_name
-from scopes.merge.records import list_conflicts_at, open_conflicts_at
+from scopes.merge.plan import list_conflicts_at, open_conflicts_at
 from scopes.model.conflicts import Conflict
-from scopes.model.conversation import CONFLICT_RESOLUTION, WAITING, BranchEntry
+from scopes.model.conversation import (
+    CONFLICT_RESOLUTION,
+    OPEN,
+    WAITING,
+    BranchEntry,
+    MergeRequest,
+)
+from scopes.model.conversation import (
+    MERGED_MERGE_REQUEST as MERGED,
+)
 from scopes.model.operation import Operation
 from scopes.result import Note
 from scopes.store import refs
-from scopes.store.graph import list_new_commits
-from scopes.store.operation_log import walk_operations
+from scopes.store.graph import is_ancestor, list_new_commits
+from scopes.store.operations import walk_operations
 from scopes.store.repository import Objects, Repository
 
 PURPOSE = CONFLICT_RESOLUTION
@@ -409,3 +419,46 @@ def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str,
     flat = f"{shown}-{joined}-{target}".replace("/", "-")[:_MAX_STEM_LENGTH].rstrip(".")
     stem = f"{PURPOSE}/{flat if is_name(flat) else 'merge'}"
     return parse_branch_name(free_name(stem, taken))
+
+
+def mark_merged(tx: Transaction, source: str, target: BranchName, tip: Oid) -> None:
+    """Record in the operation of a merge that it completes the open requests to merge `source` into `target`."""
+    for request in read_metadata(tx.repository, tx.conversation).requests.values():
+        if (request.state, request.source, request.target) == (OPEN, source, target):
+            ended_by = tx.repository.caller.actor
+            tx.set_request(replace(request, state=MERGED, ended=now(), ended_by=ended_by, merge=tip))
+
+
+def rename_in_requests(tx: Transaction, metadata: Metadata, old: BranchName, new: BranchName) -> None:
+    """Give a branch its new name in the open requests."""
+    for request in metadata.requests.values():
+        if request.state == OPEN and old in {request.source, request.target}:
+            source, target = (new if name == old else name for name in (request.source, request.target))
+            tx.set_request(replace(request, source=source, target=target))
+
+
+def state_now(repository: Repository, request: MergeRequest, tips: Mapping[BranchName, Oid]) -> str:
+    """Return the state of a request; merged also if the target has the source although no merge recorded it.
+
+    A source that was rewound behind its tip of then is not merged.
+    """
+    target = tips.get(request.target)
+    if request.state != OPEN or target is None:
+        return request.state
+    tip = tips.get(request.source, request.source_tip)
+    if not is_known_ancestor(repository, tip, target):
+        return OPEN
+    then = request.source_tip
+    was_rewound = tip != then and is_known_ancestor(repository, tip, then)
+    return OPEN if was_rewound and not is_known_ancestor(repository, then, target) else MERGED
+
+
+def is_known_ancestor(repository: Repository, ancestor: Oid, tip: Oid) -> bool:
+    """Return True if `ancestor` is reachable from `tip`; False if one of them is no commit of the store.
+
+    A received request can name any object.
+    """
+    try:
+        return is_ancestor(repository, ancestor, tip)
+    except NotFound:
+        return False

@@ -1,28 +1,453 @@
-"""Plan a merge: the messages that are new in the target, the conflicts and their resolutions, the merged state."""
+"""Write the messages that scopes itself adds to a history: the merge, and the notice that begins a resolution.
+
+Their ids, times and bytes depend on the tips alone, so that the same merge is the same commit on every machine. Who
+merged, and when, is in the operation log. Where the user's git signs, the commit has a signature, too: then its message
+has the same id on every machine, and the commit has not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from base64 import b32encode
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, NamedTuple
 
+from scopes.clock import format_seconds
 from scopes.errors import Refused
-from scopes.history.messages import is_root, message_id_of, read_body
-from scopes.ids import MessageId, Oid
-from scopes.merge.apply_resolution import apply_resolution
-from scopes.merge.attribution import describe
-from scopes.merge.automatic_resolution import Policy, auto_resolve
-from scopes.merge.conflict_keys import group_of
-from scopes.merge.detection import Disagreement, find_disagreements, find_later_review
-from scopes.merge.divergence import Divergence, PathChanges, Side, find_divergence
-from scopes.merge.earlier_resolutions import EarlierResolutions
+from scopes.history.activity import find_call_message
+from scopes.history.messages import (
+    MessageHeader,
+    header_of,
+    is_root,
+    message_id_of,
+    read_body,
+    read_message,
+    write_commit_over,
+    write_message_blob,
+)
+from scopes.ids import ID_LENGTH, MessageId, Oid
+from scopes.merge.compare import (
+    Disagreement,
+    Divergence,
+    PathChanges,
+    Side,
+    find_disagreements,
+    find_divergence,
+    find_later_review,
+    state_of,
+)
 from scopes.merge.files import FileComparison, compare_files
-from scopes.merge.records import conflict_path, is_recorded, list_inherited, merge_records
-from scopes.model.claims import CONFLICTS, PROPOSALS, content_of
-from scopes.model.conflicts import Conflict, encode_conflict
-from scopes.model.tombstone import is_purged_copy
+from scopes.merge.keys import RESOLVING_KINDS, group_of, key_of_path, value_field
+from scopes.merge.resolve import EarlierResolutions, Policy, apply_resolution, auto_resolve
+from scopes.model import encoding
+from scopes.model.conflicts import (
+    Conflict,
+    Position,
+    Resolution,
+    conflict_id,
+    decode_conflict,
+    encode_conflict,
+    resolution_document,
+)
+from scopes.model.encoding import leaf
+from scopes.model.message import (
+    CONFLICTS,
+    ENTITIES,
+    MESSAGES,
+    PROPOSALS,
+    Author,
+    Message,
+    content_of,
+    is_purged_copy,
+    text_parts,
+)
 from scopes.result import Note
-from scopes.store.repository import Objects, Repository
-from scopes.store.trees import BlobChange, update_tree
+from scopes.store.graph import walk_newest_first
+from scopes.store.objects import Commit
+from scopes.store.repository import Objects, Repository, read_commit, read_tree
+from scopes.store.trees import BlobChange, diff_blobs, find_entry, read_blob, update_tree
+
+SCOPES = Author("scopes", "system")
+NOTICE = "Conflict detected, creating resolution branch"
+_OWN_TEXT = re.compile(r"Merge [0-9]+ messages?")
+
+
+def merge_text(count: int) -> str:
+    """Return the text of a merge of `count` messages; names of branches differ between machines (S4-19)."""
+    return f"Merge {count} message{'' if count == 1 else 's'}"
+
+
+def is_written_by_scopes(head: MessageHeader) -> bool:
+    """Return True if a message is a merge with a text of scopes, or the notice that begins a resolution."""
+    if (head.author, head.author_kind) != (SCOPES.name, SCOPES.kind):
+        return False
+    return head.kind == "system" or (head.kind == "merge" and _OWN_TEXT.fullmatch(head.subject) is not None)
+
+
+def derived_id(*values: Any) -> MessageId:
+    """Return a message id that is a hash of JSON values."""
+    return MessageId(b32encode(sha256(encoding.dump(list(values))).digest()).decode("ascii").lower()[:ID_LENGTH])
+
+
+def write_merge_commit(  # noqa: PLR0917 - the parts of a merge commit
+    objects: Objects,
+    parents: Sequence[Oid],
+    state: Oid | None,
+    merged: Iterable[MessageId],
+    conflicts: Iterable[Conflict],
+    text: str,
+    sign: Callable[[bytes], bytes],
+) -> tuple[MessageId, Oid]:
+    """Write a merge commit that lists the merged messages and the resolved conflicts; `sign` may add a signature."""
+    resolved = [
+        {"id": conflict.id, "type": conflict.type, "key": conflict.key, **resolution_document(conflict.resolution)}
+        for conflict in conflicts
+        if conflict.resolution is not None
+    ]
+    message_id = derived_id("merge", list(parents), sorted(encoding.dump(each).decode() for each in resolved), text)
+    document: dict[str, Any] = {"messages": list(merged)}
+    if resolved:
+        document["resolved"] = resolved
+    times = [read_commit(objects, parent).time for parent in parents]
+    commit = _write(objects, parents, state, message_id, "merge", text, {"merge": document}, max(times), sign)
+    return message_id, commit
+
+
+def write_notice(objects: Objects, target: Oid, source: Oid, state: Oid | None) -> Oid:
+    """Write the notice that begins a resolution, on top of the target (S4-17)."""
+    time = max(read_commit(objects, tip).time for tip in (target, source))
+    return _write(objects, (target,), state, derived_id("conflict", target, source), "system", NOTICE, {}, time)
+
+
+def _write(  # noqa: PLR0917 - the parts of a commit
+    objects: Objects,
+    parents: Sequence[Oid],
+    state: Oid | None,
+    message_id: MessageId,
+    kind: str,
+    text: str,
+    extra: Mapping[str, Any],
+    time_seconds: int,
+    sign: Callable[[bytes], bytes] = bytes,
+) -> Oid:
+    message = Message(
+        id=message_id, author=SCOPES, parts=text_parts(text), kind=kind, time=format_seconds(time_seconds), extra=extra
+    )
+    blob = write_message_blob(objects, message)
+    return write_commit_over(objects, parents, message, blob, state, time=time_seconds, sign=sign)
+
+
+_TAKING_A_SIDE = frozenset({"ours", "theirs"})  # strategies
+
+
+def conflict_path(conflict: Conflict) -> str:
+    """Return the path of a conflict's record below `state/`."""
+    return leaf(CONFLICTS, conflict.id)
+
+
+def is_recorded(conflict: Conflict) -> bool:
+    """Return True if the state of a merge keeps the record of a conflict: one that is open, or that a side won.
+
+    What resolves itself in the same way in both directions is in the message of the merge alone.
+    """
+    strategy = "" if conflict.resolution is None else conflict.resolution.strategy
+    return conflict.resolution is None or strategy in _TAKING_A_SIDE or strategy.startswith("rule ")
+
+
+def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
+    """Return the conflicts recorded in the state of a commit, by id, ordered by key and type."""
+    return list_records(objects, state_of(objects, tip))
+
+
+def list_records(objects: Objects, state: Oid | None) -> dict[str, Conflict]:
+    """Return the conflicts recorded in a state, by id, ordered by key and type."""
+    entry = None if state is None else find_entry(objects, state, CONFLICTS)
+    if entry is None or not entry.is_tree:
+        return {}
+    records = (decode_conflict(read_blob(objects, each.oid)) for each in read_tree(objects, entry.oid).values())
+    return {record.id: record for record in sorted(records, key=lambda each: (each.key, each.type))}
+
+
+def open_conflicts_at(objects: Objects, tip: Oid) -> list[Conflict]:
+    """Return the open conflicts in the state of a commit."""
+    return [record for record in list_conflicts_at(objects, tip).values() if record.status != "resolved"]
+
+
+def merge_records(objects: Objects, divergence: Divergence) -> dict[str, BlobChange]:
+    """Return the changes to the target's state that merge the records of the source into it."""
+    changes: dict[str, BlobChange] = {}
+    for key, source_changes in divergence.source.changes.items():
+        if not key.startswith(CONFLICTS) or group_of(key) != CONFLICTS:  # there may be thousands of files
+            continue
+        in_target = divergence.target.changes.get(key, {})
+        for path, change in source_changes.items():
+            other = in_target.get(path)
+            if other is None or other.new is None or change.new is None:
+                changes[path] = change.new if other is None or other.new is None else other.new
+            elif other.new != change.new:
+                pair = [decode_conflict(read_blob(objects, blob)) for blob in (other.new, change.new)]
+                changes[path] = encode_conflict(_merge_pair(*pair))
+    return changes
+
+
+def list_inherited(objects: Objects, divergence: Divergence) -> list[Conflict]:
+    """Return the conflicts that are open in one of the sides, and would still be open after a merge."""
+    found = list_records(objects, divergence.target.state)
+    for path, blob in merge_records(objects, divergence).items():
+        if blob is not None:
+            record = decode_conflict(blob if isinstance(blob, bytes) else read_blob(objects, Oid(blob)))
+            found[record.id] = record
+        else:
+            found = {name: record for name, record in found.items() if conflict_path(record) != path}
+    return [record for record in found.values() if record.status != "resolved"]
+
+
+def keep_resolutions(conflict: Conflict, others: Iterable[Conflict]) -> Conflict:
+    """Return a resolved conflict that also has the resolutions of other records of the same conflict."""
+    if conflict.resolution is None:
+        return conflict
+    mine = conflict.resolution._replace(also=())
+    unique = {_dump(each): each for each in conflict.resolution.also}
+    for other in others:
+        if other.resolution is not None:
+            flipped = _values(conflict.source) != _values(other.source)
+            for each in (other.resolution._replace(also=()), *other.resolution.also):
+                oriented = _flip(each) if flipped else each
+                unique.setdefault(_dump(oriented), oriented)
+    also = tuple(unique[data] for data in sorted(unique) if data != _dump(mine))
+    return replace(conflict, resolution=mine._replace(also=also))
+
+
+def _merge_pair(one: Conflict, other: Conflict) -> Conflict:
+    """Merge two records of one conflict; the result does not depend on their order."""
+    first, second = sorted((one, other), key=lambda each: (each.resolution is None, encode_conflict(each)))
+    return keep_resolutions(first, [second])
+
+
+def _values(positions: Iterable[Position]) -> list[bytes]:
+    return [encoding.dump(position.value) for position in positions]
+
+
+def _flip(resolution: Resolution) -> Resolution:
+    """Return a resolution whose record has source and target in the other order."""
+    choices = {"source": "target", "target": "source"}
+    return resolution._replace(choice=choices.get(resolution.choice, resolution.choice))
+
+
+def _dump(resolution: Resolution) -> bytes:
+    return encoding.dump(resolution_document(resolution))
+
+
+_TOOL = "tool"  # kind of author
+_PROPOSAL_GROUPS = frozenset({PROPOSALS, ENTITIES})
+
+
+class Blame(NamedTuple):
+    """The newest commit that stated the value of each path, and the newest that chose it to resolve a conflict."""
+
+    authors: dict[str, Oid]
+    resolvers: dict[str, Oid]
+
+
+def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mapping[str, Oid | None]) -> Blame:
+    """Find the newest commits that set each path to its blob; `wanted` maps paths to blobs.
+
+    A merge commit counts only for paths that differ from all its parents. The resolution of a conflict that took the
+    value of a side is not its author.
+    """
+    found = Blame({}, {})
+    missing = dict(wanted)
+    states: dict[Oid, Oid | None] = {}
+    for commit in newest_first if missing else ():
+        if not missing:
+            break
+        state = states.pop(commit.oid) if commit.oid in states else state_of(objects, commit.oid)
+        for parent in commit.parents:
+            states.setdefault(parent, state_of(objects, parent))
+        changed: set[str] | None = None
+        for before in [states[parent] for parent in commit.parents] or [None]:
+            paths = {path for path, _, new in diff_blobs(objects, before, state) if missing.get(path, path) == new}
+            changed = paths if changed is None else changed & paths
+        key = _key_with_side_taken(objects, commit)
+        on_key = () if key is None else [path for path in missing if key_of_path(path) == key]
+        chosen = {path for path in on_key if blob_at(objects, state, path) == wanted[path]}
+        found.resolvers.update({path: commit.oid for path in chosen if path not in found.resolvers})
+        for path in (changed or set()) - chosen:
+            found.authors[path] = commit.oid
+            del missing[path]
+    return found
+
+
+def _key_with_side_taken(objects: Objects, commit: Commit) -> str | None:
+    """Return the key of the conflict that a commit resolved with the value of a side or of the base, or None."""
+    if commit.kind != "notice":
+        return None
+    match read_body(objects, commit).extra.get("conflict"):
+        case {"status": "resolved", "choice": "source" | "target" | "base" | "value", "key": str(key)}:
+            return key
+    return None
+
+
+def describe(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> list[Conflict]:
+    """Return a conflict for each disagreement, with the positions of the base and of both sides."""
+    listed = list(disagreements)
+    if not listed:
+        return []
+    authors = {
+        "target": _blame_side(
+            objects, divergence.target, [each.target for each in listed], [each.target_restated for each in listed]
+        ),
+        "source": _blame_side(
+            objects, divergence.source, [each.source for each in listed], [each.source_restated for each in listed]
+        ),
+        "base": _blame_base(objects, divergence, listed),
+    }
+    originals = _find_original_messages(objects, divergence, [each.key for each in listed])
+    return [_conflict(objects, each, authors, originals) for each in listed]
+
+
+def _blame_side(
+    objects: Objects, side: Side, changes: Sequence[PathChanges], restated: Iterable[Mapping[str, Oid]]
+) -> Blame:
+    wanted = {path: change.new for each in changes for path, change in each.items() if change.new != change.old}
+    found = blame_paths(objects, reversed(side.commits), wanted)
+    older = {path: blob for path, blob in wanted.items() if path not in found.authors and blob is not None}
+    if older:  # a replayed message may meet values that are older than the commits of its new base
+        found = _add_older(found, blame_paths(objects, walk_newest_first(objects, [side.tip]), older))
+    again = {path: oid for paths in restated for path, oid in paths.items()}
+    chosen = {path for path, oid in again.items() if read_commit(objects, oid).kind in RESOLVING_KINDS}
+    if chosen:  # a resolution stated the value again: its author is in the history before
+        unchanged = {path: change.new for each in changes for path, change in each.items() if path in chosen}
+        found = _add_older(found, blame_paths(objects, walk_newest_first(objects, [side.tip]), unchanged))
+    stated = {path: oid for path, oid in again.items() if path not in chosen}
+    resolved = {path: oid for path, oid in again.items() if path in chosen}
+    return _with_resolvers_as_authors(Blame({**found.authors, **stated}, {**found.resolvers, **resolved}))
+
+
+def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> Blame:
+    wanted = {
+        path: change.old
+        for each in disagreements
+        for changes in (each.target, each.source)
+        for path, change in changes.items()
+        if change.old is not None
+    }
+    commits = walk_newest_first(objects, divergence.bases) if wanted else ()
+    return _with_resolvers_as_authors(blame_paths(objects, commits, wanted))
+
+
+def _add_older(newer: Blame, older: Blame) -> Blame:
+    return Blame({**older.authors, **newer.authors}, {**older.resolvers, **newer.resolvers})
+
+
+def _with_resolvers_as_authors(found: Blame) -> Blame:
+    """Name the resolver as the author of a value that no message stated."""
+    return found._replace(authors={**found.resolvers, **found.authors})
+
+
+def _find_original_messages(objects: Objects, divergence: Divergence, keys: Iterable[str]) -> dict[str, Oid]:
+    """Return the commits, in the history of the bases, of the messages that keys are about."""
+    missing = {key.partition("/")[2]: key for key in keys if group_of(key) == MESSAGES}
+    found: dict[str, Oid] = {}
+    for commit in walk_newest_first(objects, divergence.bases) if missing else ():
+        key = missing.pop(message_id_of(commit), None)
+        if key is not None:
+            found[key] = commit.oid
+        if not missing:
+            break
+    return found
+
+
+def _conflict(
+    objects: Objects,
+    disagreement: Disagreement,
+    authors: Mapping[str, Blame],
+    originals: Mapping[str, Oid],
+) -> Conflict:
+    key, sides = disagreement.key, (disagreement.target, disagreement.source)
+    old_blobs = {path: change.old for changes in sides for path, change in changes.items()}
+    original = [originals[key]] if key in originals and not any(old_blobs.values()) else []
+    base = _positions(objects, key, old_blobs, authors["base"], original)
+    target, source = (
+        _positions(
+            objects,
+            key,
+            {path: change.new for path, change in changes.items() if change.new != change.old or path in restated},
+            authors[name],
+            messages,
+        )
+        for name, changes, restated, messages in (
+            ("target", disagreement.target, disagreement.target_restated, disagreement.target_messages),
+            ("source", disagreement.source, disagreement.source_restated, disagreement.source_messages),
+        )
+    )
+    values = [[position.value for position in positions] for positions in (base, source, target)]
+    return Conflict(
+        id=conflict_id(disagreement.type, key, *values),
+        type=disagreement.type,
+        key=key,
+        base=base,
+        source=source,
+        target=target,
+    )
+
+
+def _positions(
+    objects: Objects, key: str, blobs: Mapping[str, Oid | None], blame: Blame, messages: Iterable[Oid]
+) -> tuple[Position, ...]:
+    """Return the positions in blobs, the newest last, then those of messages."""
+    authors = blame.authors
+    age = {oid: rank for rank, oid in enumerate(dict.fromkeys(authors.values()))}  # blame finds the newest first
+    paths = sorted(blobs, key=lambda path: (-age.get(authors.get(path, Oid("")), len(age)), path))
+    found = ((blobs[path], authors.get(path), blame.resolvers.get(path)) for path in paths)
+    positions = [_position(objects, key, blob, author, by) for blob, author, by in found if blob is not None]
+    for oid in messages:
+        message = read_message(objects, oid)
+        positions.append(Position(message.text, message.id, message.author.name, _confidence(message)))
+    return tuple(positions)
+
+
+def _position(objects: Objects, key: str, blob: Oid, author: Oid | None, resolver: Oid | None) -> Position:
+    claim: Any = encoding.load(read_blob(objects, blob))
+    value = claim_value(key, claim)
+    if author is None:
+        return Position(value)
+    message = read_message(objects, author)
+    if group_of(key) == MESSAGES and message.amends is not None:
+        value = message.text
+    chosen_by = None if resolver in {None, author} else read_message(objects, Oid(resolver or "")).author.name
+    return Position(value, message.id, _agent_of(objects, author, message), _confidence(message), chosen_by)
+
+
+def _agent_of(objects: Objects, commit: Oid, message: Message) -> str:
+    """Return the author of a message; of the result of a tool, the agent that called the tool."""
+    if message.author.kind != _TOOL:
+        return message.author.name
+    caller = find_call_message(objects, header_of(read_commit(objects, commit)))
+    return message.author.name if caller is None else caller.author
+
+
+def claim_value(key: str, claim: Any) -> Any:
+    """Return the value of a claim: its value field if keys of that group have one, else the whole claim."""
+    field = value_field(key)
+    if isinstance(claim, dict) and field is not None and field in claim:
+        return claim[field]
+    if isinstance(claim, dict) and group_of(key) in _PROPOSAL_GROUPS and claim.get("operation") == "update":
+        return claim.get("after")
+    return claim
+
+
+def _confidence(message: Message) -> float | None:
+    value = (message.payload or {}).get("confidence")
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def blob_at(objects: Objects, state: Oid | None, path: str) -> Oid | None:
+    """Return the blob at a path of a state, or None."""
+    entry = None if state is None else find_entry(objects, state, path)
+    return None if entry is None or entry.is_tree else entry.oid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,15 +12,12 @@ from typing import Final, NamedTuple
 
 from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
 from scopes.ids import MessageId, Oid
-from scopes.merge.automatic_resolution import Policy
-from scopes.merge.conflict_keys import key_of_path
-from scopes.merge.divergence import Divergence, PathChanges, Side, changes_by_key, changes_on, state_of
-from scopes.merge.earlier_resolutions import EarlierResolutions
+from scopes.merge.compare import Divergence, PathChanges, Side, changes_by_key, changes_on, state_of
+from scopes.merge.keys import can_state, find_restated, key_of_path, stated_topics
 from scopes.merge.plan import MergePlan, plan_of, write_state
-from scopes.merge.statements import can_state, find_restated, stated_topics
-from scopes.model.claims import claims_of
+from scopes.merge.resolve import EarlierResolutions, Policy
 from scopes.model.conflicts import Conflict
-from scopes.model.message import Message
+from scopes.model.message import Message, claims_of
 from scopes.result import Note
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_commit, format_tree

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.errors import Corrupt
 from scopes.model import encoding
-from scopes.model.claims import ANALYSES, DECISIONS, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS
+from scopes.model.message import ANALYSES, DECISIONS, FILES, MESSAGES, METHODS, PRIORITIES, PROPOSALS
 
 FORMAT_VERSION = 1
 Severity: TypeAlias = str

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
+
 CommitChance: TypeAlias = Literal["none", "unknown", "git"]
 MAX_COMMAND: Final = 100_000  # characters that are parsed
 _MAX_LEVELS: Final = 8  # of commands in commands

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from scopes.errors import Conflicted
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.loading import deferred
-from scopes.merge.divergence import state_of
+from scopes.merge.compare import state_of
 from scopes.model.message import Author
 from scopes.proposals.proposal import (
     ACCEPTED,
@@ -44,10 +43,6 @@ from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from scopes.store.packs.bulk import bulk_objects
-else:
-    bulk_objects = deferred("scopes.store.packs.bulk:bulk_objects")
 
 
 class Application(NamedTuple):
@@ -136,6 +131,8 @@ def try_proposal(repository: Repository, where: str | None, name: str, *, author
     values = compare_values(repository, found.tip, proposal)
     expired: tuple[MessageId, ...] = ()
     if not any(value.conflict for value in values):
+        from scopes.store.packs import bulk_objects
+
         with bulk_objects(repository, keep=False) as objects:
             application = plan_application(found, author)
             tip = write_steps(objects, found.tip, [application.step])

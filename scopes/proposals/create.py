@@ -14,13 +14,11 @@ from scopes.agents.send import send
 from scopes.clock import format_time, now_nanoseconds, parse_date, parse_time
 from scopes.conversation.append import append_to
 from scopes.errors import Invalid, Refused
-from scopes.history.conversations import participants_of
-from scopes.history.handles import BranchHandle
+from scopes.history.handles import BranchHandle, participants_of
 from scopes.history.messages import check_author, plain_message
-from scopes.history.name_syntax import find_nearest
+from scopes.history.names import find_nearest
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.loading import load
-from scopes.merge.divergence import state_of
+from scopes.merge.compare import state_of
 from scopes.model.message import Author, Message
 from scopes.proposals.proposal import (
     PENDING,
@@ -165,7 +163,9 @@ def _compose(
     }
     if expires is not None:
         document["expires_at"] = _parse_expiry(expires)
-    check = load("scopes.model.validation:check_payload")  # imports pydantic
+    from scopes.model.validation import check_payload
+
+    check = check_payload  # imports pydantic
     try:
         return replace(message, payload=check(KIND, document))
     except Invalid as error:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scopes.errors import Invalid
-from scopes.history.conversations import Scope, resolve_scope
+from scopes.history.handles import Scope, resolve_scope
 from scopes.history.messages import MessageHeader, display_time, read_body, walk_headers_oldest_first
-from scopes.history.name_syntax import find_nearest
+from scopes.history.names import find_nearest
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.merge.divergence import state_of
-from scopes.model.claims import APPROVALS, REVIEWS
-from scopes.model.path_encoding import leaf
+from scopes.merge.compare import state_of
+from scopes.model.encoding import leaf
+from scopes.model.message import APPROVALS, REVIEWS
 from scopes.proposals.proposal import APPLIED, OPEN, PENDING, STATES, Proposal, is_same, read_value, value_path
 from scopes.proposals.state import KIND, OUTCOME, REVIEW, locate, read_proposals, walk_branches
 from scopes.result import Note, Result, plural

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from scopes.ids import AgentName, MessageId, Oid
 from scopes.model import encoding
-from scopes.model.claims import ENTITIES
-from scopes.model.path_encoding import leaf
+from scopes.model.encoding import leaf
+from scopes.model.message import ENTITIES
 from scopes.store.repository import Objects
 from scopes.store.trees import find_blob
 

@@ -7,7 +7,7 @@ from shlex import quote
 from scopes.errors import Refused
 from scopes.proposals.proposal import ACCEPTED, APPLIED, PENDING, REJECTED, WITHDRAWN
 from scopes.proposals.state import Located
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from scopes.store.refs import branch_ref
 
 ROLLED_BACK = "rolled back"

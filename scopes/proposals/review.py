@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 from scopes.agents.registry import Registry
 from scopes.errors import Invalid, Refused
 from scopes.model import encoding
-from scopes.model.claims import APPROVALS
-from scopes.model.message import Author
-from scopes.model.path_encoding import leaf
+from scopes.model.encoding import leaf
+from scopes.model.message import APPROVALS, Author
 from scopes.proposals.apply import Application, plan_application
 from scopes.proposals.proposal import ACCEPTED, APPLIED, PENDING, REJECTED, REJECTION_REASONS, Proposal
 from scopes.proposals.state import Located, locate, with_values

@@ -13,17 +13,15 @@ from typing import Any, NamedTuple
 
 from scopes.clock import known_seconds, now_nanoseconds, parse_time
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.amendments import find_claim
-from scopes.history.conversations import Scope, resolve_scope
-from scopes.history.handles import BranchHandle, ConversationHandle
-from scopes.history.messages import MessageHeader, read_body, walk_headers_oldest_first
-from scopes.history.revisions import resolve_revision
+from scopes.history.handles import BranchHandle, ConversationHandle, Scope, resolve_scope
+from scopes.history.messages import MessageHeader, find_claim, read_body, walk_headers_oldest_first
+from scopes.history.names import resolve_revision
 from scopes.ids import Oid
-from scopes.merge.divergence import state_of
-from scopes.merge.statements import stated_claims
+from scopes.merge.compare import state_of
+from scopes.merge.keys import stated_claims
 from scopes.model import encoding
-from scopes.model.claims import APPROVALS, REVIEWS
-from scopes.model.path_encoding import decode_component, leaf
+from scopes.model.encoding import decode_component, leaf
+from scopes.model.message import APPROVALS, REVIEWS
 from scopes.proposals.proposal import (
     ACCEPTED,
     APPLIED,

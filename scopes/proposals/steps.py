@@ -10,11 +10,10 @@ from typing import Any, NamedTuple, TypeAlias
 from scopes.history.messages import check_author, plain_message, write_message_blob, write_message_commit
 from scopes.history.transaction import Transaction, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.merge.divergence import state_of
+from scopes.merge.compare import state_of
 from scopes.model import encoding
-from scopes.model.claims import REVIEWS
-from scopes.model.message import Author, Message
-from scopes.model.path_encoding import leaf
+from scopes.model.encoding import leaf
+from scopes.model.message import REVIEWS, Author, Message
 from scopes.proposals.proposal import ACCEPTED, APPLIED, EXPIRED, PENDING, REJECTED, SUPERSEDED, WITHDRAWN, Proposal
 from scopes.proposals.refusals import refusal
 from scopes.proposals.state import REVIEW, Located

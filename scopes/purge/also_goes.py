@@ -12,12 +12,11 @@ from typing import Final
 
 from scopes.errors import Corrupt
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids
-from scopes.history.source_paths import with_last_path
-from scopes.history.sources import SOURCES, read_source_record
+from scopes.history.names import conversation_ids
+from scopes.history.sources import SOURCES, read_source_record, with_last_path
 from scopes.ids import Oid
 from scopes.model import encoding
-from scopes.model.path_encoding import decode_component
+from scopes.model.encoding import decode_component
 from scopes.purge.purged_metadata import TAGS
 from scopes.purge.rewrite_records import quotes_in_title
 from scopes.purge.rewrite_store import RewrittenStore

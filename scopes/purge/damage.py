@@ -8,10 +8,10 @@ from scopes.errors import ScopesError
 from scopes.history.purged import decode_parts, is_entry
 from scopes.ids import Oid
 from scopes.purge.unfinished import CONTINUE, FILE, find_unfinished
-from scopes.store.fsck import Finding
 from scopes.store.refs import PURGED
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.verify import Finding
 
 
 def walk_purge_defects(repository: Repository) -> Iterator[Finding]:

@@ -14,12 +14,9 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from scopes.history.messages import header_of, read_stored_body
-from scopes.history.purged import NOTHING, Parts, Purged, is_whole, purged_of
-from scopes.history.quotes import Quotes, walk_texts
+from scopes.history.purged import NOTHING, Parts, Purged, Quotes, is_whole, purged_of, walk_texts
 from scopes.ids import MessageId, Oid
-from scopes.model.codec import decode
-from scopes.model.message import TYPED_KINDS, Message
-from scopes.model.tombstone import PURGED
+from scopes.model.message import PURGED, TYPED_KINDS, Message, decode
 from scopes.purge.all_commits import is_history, walk_all_commits
 from scopes.purge.links import has_marks, is_tombstone, list_values, walk_origins, walk_unrecorded_values
 from scopes.store import refs

@@ -12,19 +12,22 @@ from functools import partial
 from typing import Any, Final
 
 from scopes.errors import Corrupt, NotFound
+from scopes.history.activity import FoundCall, find_call
 from scopes.history.messages import MessageHeader, read_root_of, read_stored_body
-from scopes.history.purged import Parts, name_of_record
-from scopes.history.quotes import walk_named_texts, walk_texts
-from scopes.history.revisions import conversation_ids, find_directory, find_root_commit
+from scopes.history.names import conversation_ids, find_directory, find_root_commit
+from scopes.history.purged import Parts, name_of_record, walk_named_texts, walk_texts
 from scopes.history.sources import SOURCES, SourceRecord, read_source_record, read_spans, walk_chunks
-from scopes.history.tool_calls import FoundCall, find_call
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.model.agent_tools import FILE_PATHS, READ_FILES
-from scopes.model.codec import decode
 from scopes.model.encoding import load
-from scopes.model.file_edits import command_of, directories_of_command, edits_of_call, touches_of_call
-from scopes.model.message import Message, Part
-from scopes.model.tombstone import is_purged
+from scopes.model.message import Message, Part, decode, is_purged
+from scopes.model.tools import (
+    FILE_PATHS,
+    READ_FILES,
+    command_of,
+    directories_of_command,
+    edits_of_call,
+    touches_of_call,
+)
 from scopes.purge.file_names import FileName
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_headers

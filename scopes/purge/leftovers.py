@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
-from scopes.history.quotes import Quotes
+from scopes.history.purged import Quotes
 from scopes.regular_file import read_regular
-from scopes.store.error_translation import translated
+from scopes.store.libgit2 import translated
 from scopes.store.quarantine import is_in_use
 from scopes.store.repository import Repository
 

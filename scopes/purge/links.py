@@ -12,32 +12,18 @@ sources are purged. A message made after a purge has no purged content and does 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from scopes.errors import Corrupt, NotFound
-from scopes.history.acceptances import ACCEPTS
-from scopes.history.quotes import walk_texts
+from scopes.history.activity import ACCEPTS
+from scopes.history.purged import walk_texts
 from scopes.ids import Oid
-from scopes.loading import deferred
 from scopes.model import encoding
-from scopes.model.claims import CONFLICTS
 from scopes.model.conflicts import Conflict, decode_conflict
-from scopes.model.message import Message
-from scopes.model.path_encoding import leaf
-from scopes.model.tombstone import PURGED, PURGED_TEXT, purge_message, quoted_by_retraction
+from scopes.model.encoding import leaf
+from scopes.model.message import CONFLICTS, PURGED, PURGED_TEXT, Message, purge_message, quoted_by_retraction
 from scopes.store.repository import Objects
 from scopes.store.trees import find_blob
-
-if TYPE_CHECKING:
-    from scopes.merge.attribution import claim_value
-    from scopes.merge.conflict_keys import key_of_path
-    from scopes.merge.divergence import state_of
-    from scopes.merge.statements import stated_claims
-else:  # messages without links to conflicts need none of them
-    claim_value = deferred("scopes.merge.attribution:claim_value")
-    key_of_path = deferred("scopes.merge.conflict_keys:key_of_path")
-    state_of = deferred("scopes.merge.divergence:state_of")
-    stated_claims = deferred("scopes.merge.statements:stated_claims")
 
 SHORTEST: Final = 4  # characters of a value that is recognized in a text
 _FIELDS: Final = ("amends", "retracts", "summarizes", ACCEPTS, "review", "conflict", "merge")
@@ -89,7 +75,11 @@ def walk_unrecorded_values(objects: Objects, commit: Oid, message: Message) -> I
 
 def list_values(message: Message) -> list[tuple[str, bytes]]:
     """Return the values that a typed message states, each with the key that a merge uses for it."""
+    from scopes.merge.keys import key_of_path, stated_claims
+
     claims = ((key_of_path(path), encoding.load(claim)) for path, claim in stated_claims(message).items())
+    from scopes.merge.plan import claim_value
+
     return [(key, encoding.dump(claim_value(key, claim))) for key, claim in claims]
 
 
@@ -106,6 +96,8 @@ def _find_conflict(objects: Objects, commit: Oid, document: dict[str, Any]) -> C
     """Return the record of a conflict in the state of the message that resolved it."""
     name = document.get("id")
     try:
+        from scopes.merge.compare import state_of
+
         state = state_of(objects, commit) if isinstance(name, str) else None
         data = None if state is None else find_blob(objects, state, leaf(CONFLICTS, str(name)))
         return None if data is None else decode_conflict(data)

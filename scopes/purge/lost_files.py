@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from scopes.history.revisions import conversation_ids, find_root_commit
+from scopes.history.names import conversation_ids, find_root_commit
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import Oid
 from scopes.purge.rewrite_store import RewrittenStore

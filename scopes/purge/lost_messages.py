@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.history.answer_proofs import MIN_TEXT
 from scopes.history.messages import is_root, message_id_of, read_body
 from scopes.history.purged import Purged, purged_of, read_purged
+from scopes.history.sessions import MIN_TEXT
 from scopes.ids import MessageId, Oid
 from scopes.importers.identity import content_bytes, message_id
 from scopes.purge.derived import Derived

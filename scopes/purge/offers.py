@@ -11,13 +11,13 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from scopes.errors import NotFound
-from scopes.history.conversations import list_tips_by_time
+from scopes.history.handles import list_tips_by_time
 from scopes.history.messages import MessageHeader, header_of, read_stored_body
+from scopes.history.names import conversation_ids, find_root_commit
 from scopes.history.purged import NOTHING, Purged, hash_of, join_all, read_purged, read_purged_tree, write_purged
-from scopes.history.revisions import conversation_ids, find_root_commit
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
-from scopes.model.tombstone import purge_message
+from scopes.model.message import purge_message
 from scopes.purge.stored_messages import walk_undone_headers
 from scopes.store.graph import walk_oldest_first
 from scopes.store.refs import PURGE_DECLINED, PURGE_OFFERS, PURGED, PURGED_ELSEWHERE

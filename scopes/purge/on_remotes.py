@@ -12,14 +12,13 @@ from typing import Final, NamedTuple, TypeAlias
 from scopes.clock import format_seconds
 from scopes.errors import NotFound
 from scopes.ids import Oid
-from scopes.model.manifest import MANIFEST_FILE, decode_manifest
+from scopes.model.conversation import MANIFEST_FILE, decode_manifest
 from scopes.model.operation import RefChange
 from scopes.purge.being_sent import read_being_sent
 from scopes.purge.purged_values import add_purged_values, list_replaced
 from scopes.store import refs
-from scopes.store.json_file import read_json, read_texts, write_json
-from scopes.store.reflog import NULL_OID, walk_moves
-from scopes.store.remote_file import read_addresses, read_gone
+from scopes.store.operations import NULL_OID, walk_moves
+from scopes.store.remotes import read_addresses, read_gone, read_json, read_texts, write_json
 from scopes.store.repository import Repository, read_commit, read_commit_stub
 from scopes.store.trees import find_blob
 

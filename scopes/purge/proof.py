@@ -10,11 +10,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from scopes.errors import Corrupt
-from scopes.history.needles import Needles
-from scopes.history.purged import Parts
-from scopes.history.quotes import Quotes, forms_of, is_json, is_path, without_session
+from scopes.history.purged import Needles, Parts, Quotes, forms_of, is_json, is_path, without_session
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.model.tombstone import purge_message
+from scopes.model.message import purge_message
 from scopes.purge.names_that_stay import is_file_of_names
 from scopes.purge.records_that_stay import KeptRecord, find_kept_records
 from scopes.purge.stored_messages import StoredMessage, walk_named_messages

@@ -17,12 +17,10 @@ from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.errors import NotFound, Refused, ScopesError
+from scopes.history.activity import with_summary
 from scopes.history.messages import MessageHeader
-from scopes.history.purged import NOTHING, Purged, read_purged, write_purged
-from scopes.history.quotes import Quotes
-from scopes.history.source_paths import with_last_path
-from scopes.history.sources import SOURCES, read_source_record
-from scopes.history.tool_calls import with_summary
+from scopes.history.purged import NOTHING, Purged, Quotes, read_purged, write_purged
+from scopes.history.sources import SOURCES, read_source_record, with_last_path
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.index.database import list_abandoned
 from scopes.model.operation import RefChange
@@ -44,10 +42,9 @@ from scopes.purge.stored_messages import walk_named_messages, walk_stored_header
 from scopes.purge.unfinished import CONTINUE, begin, end, find_unfinished, refuse_unfinished
 from scopes.result import Note, Result, plural
 from scopes.store import refs
-from scopes.store.expire import PURGE, apply_final, final_record
 from scopes.store.git_program import find_git
-from scopes.store.maintenance import drop_unreachable
-from scopes.store.packs.bulk import bulk_objects
+from scopes.store.maintenance import PURGE, apply_final, drop_unreachable, final_record
+from scopes.store.packs import bulk_objects
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, shared_write, write_operation
 

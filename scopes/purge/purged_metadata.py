@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from scopes.errors import Corrupt
-from scopes.history.registers import BRANCHES, advance_clock
-from scopes.history.revisions import MAIN
+from scopes.history.metadata import BRANCHES, advance_clock
+from scopes.history.names import MAIN
 from scopes.ids import Oid, is_oid
 from scopes.model import encoding
-from scopes.model.path_encoding import encode_component
+from scopes.model.encoding import encode_component
 from scopes.purge.all_commits import walk_known
 from scopes.store import refs
 from scopes.store.objects import TREE, Commit, parse_tree

@@ -16,8 +16,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from scopes.ids import Oid
+from scopes.model.message import PURGED_TEXT
 from scopes.model.operation import RefChange
-from scopes.model.tombstone import PURGED_TEXT
 from scopes.store import refs
 from scopes.store.objects import Commit
 

@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from scopes.history.answer_proofs import prove_by_id, prove_by_text, prove_by_time
-from scopes.history.live_sessions import walk_live_sessions
 from scopes.history.messages import is_root, message_id_of, read_body
 from scopes.history.metadata import read_metadata
+from scopes.history.names import conversation_ids, find_root_commit, list_branch_tips
 from scopes.history.purged import Purged, hash_of, name_of_answer, name_of_live_session
-from scopes.history.revisions import conversation_ids, find_root_commit, list_branch_tips
+from scopes.history.sessions import prove_by_id, prove_by_text, prove_by_time, walk_live_sessions
 from scopes.history.sources import SOURCES, TRACKING, read_source_record
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.message import Message

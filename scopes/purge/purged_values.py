@@ -11,7 +11,7 @@ from typing import Final
 
 from scopes.errors import NotFound
 from scopes.ids import Oid
-from scopes.store.json_file import read_sets, write_json
+from scopes.store.remotes import read_sets, write_json
 from scopes.store.repository import Repository, read_commit
 
 FILE: Final = "purged-values.json"

@@ -13,29 +13,23 @@ from typing import Any
 
 from scopes.clock import new_id, new_uuid
 from scopes.errors import Invalid, Refused
-from scopes.history.conversations import next_conversation_id, refuse_taken
-from scopes.history.edit_commit import edit_commit, edit_people
-from scopes.history.handles import StoreHandle
-from scopes.history.id_map import IdMap, write_map
+from scopes.history.handles import StoreHandle, next_conversation_id, refuse_taken
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, format_message_commit, header_of, is_root
-from scopes.history.metadata import DIRECTORY, Metadata, read_metadata
-from scopes.history.new_names import parse_new_conversation_id
-from scopes.history.redacted_copies import RedactedCopy, list_copies
-from scopes.history.remote_branches import read_remote_branches
-from scopes.history.revisions import MAIN, find_root_commit
+from scopes.history.metadata import DIRECTORY, Metadata, read_metadata, read_remote_branches
+from scopes.history.names import MAIN, find_root_commit, parse_new_conversation_id
+from scopes.history.rewritten_ids import IdMap, RedactedCopy, edit_commit, edit_people, list_copies, write_map
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.model.codec import decode, encode
 from scopes.model.conversation import BranchEntry, decode_root, encode_root
-from scopes.model.message import Message
-from scopes.model.path_encoding import decode_component, encode_component, names_in_path
+from scopes.model.encoding import decode_component, encode_component, names_in_path
+from scopes.model.message import Message, decode, encode
 from scopes.purge.redacted_names import RedactedNames
 from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import gate_of
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, TreeEntry, format_tree, parse_tree
-from scopes.store.packs.bulk import bulk_objects
+from scopes.store.packs import bulk_objects
 from scopes.store.refs import REDACTED, meta_ref
 from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
 from scopes.store.transactions import exclusive_write

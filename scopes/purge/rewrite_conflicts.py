@@ -12,8 +12,7 @@ from typing import Any
 from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.model import encoding
-from scopes.model.claims import CONFLICTS
-from scopes.model.tombstone import PURGED_TEXT
+from scopes.model.message import CONFLICTS, PURGED_TEXT
 from scopes.purge.links import SHORTEST, list_older_values, walk_resolutions
 from scopes.store.repository import Objects
 from scopes.store.trees import BlobChange, find_entry, read_blob, update_tree, walk_blobs

@@ -11,17 +11,13 @@ from contextlib import suppress
 from typing import Final
 
 from scopes.errors import Corrupt
-from scopes.history.edit_commit import edit_commit
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, is_root
-from scopes.history.purged import Parts, Purged
-from scopes.history.quotes import Quotes
+from scopes.history.purged import Parts, Purged, Quotes
+from scopes.history.rewritten_ids import edit_commit
 from scopes.ids import Oid
 from scopes.model import encoding
-from scopes.model.claims import CONFLICTS, FILES, PARTICIPANTS, claims_of
-from scopes.model.codec import decode
 from scopes.model.conversation import decode_root
-from scopes.model.message import TYPED_KINDS, Message
-from scopes.model.tombstone import purge_message
+from scopes.model.message import CONFLICTS, FILES, PARTICIPANTS, TYPED_KINDS, Message, claims_of, decode, purge_message
 from scopes.purge.rewrite_conflicts import ConflictRewriter, without_resolution
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, is_hash_of, parse_tree
 from scopes.store.repository import Objects, read_commit_stub, read_data

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from scopes.history.edit_commit import edit_commit
-from scopes.history.quotes import walk_texts
+from scopes.history.purged import walk_texts
+from scopes.history.rewritten_ids import edit_commit
 from scopes.ids import Oid
+from scopes.model.message import PURGED_TEXT
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange, encode_operation
-from scopes.model.tombstone import PURGED_TEXT
 from scopes.purge.purged_names import NamesInLog
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_records import RecordRewriter
 from scopes.store import refs
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, TreeEntry, format_tree
-from scopes.store.reflog import OPERATION_PREFIX_LENGTH
+from scopes.store.operations import OPERATION_PREFIX_LENGTH
 from scopes.store.repository import OPERATION_FILE, Objects, read_operation
 
 _AFTER: Final = re.compile(rb"(?<= after )[0-9a-f]{16}(?![0-9a-f])")

@@ -12,18 +12,15 @@ from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from scopes.errors import Corrupt
-from scopes.history.edit_commit import edit_commit
-from scopes.history.purged import Purged
-from scopes.history.quotes import Quotes, walk_named_texts, walk_texts
-from scopes.history.registers import advance_clock, advance_clocks
-from scopes.history.shared_refs import AGENT_FILES, ALLOWED_FILES, INBOX_FILES
-from scopes.history.source_paths import file_of
-from scopes.history.source_sets import SET_FILE, is_set
-from scopes.history.sources import DESCRIPTION_FILE, read_source_record, source_key
+from scopes.history.metadata import advance_clock, advance_clocks
+from scopes.history.purged import Purged, Quotes, walk_named_texts, walk_texts
+from scopes.history.rewritten_ids import edit_commit
+from scopes.history.sources import DESCRIPTION_FILE, SET_FILE, file_of, is_set, read_source_record, source_key
+from scopes.history.transaction import AGENT_FILES, ALLOWED_FILES, INBOX_FILES
 from scopes.ids import Oid
 from scopes.model import encoding
-from scopes.model.manifest import MANIFEST_FILE
-from scopes.model.tombstone import PURGED_TEXT
+from scopes.model.conversation import MANIFEST_FILE
+from scopes.model.message import PURGED_TEXT
 from scopes.purge.lost_entries import uncover_lost
 from scopes.purge.purged_metadata import ENTRIES, TAGS, MetadataOf, advance_tags, names_gone, without_gone
 from scopes.purge.purged_names import is_inbox_entry_of

@@ -9,10 +9,10 @@ from typing import Final
 
 from scopes.ids import Oid
 from scopes.regular_file import read_regular
-from scopes.store.error_translation import translated
 from scopes.store.init import sync
+from scopes.store.libgit2 import translated
 from scopes.store.objects import one_line
-from scopes.store.reflog import NULL_OID
+from scopes.store.operations import NULL_OID
 from scopes.store.repository import Repository
 
 _LINE: Final = re.compile(

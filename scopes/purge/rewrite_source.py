@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 
 from scopes.errors import Corrupt
-from scopes.history.blank_records import Span, blank_records
-from scopes.history.purged import Purged
-from scopes.history.purged_spans import RecordSpan, list_purged_spans
-from scopes.history.quotes import Quotes
+from scopes.history.purged import Purged, Quotes, RecordSpan, Span, blank_records, list_purged_spans
 from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, PURGED_FIELD, SEGMENTS
 from scopes.ids import Oid
 from scopes.model import encoding

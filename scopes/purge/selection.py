@@ -10,24 +10,21 @@ from typing import NamedTuple
 from scopes.errors import Invalid, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import is_root, message_id_of
-from scopes.history.name_syntax import match_prefix
+from scopes.history.names import find_root_commit, match_prefix, resolve_conversation
 from scopes.history.purged import RECORD, Parts, Purged, purged_of
-from scopes.history.revisions import find_root_commit, resolve_conversation
-from scopes.history.source_paths import with_last_path
-from scopes.history.sources import SOURCES, read_source_record
+from scopes.history.sources import SOURCES, read_source_record, with_last_path
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.model.codec import decode
-from scopes.model.tombstone import is_purged
+from scopes.model.message import decode, is_purged
 from scopes.purge.all_commits import walk_all_commits
 from scopes.purge.derived import Derived
 from scopes.purge.held_files import list_held, walk_other_records
 from scopes.purge.records_that_stay import walk_record_keys
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_messages
-from scopes.search.search import search
+from scopes.search.run import search
 from scopes.search.text_match import text_matcher
 from scopes.store import refs
-from scopes.store.operation_log import MIN_PREFIX_LENGTH
+from scopes.store.operations import MIN_PREFIX_LENGTH
 from scopes.store.repository import Repository, read_commit, read_commit_stub
 
 _MAX_HITS = 100_000

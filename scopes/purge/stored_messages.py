@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scopes.history.conversations import list_tips_by_time
+from scopes.history.handles import list_tips_by_time
 from scopes.history.messages import MessageHeader, header_of, is_root, read_stored_body, walk_headers_oldest_first
-from scopes.history.revisions import conversation_ids, find_root_commit, resolve_conversation
+from scopes.history.names import conversation_ids, find_root_commit, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.purge.all_commits import walk_all_commits
 from scopes.store import refs

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from scopes.loading import load
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.lazy_list import LazyList
@@ -36,7 +35,9 @@ def walk_result_line(
     if result.notes:
         document["notes"] = [without_none(text=note.text, hint=note.hint) for note in result.notes]
     if fields:
-        document = load("scopes.render.fields:reduce_document")(document, result, options, fields)
+        from scopes.render.fields import reduce_document
+
+        document = reduce_document(document, result, options, fields)
     if not any(isinstance(value, LazyList) for value in document.values()):
         yield json_line(document)
         return

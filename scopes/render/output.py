@@ -109,7 +109,9 @@ class Output:
             OSError: standard error cannot be written.
         """
         if self.settings.json:
-            line = load("scopes.render.json_line:error_line")
+            from scopes.render.json_line import error_line
+
+            line = error_line
             text = line(error.kind, error.message, error.hint, retryable=error.retryable)
         else:
             text = self._labeled("error", "bad", error.message)
@@ -140,7 +142,9 @@ class Output:
     def hint(self, text: str) -> None:
         """Write a next step after the results, for people only: on a terminal, unless hints are disabled."""
         if self.stdout.terminal and not self.settings.json:
-            load("scopes.render.text.phrases:write_hint")(self._view(self.stdout.write), text)
+            from scopes.render.text.phrases import write_hint
+
+            write_hint(self._view(self.stdout.write), text)
             self.stdout.flush()
 
     def say_hint(self, hint: str) -> None:
@@ -153,10 +157,9 @@ class Output:
         if not settings.fields and not settings.template_of_fields:
             return False
         end = "\0" if settings.nul else "\n"
-        lines: Iterable[str] = load("scopes.render.fields:format_rows")(
-            result, settings.options, settings.fields or settings.template, end
-        )
-        for line in lines:
+        from scopes.render.fields import format_rows
+
+        for line in format_rows(result, settings.options, settings.fields or settings.template or "", end):
             self.stdout.write(line)
         return True
 
@@ -177,14 +180,18 @@ class Output:
 
     def _write_line(self, result: Result) -> None:
         walk: Callable[[Result, ViewOptions, Sequence[str]], Iterable[str]]
-        walk = load("scopes.render.json_line:walk_result_line")
+        from scopes.render.json_line import walk_result_line
+
+        walk = walk_result_line
         for piece in walk(result, self.settings.options, self.settings.fields):
             self.stdout.write(piece)
         self.stdout.flush()
 
     def _open_pager(self) -> AbstractContextManager[Write]:
         if self.settings.pager and self.stdout.capable:
-            open_pager = load("scopes.render.pager:open_pager")
+            from scopes.render.pager import open_pager as open_pager_
+
+            open_pager = open_pager_
             pager: Pager | None = open_pager(self._environ, self._core_pager, self.stdout, self._write_note)
             if pager is not None:
                 return pager
@@ -196,7 +203,9 @@ class Output:
         hints = settings.hints and not settings.quiet
         view: View
         if settings.template is not None:
-            load_view = load("scopes.render.template:TemplateView")
+            from scopes.render.template import TemplateView
+
+            load_view = TemplateView
             view = load_view(
                 write,
                 template=settings.template,
@@ -217,9 +226,9 @@ class Output:
             )
         else:
             width, _ = self.stdout.size()
-            view = load("scopes.render.terminal:TerminalView")(
-                write, width=width, color=color, hints=hints, options=settings.options
-            )
+            from scopes.render.terminal import TerminalView
+
+            view = TerminalView(write, width=width, color=color, hints=hints, options=settings.options)
         return view
 
     def _write_notes(self, result: Result) -> None:

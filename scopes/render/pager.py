@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from scopes.loading import load
 from scopes.render.stream import OutputStream
 
 if TYPE_CHECKING:
@@ -86,8 +85,12 @@ class Pager:
             self._start()
 
     def _start(self) -> None:
-        split = load("shlex:split")
-        popen: type[Popen[bytes]] = load("subprocess:Popen")
+        from shlex import split as split_
+
+        split = split_
+        from subprocess import Popen as Popen_
+
+        popen: type[Popen[bytes]] = Popen_
         self._stream.flush()
         try:
             self._process = popen(split(self._command), stdin=-1, stdout=self._stream.stream, env=self._environ)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from scopes.loading import load
 from scopes.render.output import Output
 from scopes.sanitize import clean_line
 
@@ -83,7 +82,9 @@ class Meter:
         if self._bar is None:
             if self._count_rest is not None:
                 self._total = self._done - count + self._count_rest()
-            start: type[ProgressBar] = load("scopes.render.progress_bar:ProgressBar")
+            from scopes.render.progress_bar import ProgressBar as ProgressBar_
+
+            start: type[ProgressBar] = ProgressBar_
             self._bar = start(self._output.stderr, self._label, self._total, in_bytes=self._in_bytes)
         self._bar.draw(self._done if self._total is None else min(self._done, self._total))
         self._next = now + _INTERVAL_SECONDS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from scopes.loading import load
 from scopes.render.box import draw_box
 from scopes.render.color import Style
 from scopes.render.view import Cell, Column, PlainView, Span, Write, clean_spans, paint_spans
@@ -64,7 +63,9 @@ class TerminalView(PlainView):
     def markdown(self, text: str, *, indent: int = 0) -> None:
         """Write rendered Markdown; text after the first 200,000 characters is written unrendered."""
         end = len(text) if len(text) <= MAX_MARKDOWN_CHARACTERS else text.rfind("\n", 0, MAX_MARKDOWN_CHARACTERS) + 1
-        rendered = load("scopes.render.markdown:render_markdown")
+        from scopes.render.markdown import render_markdown
+
+        rendered = render_markdown
         width = max(self.width - indent, _MIN_WIDTH)
         for line in rendered(text[:end], width=width, color=self._color):
             self._write((" " * indent + line if line else "") + "\n")

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from scopes.loading import load
 from scopes.render.view import Span, clean_spans
 
 Spans: TypeAlias = tuple[Span, ...]
@@ -27,7 +26,9 @@ _COMMAND = re.compile(
 
 def count_cells(text: str) -> int:
     """Return the number of terminal cells that a text takes."""
-    return len(text) if _is_narrow(text) else int(load("rich.cells:cell_len")(text))
+    from rich.cells import cell_len
+
+    return len(text) if _is_narrow(text) else int(cell_len(text))
 
 
 def count_span_cells(spans: Spans) -> int:
@@ -112,7 +113,9 @@ def _slice(spans: Spans, begin: int, end: int) -> Spans:
 def _chop(word: str, width: int) -> list[str]:
     """Cut a word that is longer than a row into rows, of a path after a slash if there is one in the row."""
     rows: list[str] = []
-    chop = load("rich.cells:chop_cells")
+    from rich.cells import chop_cells
+
+    chop = chop_cells
     length = 4 * width  # of the beginning that is cut at once: to cut all of it for each row takes quadratic time
     while True:
         first, *more = chop(word[:length], width)
@@ -182,7 +185,9 @@ def _cut(text: str, width: int) -> str:
     if _JOINED.search(text) is not None:
         kept = _cut_clusters(_split_clusters(text), width)
         return kept + " " * (width - count_cells(kept))
-    return str(load("rich.cells:set_cell_size")(text, width))
+    from rich.cells import set_cell_size
+
+    return str(set_cell_size(text, width))
 
 
 def _cut_clusters(clusters: Iterable[str], width: int, *, tail: bool = False) -> str:

@@ -1,6 +1,7 @@
-"""Compiler from a query tree to SQL: phrases become one ranked full-text expression, fields become conditions.
+"""Conditions that the index cannot evaluate: regular expressions, and the AND, OR and NOT around them.
 
-Parts with a regular expression become predicates, which are tested on the messages that the SQL returns.
+Parts of a query without a regular expression are evaluated by the index (`Candidate.tests`) and come first, so that a
+message is read only if they leave it open.
 """
 
 from __future__ import annotations
@@ -8,29 +9,101 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.ids import ConversationId, Oid
-from scopes.index.schema import COLUMNS
-from scopes.index.tokenize import fold
+from scopes.index.full_text import COLUMNS, fold
 from scopes.model.message import KINDS
-from scopes.search.predicates import (
-    Pattern,
-    Predicate,
-    all_of,
-    any_of,
-    field_test,
-    index_test,
-    matches,
-    negate,
-    phrase_test,
-)
-from scopes.search.query import And, Field, Node, Not, Or, Phrase, leaves, query_error
-from scopes.search.regex import compile_regex
-from scopes.tokens.estimate import EstimatingTokenizer
+from scopes.search.query import And, Field, Node, Not, Or, Phrase, has_phrase, leaves, query_error
+from scopes.search.text_match import Matcher, compile_regex
+from scopes.tokens.count import EstimatingTokenizer
+
+
+class Texts(NamedTuple):
+    """The texts of a message, one per column.
+
+    is_masked: they are not those that the index has
+    masked_fields: fields whose values are not, either
+    """
+
+    texts: Sequence[str]
+    is_masked: bool = False
+    masked_fields: frozenset[str] = frozenset()
+
+
+class Candidate(NamedTuple):
+    """A message to test: the results of the index tests, and a function that reads its texts."""
+
+    tests: Sequence[bool]
+    read: Callable[[], Texts]
+
+
+Predicate: TypeAlias = Callable[[Candidate], bool]
+"""Returns True if a message matches."""
+
+
+class Pattern(NamedTuple):
+    """A regular expression and the columns it is searched in; no columns means all."""
+
+    find: Matcher
+    columns: tuple[str, ...]
+
+
+def index_test(number: int) -> Predicate:
+    """Return a predicate: the index test of this number passed."""
+    return lambda candidate: bool(candidate.tests[number])
+
+
+def phrase_test(number: int, phrase: Phrase, columns: Sequence[str]) -> Predicate:
+    """Return a predicate: the index test of this number passed; of a masked message, its texts have the phrase."""
+    searched = _numbers(columns)
+
+    def test(candidate: Candidate) -> bool:
+        shown = candidate.read()
+        if shown.is_masked:
+            return any(has_phrase(phrase, shown.texts[each]) for each in searched)
+        return bool(candidate.tests[number])
+
+    return test
+
+
+def field_test(number: int, name: str) -> Predicate:
+    """Return a predicate: the index test of this number passed, and the value of this field is shown as it is."""
+    return lambda candidate: bool(candidate.tests[number]) and name not in candidate.read().masked_fields
+
+
+def matches(pattern: Pattern) -> Predicate:
+    """Return a predicate: the pattern matches in one of its columns."""
+    columns = _numbers(pattern.columns)
+
+    def test(candidate: Candidate) -> bool:
+        texts = candidate.read().texts
+        return any(pattern.find(texts[number]) is not None for number in columns)
+
+    return test
+
+
+def _numbers(columns: Sequence[str]) -> list[int]:
+    return [number for number, column in enumerate(COLUMNS) if column in (columns or COLUMNS)]
+
+
+def negate(predicate: Predicate) -> Predicate:
+    """Return the negation of a predicate."""
+    return lambda candidate: not predicate(candidate)
+
+
+def all_of(predicates: Sequence[Predicate]) -> Predicate:
+    """Return the conjunction of predicates, evaluated in order."""
+    return lambda candidate: all(predicate(candidate) for predicate in predicates)
+
+
+def any_of(predicates: Sequence[Predicate]) -> Predicate:
+    """Return the disjunction of predicates, evaluated in order."""
+    return lambda candidate: any(predicate(candidate) for predicate in predicates)
+
 
 _IN_TEXT = "message.number IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)"
 _VALUE = "IN (SELECT number FROM value WHERE field = ? AND text GLOB ?)"

@@ -17,7 +17,6 @@ from string import ascii_lowercase, digits
 from typing import Any, Final, NamedTuple
 
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
 from scopes.secret_patterns import KEY_WORDS, RULES
 from scopes.secret_scan import plain_search
 from scopes.secret_scan.decoding import without_escapes, without_json_escapes
@@ -138,16 +137,17 @@ def _searches(size: int) -> _Searches:
 def _by_re2() -> _Searches | None:
     """Return the search functions of RE2; None if it is not installed."""
     try:
-        options = load("re2:Options")()
+        import re2  # type: ignore[import-untyped]
     except ImportError:
         return None
+    options = re2.Options()
     options.log_errors = False
-    options.encoding = load("re2:Options").Encoding.LATIN1
+    options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = _MAX_MEMORY
     rules = (rule.pattern for rule in walk_loose_rules(is_linear=True))
-    secret, compile_pattern = "|".join((*dict.fromkeys(rules), ASSIGNED)), load("re2:compile")
+    secret = "|".join((*dict.fromkeys(rules), ASSIGNED))
     patterns = f"{secret}|{TEXT_IN_BASE}|{_ESCAPES}", secret, TEXT_IN_BASE, _BEGINNING
-    return _Searches(*(compile_pattern(each.encode("latin-1"), options).search for each in patterns))
+    return _Searches(*(re2.compile(each.encode("latin-1"), options).search for each in patterns))
 
 
 @cache

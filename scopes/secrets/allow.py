@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scopes.clock import now
 from scopes.history.metadata import write_metadata
-from scopes.history.name_syntax import match_prefix
+from scopes.history.names import match_prefix
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid, OperationId
 from scopes.result import Note, Result

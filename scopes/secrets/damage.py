@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from scopes.errors import Corrupt, ScopesError
 from scopes.ids import Oid
 from scopes.secrets.allowed import decode_allowed, file_of, name_of
-from scopes.store.fsck import Finding
 from scopes.store.refs import SECRETS
 from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.verify import Finding
 
 
 def walk_allowed_defects(repository: Repository) -> Iterator[Finding]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from scopes.errors import NotFound
-from scopes.history.name_syntax import find_nearest, match_prefix
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids, find_nearest, match_prefix
 from scopes.ids import ConversationId
 from scopes.result import Result
 from scopes.secret_patterns import RULES

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, ScopesError
-from scopes.history.conversations import list_tips_by_time
+from scopes.history.handles import list_tips_by_time
 from scopes.history.messages import MessageHeader, read_stored_body, walk_headers_oldest_first
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, resolve_conversation
+from scopes.history.names import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.model import encoding
 from scopes.result import Note, Result

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from scopes.conversation.doctor import Check
+from scopes.conversation.verify import Check
 
 _MAX_BYTES = 65536
 _SPARE_SECONDS = 5  # after which a copy ends whose doctor was killed

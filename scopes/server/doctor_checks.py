@@ -8,7 +8,7 @@ from typing import Final
 
 from scopes.clock import format_time, now_nanoseconds
 from scopes.code_links.git_hooks import NAME as GIT
-from scopes.conversation.doctor import Check
+from scopes.conversation.verify import Check
 from scopes.hosts.agents import AGENTS, find_program
 from scopes.hosts.hook_target import HookEnvironment, HookState
 from scopes.hosts.install_state import InstallState
@@ -16,7 +16,6 @@ from scopes.importers.discovery import find_standard_folders
 from scopes.importers.formats.registry import FORMATS
 from scopes.live.event_log import why_unwritable
 from scopes.live.hook_status import hooks_status
-from scopes.loading import load
 from scopes.result import plural
 from scopes.server.acp.acp_events import protocol_versions, recording_problems
 from scopes.server.background_check import BackgroundCheck
@@ -67,7 +66,9 @@ def _check_recordings(state_directory: str) -> Iterator[Check]:
 
 def _check_spool(state_directory: str) -> Iterator[Check]:
     """Yield a warning for each store that messages of `scopes acp` wait for, whose proxy has ended."""
-    for waiting in load("scopes.server.acp.take_spool:waiting_messages")(state_directory):
+    from scopes.server.acp.take_spool import waiting_messages
+
+    for waiting in waiting_messages(state_directory):
         count = f"{waiting.messages:,} {plural(waiting.messages, 'message')}"
         cure = "scopes import, a hook or the next scopes acp writes them into it"
         yield Check(
@@ -93,7 +94,9 @@ def _mcp_is_late(seconds: float) -> Check:
 def check_mcp() -> Check:
     """Build a server with the installed package."""
     try:
-        return Check("mcp", "ok", load("scopes.server.mcp.versions:describe_versions")())
+        from scopes.server.mcp.versions import describe_versions
+
+        return Check("mcp", "ok", describe_versions())
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "mcp":
             return Check("mcp", "ok", f"not installed: scopes mcp needs it, {_UPGRADE}")

@@ -11,15 +11,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from shlex import quote
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from scopes.errors import Corrupt, Invalid
+from scopes.errors import Corrupt, Inaccessible, Invalid
+from scopes.ids import OperationId
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
-from scopes.store.error_translation import translated
-from scopes.store.libgit2 import pygit2
+from scopes.store.init import sync
+from scopes.store.libgit2 import is_locked, pygit2, refusal, translated
 from scopes.store.settings import BOOLEANS, CHOICES, NUMBERS, SETTINGS
+
+if TYPE_CHECKING:
+    from scopes.store.repository import Repository
+
 
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "core.pager"})
 # A store may not start work either, and not let calls run unchecked or name files to read.
@@ -273,7 +278,9 @@ def check_known(key: str) -> None:
 
 def nearest_key(key: str) -> str | None:
     """Return the setting whose name is most similar to a key, if one is."""
-    near: list[str] = load("difflib:get_close_matches")(key.lower(), _NAMES, n=1, cutoff=0.75)
+    from difflib import get_close_matches
+
+    near: list[str] = get_close_matches(key.lower(), _NAMES, n=1, cutoff=0.75)
     return _NAMES[near[0]] if near else None
 
 
@@ -301,3 +308,78 @@ def check_value(key: str, value: str) -> str:
     if choices and not is_boolean and (value.lower() if name == "scopes.color" else value) not in choices:
         raise Invalid(f"{value!a} is not a valid value of {key}", hint=f"it is {SETTINGS[name]}")
     return value
+
+
+def read_setting(files: pygit2.Config, key: str) -> str | None:
+    """Return the value of a key in a configuration file; None if it has none, or one that is not UTF-8 text."""
+    try:
+        return str(files[key])
+    except (KeyError, UnicodeDecodeError):
+        return None
+
+
+def write_setting(files: pygit2.Config, path: str, key: str, value: str | None) -> bool:
+    """Set a value in the configuration file at `path`, or remove it if it is None; False if there was none to remove.
+
+    Raises:
+        Busy: another program keeps the file locked.
+        Inaccessible: the file cannot be written, or it was written and could not be synced; the message says which.
+    """
+    if value is None and key not in files:
+        return False
+    from scopes.store.transactions import remove_orphans
+
+    for may_retry in (True, False):
+        try:
+            _write(files, key, value)
+        except (pygit2.GitError, OSError, ValueError) as error:
+            if not (may_retry and is_locked(error)):
+                raise refusal(f"write the setting {key}", os.path.dirname(path), error, writing=True) from error
+            remove_orphans([f"{path}.lock"])
+        else:
+            break
+    _sync(path, key)
+    return True
+
+
+def _write(files: pygit2.Config, key: str, value: str | None) -> None:
+    if value is None:
+        del files[key]
+    else:
+        files[key] = value
+
+
+def _sync(path: str, key: str) -> None:
+    try:
+        for synced in (path, os.path.dirname(path)):
+            sync(synced)
+    except OSError as error:
+        raise Inaccessible(
+            f"the setting {key} was written, but could not be synced: a power cut may lose it",
+            hint=f"check the disk of {path}",
+        ) from error
+
+
+_ID = compile_lazily(r"[0-9a-f]{12}")
+_DIGITS = 12
+
+
+def find_machine_id(repository: Repository) -> str | None:
+    """Return the id of this machine; None if it has none yet."""
+    known = read_setting(repository.config.store_level(), MACHINE_ID)
+    return known if known is not None and _ID.fullmatch(known) else None
+
+
+def machine_id(repository: Repository, operation: OperationId) -> str:
+    """Return the id of this machine; the first time it is made, as random as the id of the operation that needs it.
+
+    Raises:
+        Busy, Inaccessible: the configuration of the store cannot be written.
+    """
+    known = find_machine_id(repository)
+    if known is not None:
+        return known
+    files = repository.config.store_level()
+    made = sha256(f"machine {operation}".encode()).hexdigest()[:_DIGITS]
+    write_setting(files, os.path.join(repository.path, "config"), MACHINE_ID, made)
+    return made

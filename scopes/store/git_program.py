@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from scopes.errors import Inaccessible
-from scopes.loading import load
-from scopes.store.error_translation import translated
 from scopes.store.init import HEAD
+from scopes.store.libgit2 import translated
 
 PRIVATE_PREFIX = "scopes-git-"
 _DIRECTORIES = ("objects", "refs", "logs")
@@ -127,7 +126,9 @@ def private_directory(store: str) -> Iterator[str]:
     with translated("prepare a directory for git", store):
         with suppress(FileExistsError):
             os.mkdir(os.path.join(store, "logs"), 0o700)
-        path: str = load("tempfile:mkdtemp")(prefix=PRIVATE_PREFIX, dir=store)
+        from tempfile import mkdtemp
+
+        path: str = mkdtemp(prefix=PRIVATE_PREFIX, dir=store)
     try:
         with translated("prepare a directory for git", store):
             _write(os.path.join(path, "config"), _CONFIG)

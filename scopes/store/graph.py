@@ -1,19 +1,119 @@
-"""Walk over commits in the order of display, and compute ancestry and merge bases."""
+"""What a walk needs of kept chunks of commits (`commit_reader`); `index/commit_cache` keeps them in a file."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
 from scopes.errors import NotFound
 from scopes.ids import Oid, is_oid
-from scopes.store.commit_reader import reader_of
-from scopes.store.error_translation import refusal
-from scopes.store.libgit2 import pygit2
-from scopes.store.objects import Commit
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.libgit2 import pygit2, refusal
+from scopes.store.loose import CODES
+from scopes.store.objects import BLOB, COMMIT, TREE, Commit, parse_tree_id
+from scopes.store.repository import KINDS, Objects, Repository, read_commit, read_data
+
+CHUNK_COMMITS: Final = 256
+FEW_COMMITS: Final = 64  # a walk of fewer commits does not open the chunks, and a shorter rest is not kept
+
+
+class CommitChunks(Protocol):
+    """Kept chunks of commits, and digests of them; without them everything works, but slower. No method raises.
+
+    A digest is what was computed from the commits of a history, under a key that names the commits (`merge/`).
+    """
+
+    def __contains__(self, key: object) -> bool:
+        """Return True if there is a chunk with this key."""
+
+    def find(self, key: Oid) -> Sequence[Commit]:
+        """Return the commits of a chunk, none if it is not there or damaged."""
+
+    def add(self, commits: Sequence[Commit]) -> None:
+        """Keep a chunk; its first commit is the key."""
+
+    def has_digest(self, key: bytes) -> bool:
+        """Return True if there is a digest with this key."""
+
+    def find_digest(self, key: bytes) -> bytes | None:
+        """Return a digest, None if it is not there or damaged."""
+
+    def add_digests(self, digests: Mapping[bytes, bytes]) -> None:
+        """Keep digests by key."""
+
+    def knows_work_items(self, tip: Oid) -> bool:
+        """Return True if the work items of this history are kept, if the file is not damaged."""
+
+    def find_work_items(self, tip: Oid) -> Mapping[str, int] | None:
+        """Return when each work item of the history of a tip was last named; None if that is not kept or damaged."""
+
+    def add_work_items(self, items: Mapping[Oid, Mapping[str, int]]) -> None:
+        """Keep the work items of the histories of tips."""
+
+
+def reader_of(objects: Objects) -> Callable[[Oid], Commit]:
+    """Return the function that reads the commits of one walk; it raises as `read_commit` does."""
+    open_chunks = objects.open_commit_chunks if isinstance(objects, Repository) else None
+    return partial(read_commit, objects) if open_chunks is None else _ChunkReader(objects, open_chunks).read
+
+
+class _ChunkReader:
+    """Reads the commits of one walk; opens the chunks only after a number of commits."""
+
+    def __init__(self, objects: Objects, open_chunks: Callable[[], CommitChunks]) -> None:
+        self._objects = objects
+        self._open_chunks = open_chunks
+        self._chunks: CommitChunks | None = None
+        self._ahead: dict[Oid, Commit] = {}
+        self._read: list[Commit] = []
+        self._is_long = False  # a whole chunk was found or kept
+
+    def read(self, oid: Oid) -> Commit:
+        """Read a commit: the next one of a chunk, the first one of another chunk, or one in the store."""
+        commit = self._ahead.pop(oid, None)
+        if commit is not None:
+            return commit
+        if self._chunks is not None and oid in self._chunks:
+            found = self._chunks.find(oid)
+            if found:
+                self._use(found)
+                return self._ahead.pop(oid)
+        commit = read_commit(self._objects, oid)
+        self._read.append(commit)
+        number = len(self._read)
+        if number == CHUNK_COMMITS or (self._is_long and number >= FEW_COMMITS and not commit.parents):
+            self._keep()
+        elif number == FEW_COMMITS and self._chunks is None:
+            self._open()
+        return commit
+
+    def _use(self, found: Sequence[Commit]) -> None:
+        self._read.clear()
+        self._ahead = {commit.oid: commit for commit in found}
+        self._is_long = True
+
+    def _open(self) -> CommitChunks:
+        """Open the chunks; use the one whose first commit was the first one of the walk."""
+        self._chunks = self._open_chunks()
+        found = self._chunks.find(self._read[0].oid) if self._read[0].oid in self._chunks else ()
+        if found:
+            before = self._read.copy()
+            self._use(found)
+            for commit in before:
+                self._ahead.pop(commit.oid, None)
+        return self._chunks
+
+    def _keep(self) -> None:
+        """Keep what was read as a chunk, unless it is one already."""
+        chunks = self._open() if self._chunks is None else self._chunks
+        if self._read and self._read[0].oid not in chunks:
+            chunks.add(self._read)
+        self._read = []
+        self._is_long = True
+
 
 _NOTHING_KNOWN: Final[Mapping[Oid, Commit]] = MappingProxyType({})
 
@@ -230,3 +330,59 @@ def walk_first_parents(repository: Repository, tip: Oid) -> Iterator[Oid]:
         yield next_oid
         parents = read_commit(repository, next_oid).parents
         next_oid = parents[0] if parents else None
+
+
+_ERRORS: Final = (KeyError, ValueError, pygit2.GitError)
+
+
+class ReadOnce:
+    """The objects of a repository; what is not in a pack is read by the repository.
+
+    Every method raises NotFound or Corrupt.
+    """
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._read_packed = pygit2.OdbBackendPack(os.path.join(repository.path, "objects")).read
+
+    def read(self, oid: Oid) -> tuple[str, bytes]:
+        """Return kind and bytes of an object."""
+        try:
+            code, data = self._read_packed(oid)
+        except _ERRORS:
+            return self._repository.read(oid)
+        return KINDS[code], data
+
+    def read_commits(self, oids: list[Oid]) -> list[bytes]:
+        """Return the bytes of many commits."""
+        return self._read_all(COMMIT, oids)
+
+    def read_trees(self, oids: list[Oid]) -> list[bytes]:
+        """Return the bytes of many trees."""
+        return self._read_all(TREE, oids)
+
+    def read_blob(self, oid: Oid) -> bytes:
+        """Return the bytes of a blob."""
+        return self._read_all(BLOB, [oid])[0]
+
+    def read_blobs(self, oids: list[Oid]) -> list[bytes]:
+        """Return the bytes of many blobs."""
+        return self._read_all(BLOB, oids)
+
+    def read_trees_of(self, commits: list[Oid]) -> list[bytes]:
+        """Return the bytes of the trees of many commits."""
+        return self.read_trees(list(map(parse_tree_id, commits, self.read_commits(commits))))
+
+    def write(self, kind: str, data: bytes) -> Oid:
+        """Store an object and return its id."""
+        return self._repository.write(kind, data)
+
+    def _read_all(self, kind: str, oids: list[Oid]) -> list[bytes]:
+        wanted, read, found = CODES[kind], self._read_packed, []
+        for oid in oids:
+            try:
+                code, data = read(oid)
+            except _ERRORS:
+                code = 0
+            found.append(data if code == wanted else read_data(self._repository, oid, kind))
+        return found

@@ -9,9 +9,8 @@ import shutil
 
 from scopes.errors import Inaccessible, Invalid
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
-from scopes.store.error_translation import translated
-from scopes.store.libgit2 import pygit2
-from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
+from scopes.store.libgit2 import pygit2, translated
+from scopes.store.ref_files import parse_packed_refs, read_packed_refs
 from scopes.store.refs import META
 
 FORMAT_VERSION = 2

@@ -1,23 +1,80 @@
-"""The write lock of a store: an advisory file lock, shared for appends and exclusive for all other writes.
-
-A second lock, the turnstile, keeps appends from starving an exclusive writer: every process takes it before the lock,
-and an exclusive writer holds it while it waits for the last append to end. The kernel releases both locks when a
-process dies.
-"""
+"""Defer SIGINT, SIGTERM and SIGHUP until the success of a commit is recorded; let them remove what is temporary."""
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # what `signal` wraps, in a tenth of its time
 import errno
 import fcntl
 import os
+import signal
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
+from types import FrameType
+from typing import Final
 
 from scopes.clock import jitter
 from scopes.errors import Busy, Corrupt, Inaccessible
 from scopes.regular_file import open_regular
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGINT is an exception already
+_DEFERRED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
+
+@contextmanager
+def defer_signals() -> Iterator[None]:
+    """Deliver these signals after the block; has no effect outside the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+    mask = _signal.pthread_sigmask(signal.SIG_BLOCK, _DEFERRED)
+    # If there are other threads, the kernel delivers the signal to one of them, and Python runs its handler here.
+    handlers = [(number, _signal.signal(number, lambda signum, _: received.append(signum))) for number in _DEFERRED]
+    try:
+        yield
+    finally:
+        for number, handler in handlers:
+            _signal.signal(number, handler)
+        _signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for signal_number in received:
+            signal.raise_signal(signal_number)
+
+
+class Terminated(BaseException):
+    """SIGTERM or SIGHUP came; the process ends with it when the block of `unwound` is left."""
+
+
+@contextmanager
+def unwound() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP leave the block by an exception, so that it is tidied up; then they end this process.
+
+    A signal that is ignored or has a handler keeps it. Has no effect outside the main thread.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        arrived.append(number)
+        if len(arrived) == 1:  # the others must not interrupt the tidying
+            raise Terminated
+
+    heeded = [number for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL]
+    for number in heeded:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, signal.SIG_DFL)
+        if arrived:
+            signal.raise_signal(arrived[0])
+
 
 LOCK_FILE = "scopes.lock"
 TURNSTILE_FILE = "scopes.turnstile"
@@ -142,3 +199,31 @@ def _write_text(descriptor: int, text: str) -> None:
         os.pwrite(descriptor, text.encode(), 0)
     except OSError:
         return
+
+
+DIRECTORY: Final = "acp-sessions"
+FLAGS: Final = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_NAME_LENGTH: Final = 32
+
+
+def session_lock_path(store: str, names: tuple[str, ...]) -> str:
+    """Return the file of a session: of an agent and its session, or of a branch without one."""
+    name = sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:_NAME_LENGTH]
+    return os.path.join(os.path.realpath(store), DIRECTORY, name)
+
+
+def is_session_locked(path: str) -> bool:
+    """Return True if a process has locked the file of a session."""
+    try:
+        descriptor = os.open(path, FLAGS)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False

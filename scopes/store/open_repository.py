@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from tempfile import TemporaryDirectory, gettempdir
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, Refused
 from scopes.store.config import Config, Setting
-from scopes.store.error_translation import REPAIR, refusal
-from scopes.store.init import FORMAT_VERSION, is_config_damaged, is_store
-from scopes.store.libgit2 import OPEN_EXACTLY_HERE, pygit2, skip_unreadable_home
-from scopes.store.repository import Caller, Repository
+from scopes.store.init import FORMAT_VERSION, create_store, is_config_damaged, is_store
+from scopes.store.libgit2 import OPEN_EXACTLY_HERE, REPAIR, pygit2, refusal, skip_unreadable_home, translated
+from scopes.store.locks import LOCK_FILE, TURNSTILE_FILE
+from scopes.store.repository import Caller, RecentObjects, Repository
 
 
 def open_repository(
@@ -98,3 +100,54 @@ def _cannot_open(path: str, error: Exception) -> Exception:
         hint = "SHA-256, reftable and partial-clone repositories are not supported"
         return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
     return refusal(f"open the store {path}", path, error)
+
+
+_PACKS = ("objects", "pack")
+_NOT_SYNCED = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
+_MEMORY_BYTES = 32 << 20  # what is imported into an empty store is read next
+_NOT_LINKED = {"objects", LOCK_FILE, TURNSTILE_FILE}
+
+
+@contextmanager
+def overlay_of(repository: Repository) -> Iterator[Repository]:
+    """Open an overlay over a store for the duration of a block; the store itself may be read-only.
+
+    Raises:
+        Inaccessible: temporary files cannot be written.
+    """
+    with ExitStack() as stack:
+        with translated("make a temporary store", gettempdir()):
+            path = stack.enter_context(TemporaryDirectory(prefix="scopes-"))
+            os.makedirs(os.path.join(path, *_PACKS))
+            _link_entries(repository.path, path, _NOT_LINKED)
+            _link_entries(os.path.join(repository.path, _PACKS[0]), os.path.join(path, _PACKS[0]), {_PACKS[1]})
+            _link_entries(os.path.join(repository.path, *_PACKS), os.path.join(path, *_PACKS))
+        overlay = open_unchecked(path)
+        overlay.caller = repository.caller
+        yield overlay
+
+
+@contextmanager
+def empty_store() -> Iterator[Repository]:
+    """Open an empty temporary store for the duration of a block: the preview of a command whose store does not exist.
+
+    Nothing in it is synced to the disk, because it is deleted anyway.
+
+    Raises:
+        Inaccessible: temporary files cannot be written.
+    """
+    with TemporaryDirectory(prefix="scopes-") as directory:
+        path = os.path.join(directory, "store")
+        create_store(path, durable=False)
+        try:
+            repository = open_repository(path, _NOT_SYNCED)
+            repository.recent = RecentObjects(_MEMORY_BYTES, keeps_packed=True)
+            yield repository
+        finally:
+            pygit2.settings.enable_fsync_gitdir(True)  # the setting belongs to the process
+
+
+def _link_entries(source: str, target: str, excluded: Container[str] = ()) -> None:
+    for name in os.listdir(source):
+        if name not in excluded:
+            os.symlink(os.path.join(os.path.abspath(source), name), os.path.join(target, name))

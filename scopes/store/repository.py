@@ -1,7 +1,7 @@
-"""An open store: read and write objects, and read refs. Only `transaction` moves refs.
+"""The small objects that a repository read or wrote last, so that a tree or commit is read from disk once.
 
-Readers take no lock. Between the commit point of an operation and the move of its last ref, a marker ref points at the
-operation, and every reader uses the operation's new values instead of the values in the ref files.
+An object never changes, so that a copy in memory is as good as the one on disk; `verify` and `repair` read the disk.
+The cache of `packs/writer` differs: it has objects that are not in the store yet, of any size, and drops blobs first.
 """
 
 from __future__ import annotations
@@ -9,31 +9,152 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from scopes.errors import Corrupt, NotFound, Refused, TooNew
+from scopes.errors import Busy, Corrupt, NotFound, Refused, ScopesError, TooNew
 from scopes.ids import ConversationId, Oid, OperationId, is_oid
-from scopes.loading import load
 from scopes.model.operation import Operation, decode_operation
 from scopes.store import refs
 from scopes.store.config import Config
-from scopes.store.error_translation import is_missing, refusal, translated
 from scopes.store.init import FORMAT_VERSION
-from scopes.store.libgit2 import OPEN_EXACTLY_HERE, pygit2
+from scopes.store.libgit2 import OPEN_EXACTLY_HERE, is_missing, pygit2, refusal, translated
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
-from scopes.store.loose import CODES, LooseReader, find_loose
-from scopes.store.loose_writer import write_large
+from scopes.store.loose import CODES, LooseReader, find_loose, write_large
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
-from scopes.store.prunes import Prunes
-from scopes.store.raw_refs import RefFiles, list_ref_names, read_ref_files
-from scopes.store.recent_objects import RecentObjects
-from scopes.store.ref_reader import RefReader
+from scopes.store.ref_files import RefFiles, RefReader, list_ref_names, read_ref_files
 
 if TYPE_CHECKING:
-    from scopes.store.commit_chunks import CommitChunks
-    from scopes.store.listed_refs import ListedRefs
+    from scopes.store.graph import CommitChunks
+    from scopes.store.ref_files import ListedRefs
+
+
+MAX_OBJECT_BYTES = 16 * 1024
+MAX_BYTES = 4 * 1024 * 1024
+_OVERHEAD_BYTES = 300  # of the id, the tuple and the entry of the dict
+
+
+class RecentObjects:
+    """Kind and bytes of objects by id; when there are more than `max_bytes`, the older half is dropped.
+
+    `find` returns kind and bytes of an object, None if it is not in memory; it is a method of a dict, because every
+    read of an object calls it. With `keeps_packed` objects that are written into packs are kept too.
+    """
+
+    find: Callable[[Oid], tuple[str, bytes] | None]
+
+    def __init__(self, max_bytes: int = MAX_BYTES, *, keeps_packed: bool = False) -> None:
+        self.keeps_packed = keeps_packed
+        self._max_bytes = self._bytes_left = max_bytes
+        self._objects: dict[Oid, tuple[str, bytes]] = {}
+        self.find = self._objects.get
+
+    def clear(self) -> None:
+        """Drop all objects."""
+        self._objects.clear()
+        self._bytes_left = self._max_bytes
+
+    def add(self, oid: Oid, found: tuple[str, bytes]) -> None:
+        """Keep an object unless it is large."""
+        size = len(found[1])
+        if size > MAX_OBJECT_BYTES or oid in self._objects:
+            return
+        self._objects[oid] = found
+        self._bytes_left -= size + _OVERHEAD_BYTES
+        if self._bytes_left < 0:
+            self._drop_older_half()
+
+    def _drop_older_half(self) -> None:
+        """Drop objects until half of the bytes are left; one by one would be slow, with a dict's deleted entries."""
+        objects = self._objects
+        for oid in list(objects):
+            self._bytes_left += len(objects.pop(oid)[1]) + _OVERHEAD_BYTES
+            if self._bytes_left >= self._max_bytes // 2:
+                break
+
+
+Done = TypeVar("Done")
+
+FILE: Final = "scopes.prunes"
+
+
+def count_prunes(store: str) -> int:
+    """Return how often objects were deleted that nothing reached."""
+    try:
+        return os.stat(f"{store}/{FILE}").st_size
+    except OSError:
+        return 0
+
+
+def note_prune(store: str) -> None:
+    """Record that objects will be deleted now; call it under the exclusive lock.
+
+    Raises:
+        Inaccessible: the disk is full, or not writable; nothing may be deleted.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with translated("prepare to delete objects", store):
+        descriptor = os.open(os.path.join(store, FILE), flags, 0o600)
+        try:
+            os.write(descriptor, b"\n")
+        finally:
+            os.close(descriptor)
+
+
+class Prunes:
+    """What was deleted since this was made."""
+
+    def __init__(self, store: str) -> None:
+        self._store = store
+        self._before = count_prunes(store)
+
+    def have_run(self) -> bool:
+        """Return True if objects may have been deleted; certain for those that were there while a lock was held."""
+        return count_prunes(self._store) != self._before
+
+    def require_none(self) -> None:
+        """Raise Busy if objects may have been deleted; call it under the lock, before a ref moves."""
+        if self.have_run():
+            raise _busy()
+
+
+@contextmanager
+def without_prunes(store: str) -> Iterator[Prunes]:
+    """Run a block that needs objects which no ref of the store reaches; blame a purge for errors if one has run.
+
+    Raises:
+        Busy: the block failed, and a purge has run meanwhile.
+    """
+    prunes = Prunes(store)
+    try:
+        yield prunes
+    except ScopesError as error:
+        if prunes.have_run():
+            raise _busy() from error
+        raise
+
+
+def again_after_prunes(store: str, work: Callable[[], Done], tries: int = 3) -> Done:
+    """Return what a piece of work comes to; it is done again if it failed, and objects were deleted meanwhile.
+
+    Raises:
+        ScopesError: that of the work, of the last time.
+    """
+    for _ in range(tries - 1):
+        prunes = Prunes(store)
+        try:
+            return work()
+        except ScopesError:
+            if not prunes.have_run():
+                raise
+    return work()
+
+
+def _busy() -> Busy:
+    return Busy("scopes purge has deleted objects of the store meanwhile", hint="try again")
+
 
 KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
@@ -221,7 +342,9 @@ class Repository:
 
     def override_refs(self, values: Mapping[str, str]) -> None:
         """Show these refs from now on, instead of those of the store, and refuse to write."""
-        self.listed = load("scopes.store.listed_refs:ListedRefs")(values, is_past=True)
+        from scopes.store.ref_files import ListedRefs
+
+        self.listed = ListedRefs(values, is_past=True)
 
     @property
     def is_past(self) -> bool:

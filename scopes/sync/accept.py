@@ -8,22 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused
-from scopes.history.ambiguous_names import is_misleading
-from scopes.history.metadata import TITLE, decode_line, read_metadata
-from scopes.history.registers import Clock
-from scopes.history.revisions import MAIN, list_branch_tips
+from scopes.history.metadata import TITLE, Clock, decode_line, read_metadata
+from scopes.history.names import MAIN, is_misleading, list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name
-from scopes.loading import deferred
-from scopes.model.conversation import branch_id
-from scopes.model.manifest import ManifestBranch
-from scopes.model.path_encoding import decode_component
+from scopes.model.conversation import ManifestBranch, branch_id
+from scopes.model.encoding import decode_component
 from scopes.store import refs
+from scopes.store.config import find_machine_id
 from scopes.store.graph import is_ancestor
-from scopes.store.machine import find_machine_id
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Objects, Repository
 from scopes.sync.deleted_there import read_deleted
@@ -32,11 +28,6 @@ from scopes.sync.join import Replaced, receive_metadata
 from scopes.sync.local_conversations import list_roots_in_trash
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.names import tracking_ref
-
-if TYPE_CHECKING:
-    from scopes.sync.grown_tips import find_grown
-else:  # most branches do not diverge
-    find_grown = deferred("scopes.sync.grown_tips:find_grown")
 
 Status: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused", "unacceptable"]
 BranchState: TypeAlias = Literal["created", "moved", "same", "ahead", "diverged", "grown", "deleted"]
@@ -312,6 +303,8 @@ class _Joined:
             return "moved"
         if is_ancestor(self._repository, theirs, ours):
             return "ahead"
+        from scopes.sync.grown_tips import find_grown
+
         longer = find_grown(self._repository, ours, theirs)
         return "diverged" if longer is None else "ahead" if longer == "ours" else "grown"
 

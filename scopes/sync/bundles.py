@@ -14,18 +14,16 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, ScopesError, SecretsFound
 from scopes.exporters.atomic_save import check_target, write_file
-from scopes.history.open_tips import OpenTips
+from scopes.history.sessions import OpenTips
 from scopes.history.titles import read_first_prompt
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.git_program import find_git, git_environment
-from scopes.store.prunes import Prunes, again_after_prunes
-from scopes.store.quarantine import Quarantine, open_quarantine
-from scopes.store.received_objects import ReceivedObjects
-from scopes.store.remote_file import BUNDLE
-from scopes.store.repository import Objects, Repository
+from scopes.store.quarantine import Quarantine, ReceivedObjects, open_quarantine
+from scopes.store.remotes import BUNDLE
+from scopes.store.repository import Objects, Prunes, Repository, again_after_prunes
 from scopes.store.transactions import shared_write, unless_pruned
 from scopes.sync.addresses import Address
 from scopes.sync.choose_to_send import choose_to_send

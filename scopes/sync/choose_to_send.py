@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scopes.errors import NotFound
-from scopes.history.revisions import conversation_ids, find_directory, find_root_commit
+from scopes.history.names import conversation_ids, find_directory, find_root_commit
 from scopes.ids import ConversationId
 from scopes.result import plural
 from scopes.store.chosen_projects import names_of

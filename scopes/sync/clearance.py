@@ -18,17 +18,16 @@ from scopes.history.messages import (
     read_stored_body,
     split_message_tree,
 )
-from scopes.history.metadata import TITLE, decode_line
-from scopes.history.registers import CLOCKS
+from scopes.history.metadata import CLOCKS, TITLE, decode_line
 from scopes.ids import Oid
-from scopes.model.codec import decode
-from scopes.model.manifest import Manifest
-from scopes.model.path_encoding import names_in_path
+from scopes.model.conversation import Manifest
+from scopes.model.encoding import names_in_path
+from scopes.model.message import decode
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clean_texts import CleanTexts
 from scopes.secret_scan.clearance import Cleared, Gate
+from scopes.store.graph import ReadOnce
 from scopes.store.objects import Commit, is_written_so, one_line
-from scopes.store.read_once import ReadOnce
 from scopes.store.repository import Objects, Repository, read_commit_stub
 from scopes.store.trees import diff_blobs, read_blob, walk_blobs
 from scopes.sync.cleared_tips import ClearedTips

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from scopes.clock import format_seconds, now_milliseconds
-from scopes.history.metadata import write_metadata
-from scopes.history.registers import BRANCHES, CLOCKS, Clock, encode_clock
+from scopes.history.metadata import BRANCHES, CLOCKS, Clock, encode_clock, write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
-from scopes.model.path_encoding import decode_component
+from scopes.model.encoding import decode_component
 from scopes.result import Note, plural
-from scopes.store.machine import find_machine_id
+from scopes.store.config import find_machine_id
 from scopes.store.refs import meta_ref
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write

@@ -12,7 +12,6 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from scopes.errors import Refused
-from scopes.loading import deferred
 from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.init import create_store
@@ -27,9 +26,7 @@ from scopes.sync.remotes import Remote, delete_remote, list_remotes, save_remote
 from scopes.sync.wrong_remotes import explain_empty, refuse_store
 
 if TYPE_CHECKING:
-    from scopes.sync.fetch_manifests import ManifestsFetched, fetch_manifests
-else:  # a clone of messages does not need it
-    fetch_manifests = deferred("scopes.sync.fetch_manifests:fetch_manifests")
+    from scopes.sync.fetch_manifests import ManifestsFetched
 
 _MAX_LEFT: Final = 20
 _SHORT_ROOT: Final = 12
@@ -107,6 +104,8 @@ def clone_manifests(
         As `clone` and `fetch_manifests`.
     """
     with _new_store(path, address, open_store, name) as (repository, remote):
+        from scopes.sync.fetch_manifests import fetch_manifests
+
         listed = fetch_manifests(repository, remote, selection, connection, directory)
         with exclusive_write(repository):
             choose_manifests(repository)

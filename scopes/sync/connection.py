@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scopes.ids import Oid
-from scopes.store.prunes import without_prunes
 from scopes.store.quarantine import Quarantine, list_abandoned, open_quarantine
-from scopes.store.recovery import remove_orphans
 from scopes.store.refs import PURGE_OFFERS, REMOTE_SOURCES, REMOTES
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, without_prunes
+from scopes.store.transactions import remove_orphans
 from scopes.sync.addresses import Address
 from scopes.sync.git_process import Limits, Progress
 from scopes.sync.git_transport import GitTransport

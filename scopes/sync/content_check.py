@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from scopes.errors import Corrupt
-from scopes.history.registers import decode_clock
+from scopes.history.metadata import decode_clock
 from scopes.ids import Oid, is_oid, parse_branch_name, parse_tag_name
-from scopes.loading import deferred
-from scopes.model import claims, encoding
+from scopes.model import encoding
+from scopes.model import message as claims
 from scopes.model.conversation import decode_branch_entry
-from scopes.model.path_encoding import MAX_FILE_LEVELS, MAX_KEY_BYTES, decode_component, split_leaf
-
-if TYPE_CHECKING:
-    from scopes.model.merge_request import decode_merge_request
-else:
-    decode_merge_request = deferred("scopes.model.merge_request:decode_merge_request")
+from scopes.model.encoding import MAX_FILE_LEVELS, MAX_KEY_BYTES, decode_component, split_leaf
 
 STATE_NAMES: Final = frozenset({
     claims.FILES, claims.MESSAGES, claims.PROPOSALS, claims.ENTITIES, claims.REVIEWS, claims.APPROVALS, claims.ANALYSES,
@@ -97,6 +92,8 @@ def check_metadata_file(path: str, data: bytes) -> None:
             decode_branch_entry(data)
         case "merge-requests":
             check_depth(data)
+            from scopes.model.conversation import decode_merge_request
+
             if decode_merge_request(data).id != name:
                 raise Corrupt("a merge request has another id than its file")
         case "dismissed-decisions":

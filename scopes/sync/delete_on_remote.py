@@ -13,10 +13,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds
 from scopes.errors import Invalid, NotFound, Refused, TooNew
-from scopes.history.ambiguous_names import HEADS_FORM
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import MAIN, find_root_commit, resolve_conversation
+from scopes.history.names import HEADS_FORM, MAIN, find_root_commit, resolve_conversation
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import branch_id

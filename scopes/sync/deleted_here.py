@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.metadata import read_metadata_at
-from scopes.history.revisions import MAIN
+from scopes.history.names import MAIN
 from scopes.ids import ConversationId, Oid
-from scopes.loading import deferred
 from scopes.model.operation import Operation
 from scopes.result import Note, plural
 from scopes.store import refs
 from scopes.store.graph import is_ancestor
-from scopes.store.operation_log import walk_operations
-from scopes.store.remote_file import read_gone
+from scopes.store.operations import walk_operations
+from scopes.store.remotes import read_gone
 from scopes.store.repository import Repository
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.deleted_there import read_deleted
@@ -30,9 +29,7 @@ from scopes.sync.names import parse_remote_ref
 from scopes.sync.remotes import Remote
 
 if TYPE_CHECKING:
-    from scopes.conversation.delete import DeletedRow, list_deleted
-else:  # the trash is only listed for what was deleted here
-    list_deleted = deferred("scopes.conversation.delete:list_deleted")
+    from scopes.conversation.new_rename_delete import DeletedRow
 
 _SHORT_OID: Final = 12
 
@@ -136,6 +133,8 @@ def _is_above(repository: Repository, root: Oid, tip: Oid) -> bool:
 def _read_trash(repository: Repository) -> dict[Oid, DeletedRow]:
     """Return the conversations in the trash by root commit, as their metadata name it."""
     found: dict[Oid, DeletedRow] = {}
+    from scopes.conversation.new_rename_delete import list_deleted
+
     for row in list_deleted(repository).deleted:
         meta = repository.find_ref(f"{refs.TRASH}{row.id}/{row.operation}/meta")
         with suppress(Corrupt, NotFound):

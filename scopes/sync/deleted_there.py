@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from shlex import quote
 from typing import Final
 
-from scopes.history.revisions import find_root_commit
+from scopes.history.names import find_root_commit
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.result import Note, first_few, plural
-from scopes.store.json_file import read_sets, write_json
+from scopes.store.remotes import read_sets, write_json
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 

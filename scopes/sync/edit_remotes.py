@@ -11,9 +11,9 @@ from scopes.ids import Oid
 from scopes.purge.gone_there import change_gone, rename_gone
 from scopes.purge.on_remotes import rename_values
 from scopes.result import Note, Result
-from scopes.store.config_write import read_setting, write_setting
+from scopes.store.config import read_setting, write_setting
 from scopes.store.refs import PURGE_OFFERS, REMOTE_SOURCES, REMOTES
-from scopes.store.remote_file import DEFAULT, read_gone
+from scopes.store.remotes import DEFAULT, read_gone
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address, Transport

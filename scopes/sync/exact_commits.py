@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.history.messages import NO_TEXT, ROOT_KIND, format_message_commit, identity_of
 from scopes.ids import Oid
-from scopes.loading import deferred
 from scopes.model.message import Message
 from scopes.store.objects import COMMIT, MAX_TIME_SECONDS, Commit, one_line, parse_commit, safe_identity
 from scopes.store.repository import Objects, read_data
 from scopes.sync.content_check import load_shallow
 from scopes.sync.manifest import KIND, StoredManifest, format_manifest_commit, manifest_in
-
-if TYPE_CHECKING:
-    from scopes.history.edit_commit import edit_commit
-    from scopes.store.signing import without_signature
-else:  # most commits are neither signed nor masked
-    edit_commit = deferred("scopes.history.edit_commit:edit_commit")
-    without_signature = deferred("scopes.store.signing:without_signature")
 
 _MASK: Final = re.compile(r"\[redacted:[a-z0-9:-]*(?:\]|\Z)|\[r?e?d?a?c?t?e?d?\Z")  # a limit may have cut the last one
 
@@ -120,6 +112,8 @@ def check_message_commit(commit: Commit, data: bytes, message: Message) -> None:
     if data == written:
         return
     if _is_masked(commit.subject, one_line(message.text, None)):
+        from scopes.history.rewritten_ids import edit_commit
+
         written = edit_commit(written, commit.tree, commit.parents, subject=commit.subject)
     check_exact(commit.oid, data, written)
 
@@ -143,6 +137,8 @@ def check_exact(oid: Oid, data: bytes, written: bytes) -> None:
     Raises:
         Corrupt: it has another header, author, subject or text.
     """
+    from scopes.store.signing import without_signature
+
     if data != written and without_signature(data) != written:
         raise Corrupt(f"commit {oid} is not as scopes writes it", hint="see who wrote it to the remote")
 

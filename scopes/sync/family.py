@@ -7,12 +7,11 @@ from shlex import quote
 from typing import Final
 
 from scopes.errors import Refused
-from scopes.history.revisions import find_root_commit
+from scopes.history.names import find_root_commit
 from scopes.ids import ConversationId, Oid
 from scopes.store.quarantine import Quarantine
 from scopes.store.refs import REMOTES
-from scopes.store.remote_family import find_first, find_next, list_family
-from scopes.store.remote_file import read_addresses
+from scopes.store.remotes import find_first, find_next, list_family, read_addresses
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.closed import CLOSED, check_mark

@@ -9,15 +9,14 @@ from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, TooNew
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.history.titles import heading_of, walk_main
 from scopes.history.transaction import same_command
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import deferred
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, first_few, plural
-from scopes.store.remote_file import BUNDLE
+from scopes.store.remotes import BUNDLE
 from scopes.store.repository import Repository
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.change_notes import describe_changes, note_deleted_branches, note_deleted_conversations
@@ -47,9 +46,6 @@ from scopes.sync.unpacked_bundles import unpacked
 
 if TYPE_CHECKING:
     from scopes.purge.purge import Places, PurgeDone
-    from scopes.sync.take_purged import take_purged
-else:  # few fetches purge
-    take_purged = deferred("scopes.sync.take_purged:take_purged")
 
 _MAX_REF = 200
 _SHORT_OID = 12
@@ -127,6 +123,8 @@ def fetch(
     receipts = dict(_fetch_members(repository, members, selection, connection))
     purge = None
     if places is not None:
+        from scopes.sync.take_purged import take_purged
+
         receipts, purge = take_purged(repository, receipts, connection, places)
     rows = [row for receipt in receipts.values() for row in receipt.rows]
     refused = {ref: error for receipt in receipts.values() for ref, error in receipt.refused.items()}

@@ -8,11 +8,10 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from scopes.ids import Oid
-from scopes.loading import deferred
 from scopes.purge.gone_there import note_seen
 from scopes.result import Note, plural
-from scopes.store.config_write import write_setting
-from scopes.store.remote_file import read_gone
+from scopes.store.config import write_setting
+from scopes.store.remotes import read_gone
 from scopes.store.repository import Repository
 from scopes.sync.change_notes import note_deleted_conversations
 from scopes.sync.connection import Connection
@@ -24,11 +23,6 @@ from scopes.sync.remotes import Remote, remote_option
 
 if TYPE_CHECKING:
     from scopes.purge.purge import Places
-    from scopes.sync.fetch_manifests import fetch_manifests
-    from scopes.sync.manifest_list import read_manifest_list
-else:  # a fetch of messages needs neither
-    fetch_manifests = deferred("scopes.sync.fetch_manifests:fetch_manifests")
-    read_manifest_list = deferred("scopes.sync.manifest_list:read_manifest_list")
 
 SETTING: Final = "scopes.fetchManifests"
 _SHORT: Final = 12
@@ -70,6 +64,8 @@ def fetch_here(
         As `fetch` and `fetch_manifests`.
     """
     before = _read_list(repository, remote, directory)
+    from scopes.sync.fetch_manifests import fetch_manifests
+
     listed = fetch_manifests(repository, remote, Selection(everything=True), connection, directory)
     there = _read_list(repository, remote, directory)
     lost = () if listed.refused else _note_lost(repository, remote, directory)
@@ -88,6 +84,8 @@ def fetch_here(
 
 def _read_list(repository: Repository, remote: Remote, directory: str) -> dict[Oid, Oid]:
     """Return the manifests in the list of a remote, by root."""
+    from scopes.sync.manifest_list import read_manifest_list
+
     lists = [read_manifest_list(directory, member) for member in list_members(repository, remote)]
     return {root: row.manifest for each in lists for root, row in ({} if each is None else each.conversations).items()}
 
@@ -95,6 +93,8 @@ def _read_list(repository: Repository, remote: Remote, directory: str) -> dict[O
 def _note_lost(repository: Repository, remote: Remote, directory: str) -> tuple[Note, ...]:
     """Remember which conversations a remote no longer has, by its list, and return notes about them."""
     members, gone = list_members(repository, remote), dict[str, Collection[str]]()
+    from scopes.sync.manifest_list import read_manifest_list
+
     for member in members:
         listed, before = read_manifest_list(directory, member), read_gone(repository.path).get(member.name, frozenset())
         if listed is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from scopes.errors import Ambiguous
-from scopes.history.name_syntax import may_be_root
+from scopes.history.names import may_be_root
 from scopes.ids import ConversationId, Oid
 from scopes.store.repository import Repository
 from scopes.sync.local_conversations import list_roots

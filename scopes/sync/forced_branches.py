@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from shlex import quote
 
 from scopes.errors import Invalid, NotFound
-from scopes.history.ambiguous_names import HEADS_FORM
-from scopes.history.revisions import list_branch_tips, resolve_conversation
+from scopes.history.names import HEADS_FORM, list_branch_tips, resolve_conversation
 from scopes.ids import BranchName, ConversationId
 from scopes.store.repository import Repository
 from scopes.sync.local_conversations import Selection

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.history.messages import (
@@ -23,12 +23,8 @@ from scopes.history.messages import (
 from scopes.history.purged import NOTHING, Purged, join_all, read_purged
 from scopes.ids import Oid, is_message_id
 from scopes.importers.grown_messages import find_longer_form
-from scopes.loading import deferred
-from scopes.model.codec import decode, decode_document
-from scopes.model.conversation import Root, decode_root
-from scopes.model.manifest import tips_of
-from scopes.model.message import Message
-from scopes.model.tombstone import purge_message
+from scopes.model.conversation import Root, decode_root, tips_of
+from scopes.model.message import Message, decode, decode_document, purge_message
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -42,7 +38,7 @@ from scopes.store.objects import (
     parse_commit,
     parse_tree,
 )
-from scopes.store.received_objects import ReceivedObjects
+from scopes.store.quarantine import ReceivedObjects
 from scopes.store.repository import Repository, read_commit, read_data
 from scopes.sync.check_budget import CheckBudget
 from scopes.sync.content_check import check_metadata_file, check_state_file, fork_of, load_shallow
@@ -59,12 +55,6 @@ from scopes.sync.names import RemoteName, month_of, name_on_remote, project_of
 from scopes.sync.purge_cures import PurgeCures
 from scopes.sync.received_links import LinkSearch, ReceivedLink, ReceivedMessages, group_links
 from scopes.sync.remotes import Remote
-
-if TYPE_CHECKING:
-    from scopes.purge.links import is_tombstone, walk_origins
-else:  # without a purge no link is followed
-    is_tombstone = deferred("scopes.purge.links:is_tombstone")
-    walk_origins = deferred("scopes.purge.links:walk_origins")
 
 MAX_PARENTS: Final = 10_000
 _MODES: Final = frozenset({FILE_MODE, DIRECTORY_MODE})
@@ -373,7 +363,11 @@ class FormatCheck:
     def _note_links(self, commit: Commit, message: Message, data: bytes) -> None:
         """Remember a new message and its links to the messages that it was made from; its state is already checked."""
         self._messages.add(message.id)
+        from scopes.purge.links import is_tombstone
+
         has_content = not is_tombstone(data)
+        from scopes.purge.links import walk_origins
+
         origins = walk_origins(self._received, commit.oid, message)
         self._links += (ReceivedLink(message.id, each, has_content) for each in origins)
 

@@ -9,23 +9,15 @@ user decides.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from scopes.history.messages import header_of, is_root, message_id_of, read_stored_body
-from scopes.history.open_tips import is_open
+from scopes.history.sessions import is_open
 from scopes.ids import MessageId, Oid
-from scopes.loading import deferred
-from scopes.model.codec import decode
-from scopes.model.message import Message
-from scopes.model.tombstone import purged_parts
+from scopes.model.message import Message, decode, purged_parts
 from scopes.store.graph import is_ancestor, list_merge_bases
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository, read_commit
-
-if TYPE_CHECKING:
-    from scopes.importers.identity import shorter_ids
-else:
-    shorter_ids = deferred("scopes.importers.identity:shorter_ids")
 
 Side: TypeAlias = Literal["ours", "theirs"]
 
@@ -113,6 +105,8 @@ def _is_shorter(mine: _Form, there: _Form, parent: MessageId | None, *, goes_on:
     if mine.purged is None and there.purged is None:
         return goes_on and replace(mine.message, id=there.message.id) == there.message
     has_all = mine.purged == frozenset() == there.purged
+    from scopes.importers.identity import shorter_ids
+
     return mine.is_open and has_all and mine.message.id in shorter_ids(there.message, parent)
 
 

@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 
 from scopes.history.messages import message_id_of
-from scopes.history.open_tips import OpenTips
-from scopes.history.revisions import list_branch_tips
-from scopes.history.source_sets import SourceInSet
-from scopes.history.sources import walk_spans
+from scopes.history.names import list_branch_tips
+from scopes.history.sessions import OpenTips
+from scopes.history.sources import SourceInSet, walk_spans
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import Objects, Repository, read_commit

@@ -16,8 +16,7 @@ from typing import Final, NamedTuple
 from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.purge.offers import offer_ref
-from scopes.store.quarantine import Quarantine
-from scopes.store.received_objects import ReceivedObjects
+from scopes.store.quarantine import Quarantine, ReceivedObjects
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.sync.changed_refs import fetch_refs

@@ -8,30 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from scopes.errors import Corrupt
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
-from scopes.loading import deferred
 from scopes.purge.on_remotes import SOURCES_THERE
 from scopes.result import Note, first_few, plural
 from scopes.store.objects import COMMIT
-from scopes.store.received_objects import ReceivedObjects
+from scopes.store.quarantine import ReceivedObjects
 from scopes.store.refs import FETCHED_SOURCES
 from scopes.store.repository import Objects, Repository
 from scopes.sync.format_check import FormatCheck
 from scopes.sync.git_transport import INCOMING, GitTransport
 from scopes.sync.names import ON_REMOTE, RemoteName, sources_tracking_ref
-
-if TYPE_CHECKING:
-    from scopes.history.source_sets import choose_newest, encode_set, walk_set
-    from scopes.sync.source_check import SourceCheck
-else:  # few conversations have original files on a remote
-    choose_newest = deferred("scopes.history.source_sets:choose_newest")
-    encode_set = deferred("scopes.history.source_sets:encode_set")
-    walk_set = deferred("scopes.history.source_sets:walk_set")
-    SourceCheck = deferred("scopes.sync.source_check:SourceCheck")
 
 EVERY_SOURCE: Final = f"{SOURCES_THERE}*"
 _HERE: Final = f"{INCOMING}sources/"
@@ -94,6 +84,8 @@ class IncomingSources:
         """
         wanted = {name.sources_ref: name for name in names}
         good: dict[RemoteName, Oid] = {}
+        from scopes.sync.source_check import SourceCheck
+
         for ref, oid in sources.items():
             root = Oid(ref.rpartition("/")[2])
             known = self._repository.find_ref(sources_tracking_ref(self._remote, root))
@@ -125,7 +117,11 @@ def accept_sources(
 
 
 def _join(repository: Repository, objects: Objects, root: Oid, ours: Oid, theirs: Oid) -> Oid:
+    from scopes.history.sources import choose_newest, walk_set
+
     chosen = choose_newest(walk_set(repository, ours), walk_set(repository, theirs))
+    from scopes.history.sources import encode_set
+
     encoded = encode_set(objects, root, {key: source.commit for key, source in chosen.items()})
     return objects.write(COMMIT, encoded)
 

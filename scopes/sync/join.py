@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from scopes.clock import now_milliseconds
 from scopes.errors import Corrupt
-from scopes.history.registers import BRANCHES, Clock, register_of_branch
+from scopes.history.metadata import BRANCHES, Clock, register_of_branch
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import CONFLICT_RESOLUTION, branch_id, decode_branch_entry
-from scopes.model.path_encoding import decode_component
+from scopes.model.encoding import decode_component
 from scopes.store.objects import COMMIT, Commit, Identity, format_commit
 from scopes.store.repository import Objects, read_commit, read_commit_stub
 from scopes.sync.local_fields import follow_renames

@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Corrupt, Invalid, NotFound
-from scopes.history.conversations import list_tips_by_time
+from scopes.history.handles import list_tips_by_time
 from scopes.history.metadata import read_metadata_at
-from scopes.history.revisions import (
-    MAIN,
-    conversation_ids,
-    find_directory,
-    find_root_commit,
-    resolve_conversation,
-)
+from scopes.history.names import MAIN, conversation_ids, find_directory, find_root_commit, resolve_conversation
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.conversation_roots import list_known_roots
 from scopes.lazy_patterns import compile_lazily

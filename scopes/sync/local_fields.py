@@ -7,16 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from scopes.ids import BranchName
-from scopes.loading import deferred
 from scopes.model.conversation import ACP, WAITING, BranchEntry
-
-if TYPE_CHECKING:
-    from scopes.merge.in_progress import follow_rename
-else:
-    follow_rename = deferred("scopes.merge.in_progress:follow_rename")
 
 LocalFields: TypeAlias = Mapping[str, Any]
 _DIRECTORY = "cwd"  # of a session, an absolute path
@@ -47,6 +41,8 @@ def add_local_fields(entry: BranchEntry, local: LocalFields) -> BranchEntry:
 def follow_renames(local: LocalFields, renamed: Mapping[BranchName, BranchName]) -> LocalFields:
     """Return the fields with branches renamed in the merge or replay that is in progress."""
     entry = BranchEntry(extra=local)
+    from scopes.merge.in_progress import follow_rename
+
     for old, new in renamed.items():
         entry = follow_rename(entry, old, new)
     return entry.extra

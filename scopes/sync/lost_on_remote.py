@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from shlex import quote
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from scopes.errors import NotFound
 from scopes.history.purged import NOTHING, read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
-from scopes.loading import deferred
 from scopes.model.signature import GOOD
 from scopes.purge.gone_there import note_seen, read_lost
 from scopes.purge.offers import (
@@ -32,11 +31,6 @@ from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.names import ON_REMOTE, RemoteName, sources_tracking_ref, tracking_ref
 from scopes.sync.nothing_found import none_named
-
-if TYPE_CHECKING:
-    from scopes.store.signatures import check_signatures
-else:
-    check_signatures = deferred("scopes.store.signatures:check_signatures")
 
 GONE: Final = "somebody has deleted it on the remote, or purged it; to have it there again: scopes push CONV --force"
 KEPT: Final = f"{GONE}; to leave it out from now on: scopes push --delete CONV"
@@ -149,6 +143,8 @@ def _find_purged_there(repository: Repository, conversation: ConversationId, rem
     ]
     if not offers:
         return None
+    from scopes.store.signing import check_signatures
+
     verdicts = check_signatures(repository, [each.commit for each in offers], repository.path)
     signers = {commit: verdict.signer for commit, verdict in verdicts.items() if verdict.state == GOOD}
     names = (

@@ -10,7 +10,7 @@ from typing import Final
 
 from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import Oid
-from scopes.model.manifest import Manifest
+from scopes.model.conversation import Manifest
 from scopes.sanitize import SUBJECT_LENGTH
 from scopes.secret_scan.clearance import without_store
 from scopes.store.objects import Commit

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, SecretsFound, TooNew
-from scopes.history.open_tips import OpenTips
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
+from scopes.history.sessions import OpenTips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.in_progress import list_in_progress
@@ -18,12 +18,11 @@ from scopes.purge.gone_there import forget_gone
 from scopes.result import Note, plural
 from scopes.secret_scan.clearance import Cleared, Mode
 from scopes.secrets.gates import gate_maker
-from scopes.store.objects_in_memory import ObjectsInMemory
-from scopes.store.prunes import Prunes
-from scopes.store.read_once import ReadOnce
+from scopes.store.graph import ReadOnce
 from scopes.store.refs import META, REMOTES
-from scopes.store.repository import Objects, Repository
+from scopes.store.repository import Objects, Prunes, Repository
 from scopes.store.transactions import exclusive_write, shared_write
+from scopes.store.trees import ObjectsInMemory
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.change_notes import note_deleted_there
 from scopes.sync.clearance import clear_for_push

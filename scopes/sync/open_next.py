@@ -18,10 +18,10 @@ from scopes.clock import random_bytes
 from scopes.errors import Inaccessible, NotFound, Refused
 from scopes.ids import Oid
 from scopes.sanitize import clean_line
-from scopes.store.error_translation import translated
 from scopes.store.git_program import find_git
+from scopes.store.libgit2 import translated
 from scopes.store.quarantine import Quarantine
-from scopes.store.remote_family import find_next
+from scopes.store.remotes import find_next
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.closed import CLOSED, write_mark

@@ -14,11 +14,19 @@ from scopes.clock import format_seconds
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.messages import is_root, message_id_of
 from scopes.history.metadata import TITLE, decode_line, read_metadata_at
-from scopes.history.open_tips import OpenTips
-from scopes.history.revisions import MAIN, list_branch_tips
+from scopes.history.names import MAIN, list_branch_tips
+from scopes.history.sessions import OpenTips
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.model.conversation import CONFLICT_RESOLUTION, BranchEntry, branch_id
-from scopes.model.manifest import MAX_BRANCHES, MAX_TITLE, Manifest, ManifestBranch, encode_manifest
+from scopes.model.conversation import (
+    CONFLICT_RESOLUTION,
+    MAX_BRANCHES,
+    MAX_TITLE,
+    BranchEntry,
+    Manifest,
+    ManifestBranch,
+    branch_id,
+    encode_manifest,
+)
 from scopes.result import Note, first_few, plural
 from scopes.secret_scan.clearance import Cleared
 from scopes.store import refs

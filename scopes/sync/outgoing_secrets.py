@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from scopes.history.messages import header_of, is_root
-from scopes.history.open_tips import OpenTips
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
+from scopes.history.sessions import OpenTips
 from scopes.ids import ConversationId
 from scopes.secret_scan.clearance import Gate, Leak
 from scopes.secrets.gates import gate_of
 from scopes.secrets.identity import identify_with
 from scopes.secrets.scan import COMMIT_FIELD, ScannedMessages, SecretRow
 from scopes.secrets.scan_cache import SecretPlace
-from scopes.store.graph import walk_newest_first
-from scopes.store.read_once import ReadOnce
+from scopes.store.graph import ReadOnce, walk_newest_first
 from scopes.store.repository import Repository
-from scopes.store.unwritten_objects import UnwrittenObjects
+from scopes.store.trees import UnwrittenObjects
 from scopes.sync.clearance import (
     BRANCH_PLACE,
     MESSAGE_PLACE,

@@ -11,31 +11,36 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scopes.errors import Refused
 from scopes.history.purged import Purged
-from scopes.history.source_sets import SourceInSet, choose_newest, encode_set, walk_set, write_alone
-from scopes.history.sources import CHUNKS, SEGMENTS, SOURCES, read_source_record
+from scopes.history.sources import (
+    CHUNKS,
+    SEGMENTS,
+    SOURCES,
+    SourceInSet,
+    choose_newest,
+    encode_set,
+    read_source_record,
+    walk_set,
+    write_alone,
+)
 from scopes.ids import Oid
 from scopes.loading import deferred
-from scopes.model.codec import MAX_MESSAGE_BYTES
+from scopes.model.message import MAX_MESSAGE_BYTES
 from scopes.purge.offers import read_undecided
 from scopes.purge.rewrite_source import walk_records
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.gates import gate_of
 from scopes.store.objects import COMMIT, object_id
-from scopes.store.objects_in_memory import ObjectsInMemory
 from scopes.store.refs import FETCHED_SOURCES
 from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.trees import ObjectsInMemory, read_blob, walk_blobs
 from scopes.sync.held_back import HeldBack
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import sources_tracking_ref, tracking_ref
 from scopes.sync.purge_notes import HELD
 
 if TYPE_CHECKING:
-    from scopes.importers.archive import walk_segments, without_paths
     from scopes.secrets.scan import SecretRow
 else:
-    walk_segments = deferred("scopes.importers.archive:walk_segments")
-    without_paths = deferred("scopes.importers.archive:without_paths")
     SecretRow = deferred("scopes.secrets.scan:SecretRow")
 
 _SHOWN: Final = 60  # characters of the name of a source
@@ -112,6 +117,8 @@ class SourcePlans:
         """
         here = [*self._own.get(root, ()), *self._walk_set(f"{FETCHED_SOURCES}{root}")]
         held = [each for each in here if self._held_back is not None and self._held_back.are_in(objects, each)]
+        from scopes.importers.archive import without_paths
+
         own = [each._replace(commit=without_paths(objects, each.commit)) for each in here if each not in held]
         if any(self._has_offered(objects, each) for each in own):
             raise Refused(HELD)
@@ -187,6 +194,8 @@ def find_source_secrets(repository: Repository) -> list[SecretRow]:
 
 def _inspect(objects: Objects, source: SourceInSet, gate: Gate) -> None:
     place = f"the original file {name_source(source)}"
+    from scopes.importers.archive import walk_segments
+
     starts = sorted({segment.span.offset for segment in walk_segments(objects, source.commit)})
     position = 0
     gate.inspect_text(read_commit(objects, source.commit).subject, place)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from scopes.errors import ScopesError
 from scopes.history.messages import header_of, is_root
 from scopes.history.purged import Purged
 from scopes.ids import Oid
-from scopes.loading import deferred
 from scopes.model.signature import GOOD
 from scopes.purge.on_remotes import read_values
 from scopes.purge.purged_values import read_purged_values
@@ -21,11 +20,6 @@ from scopes.sync.local_conversations import list_roots
 from scopes.sync.manifest import read_manifest
 from scopes.sync.names import RemoteName
 from scopes.sync.remotes import Remote, remote_option
-
-if TYPE_CHECKING:
-    from scopes.store.signatures import check_signatures
-else:
-    check_signatures = deferred("scopes.store.signatures:check_signatures")
 
 _MAX_NAME: Final = 80
 _SHORT_ROOT: Final = 12
@@ -86,6 +80,8 @@ class PurgeCures:
             if newest is None:
                 return ""
             text = f"its newest message is by {clean_line(header_of(newest).author)[:_MAX_NAME]}"
+            from scopes.store.signing import check_signatures
+
             verdict = check_signatures(received, [newest.oid], self._repository.path).get(newest.oid)
         except ScopesError:  # it is not acceptable for another reason, too
             return ""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.history.messages import MessageHeader, header_of
+from scopes.history.names import list_branch_tips
 from scopes.history.purged import NOTHING, Purged, read_purged
-from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
 from scopes.loading import deferred
 from scopes.purge.offers import (
@@ -29,8 +29,8 @@ from scopes.purge.offers import (
 )
 from scopes.result import Note, first_few, plural
 from scopes.store.graph import walk_newest_first
-from scopes.store.json_file import read_json, write_json
 from scopes.store.refs import HEADS, PURGE_DECLINED
+from scopes.store.remotes import read_json, write_json
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.origin import is_from_here

@@ -17,9 +17,9 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.purged import decode_parts, format_list_commit, is_entry
 from scopes.ids import Oid, OperationId
 from scopes.lazy_patterns import compile_lazily
-from scopes.store.machine import machine_id
+from scopes.store.config import machine_id
 from scopes.store.objects import BLOB, COMMIT, TREE, list_modes, parse_commit, walk_tree
-from scopes.store.received_objects import ReceivedObjects
+from scopes.store.quarantine import ReceivedObjects
 from scopes.store.refs import LOCAL, PURGED
 from scopes.store.repository import Objects, Repository, read_data
 from scopes.store.transactions import exclusive_write

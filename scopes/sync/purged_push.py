@@ -13,7 +13,7 @@ from scopes.ids import ConversationId, Oid, OperationId
 from scopes.purge.on_remotes import forget_values, keep_value, read_values, roots_in
 from scopes.purge.purged_values import read_purged_values
 from scopes.result import Note, plural
-from scopes.store.machine import machine_id
+from scopes.store.config import machine_id
 from scopes.store.refs import PURGED, REMOTES
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write

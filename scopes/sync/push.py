@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from scopes.errors import Invalid
-from scopes.history.open_tips import OpenTips
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
+from scopes.history.sessions import OpenTips
 from scopes.ids import ConversationId
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound
-from scopes.history.conversations import next_conversation_id
+from scopes.history.handles import next_conversation_id
 from scopes.history.purged import join_all, read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.importers.grown_messages import add_to_list
-from scopes.loading import deferred
 from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import begin
 from scopes.result import plural
 from scopes.store.quarantine import Quarantine
 from scopes.store.refs import PURGE_OFFERS, PURGED_ELSEWHERE, REMOTE_SOURCES, REMOTES
-from scopes.store.refs_listed_once import refs_listed_once
-from scopes.store.remote_file import read_gone
+from scopes.store.remotes import read_gone
 from scopes.store.repository import Objects, Repository
-from scopes.store.transactions import exclusive_write
+from scopes.store.transactions import exclusive_write, refs_listed_once
 from scopes.sync.accept import Acceptance, FetchedConversation
 from scopes.sync.connection import Connection
 from scopes.sync.deleted_here import list_coming_again
@@ -36,11 +34,6 @@ from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import is_remote_ref, parse_remote_ref
 from scopes.sync.remote_selection import EVERYTHING_SPEC
 from scopes.sync.remotes import Remote
-
-if TYPE_CHECKING:
-    from scopes.store.packs.bulk import bulk_objects
-else:  # most fetches receive few conversations
-    bulk_objects = deferred("scopes.store.packs.bulk:bulk_objects")
 
 _FEW = 50  # conversations whose metadata are written one by one
 
@@ -183,6 +176,8 @@ def new_objects(repository: Repository, conversations: int) -> Iterator[Objects]
     if conversations <= _FEW:
         yield repository
     else:
+        from scopes.store.packs import bulk_objects
+
         with bulk_objects(repository) as objects:
             yield objects
 

@@ -11,26 +11,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scopes.history.messages import MessageHeader, header_of, read_stored_body
+from scopes.history.names import list_branch_tips
 from scopes.history.purged import Purged, is_whole
-from scopes.history.revisions import list_branch_tips
 from scopes.ids import ConversationId, Oid
-from scopes.loading import deferred
-from scopes.model.codec import decode
+from scopes.model.message import decode
 from scopes.purge.stored_messages import walk_stored_headers
 from scopes.store.graph import walk_newest_first
-from scopes.store.received_objects import ReceivedObjects
+from scopes.store.quarantine import ReceivedObjects
 from scopes.store.repository import Repository
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import RemoteName
-
-if TYPE_CHECKING:
-    from scopes.purge.links import has_marks, walk_origins
-else:  # without a purge no link is followed
-    has_marks = deferred("scopes.purge.links:has_marks")
-    walk_origins = deferred("scopes.purge.links:walk_origins")
 
 
 class ReceivedLink(NamedTuple):
@@ -124,6 +117,8 @@ class LinkSearch:
         """Return the links of a stored message."""
         if head.oid not in self._links:
             data = read_stored_body(self._repository, head)
+            from scopes.purge.links import has_marks, walk_origins
+
             origins = walk_origins(self._repository, head.oid, decode(data)) if has_marks(data) else ()
             self._links[head.oid] = tuple(ReceivedLink(head.id, origin, has_content=True) for origin in origins)
         return self._links[head.oid]

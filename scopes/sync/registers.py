@@ -12,8 +12,7 @@ from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt
-from scopes.history.ambiguous_names import is_misleading
-from scopes.history.registers import (
+from scopes.history.metadata import (
     BRANCHES,
     CLOCKS,
     NO_CLOCK,
@@ -23,9 +22,10 @@ from scopes.history.registers import (
     register_of_branch,
     walk_values,
 )
+from scopes.history.names import is_misleading
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import branch_id, decode_branch_entry, encode_branch_entry, is_random_branch_id
-from scopes.model.path_encoding import decode_component, encode_component
+from scopes.model.encoding import decode_component, encode_component
 from scopes.store.refs import RefNameConflicts
 from scopes.store.repository import Objects
 from scopes.store.trees import BlobChange, read_blob, update_tree

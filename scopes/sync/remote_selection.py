@@ -6,12 +6,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 from scopes.errors import Ambiguous, Corrupt, NotFound, ScopesError
-from scopes.history.revisions import resolve_conversation
+from scopes.history.names import resolve_conversation
 from scopes.ids import Oid
-from scopes.loading import deferred
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection, quarantine_of
@@ -20,13 +18,6 @@ from scopes.sync.local_conversations import Selection, choose_local, name_of_con
 from scopes.sync.names import ON_REMOTE, RemoteName, parse_remote_ref
 from scopes.sync.nothing_found import none_named, none_selected
 from scopes.sync.remotes import Remote
-
-if TYPE_CHECKING:
-    from scopes.store.chosen_projects import names_of
-    from scopes.sync.remote_projects import read_directories
-else:  # only a choice by project needs them
-    names_of = deferred("scopes.store.chosen_projects:names_of")
-    read_directories = deferred("scopes.sync.remote_projects:read_directories")
 
 EVERYTHING = f"{ON_REMOTE}*"
 EVERYTHING_SPEC = f"{EVERYTHING}:{INCOMING}*"
@@ -96,12 +87,16 @@ def choose_names(
     directories: dict[str, str] = {}
     chosen = set(of_year)
     if selection.project is not None:
+        from scopes.sync.remote_projects import read_directories
+
         directories = read_directories(repository, remote, connection, listed)
         found = selection.project.find(directories.values())
         here = choose_local(repository, Selection(project=selection.project))
         roots = {name_of_conversation(repository, each).root for each in here}
         chosen = {name for name in of_year if name.root in roots or directories.get(name.project) in found}
     if not chosen:
+        from scopes.store.chosen_projects import names_of
+
         raise none_selected(remote.name, selection, [name.month[:4] for name in listed], names_of(directories.values()))
     return {name: oid for name, oid in listed.items() if name in chosen}
 

@@ -11,12 +11,13 @@ from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
-from scopes.store.remote_family import find_first, list_family
-from scopes.store.remote_file import (
+from scopes.store.remotes import (
     BUNDLE,
     DEFAULT,
     FILE,
     find_default,
+    find_first,
+    list_family,
     read_addresses,
     read_entries,
     read_first,

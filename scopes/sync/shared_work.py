@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from scopes.errors import Inaccessible
-from scopes.loading import load
 from scopes.store.repository import Repository
 
 Item = TypeVar("Item")
@@ -47,7 +46,9 @@ def _work_in_processes(
     work: Callable[[Sequence[Item]], Found], parts: Sequence[Sequence[Item]], workers: int
 ) -> list[Found]:
     found: dict[int, Found] = {}
-    pool = load("scopes.importers.worker_pool:WorkerPool")
+    from scopes.importers.worker_pool import WorkerPool
+
+    pool = WorkerPool
     with pool(workers, lambda number, _: (number, work(parts[number])), lambda: None, lambda _: None) as running:
         found.update(running.run(range(len(parts)), lambda _: None))
     return [found[number] for number in range(len(parts))]
@@ -58,5 +59,7 @@ def _has_threads() -> bool:
 
 
 def _count_workers(repository: Repository) -> int:
-    count: int = load("scopes.importers.worker_pool:count_workers")(repository)
+    from scopes.importers.worker_pool import count_workers
+
+    count: int = count_workers(repository)
     return count

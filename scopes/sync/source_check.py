@@ -11,13 +11,22 @@ from hashlib import sha256
 from typing import Any, Final
 
 from scopes.errors import Corrupt, NotFound
-from scopes.history.blank_records import Span, blank_records
-from scopes.history.purged import Purged
-from scopes.history.source_sets import SET_FILE, SourceInSet, describe_set, format_set, format_source
-from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, SEGMENTS, read_handover, read_source_record
+from scopes.history.purged import Purged, Span, blank_records
+from scopes.history.sources import (
+    CHUNKS,
+    DESCRIPTION_FILE,
+    SEGMENTS,
+    SET_FILE,
+    SourceInSet,
+    describe_set,
+    format_set,
+    format_source,
+    read_handover,
+    read_source_record,
+)
 from scopes.ids import Oid, is_message_id, is_oid
 from scopes.model import encoding
-from scopes.model.tombstone import PURGED_TEXT
+from scopes.model.message import PURGED_TEXT
 from scopes.store.objects import (
     BLOB,
     COMMIT,

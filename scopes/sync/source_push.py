@@ -10,8 +10,8 @@ from shlex import quote
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused, SecretsFound
-from scopes.history.open_tips import OpenTips
-from scopes.history.source_sets import walk_set
+from scopes.history.sessions import OpenTips
+from scopes.history.sources import walk_set
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.purge.being_sent import begin_to_send, end_to_send
@@ -20,10 +20,9 @@ from scopes.purge.purged_values import read_purged_values
 from scopes.result import Note, first_few, plural
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import gate_of
-from scopes.store.objects_in_memory import ObjectsInMemory
-from scopes.store.prunes import Prunes
-from scopes.store.repository import Objects, Repository
+from scopes.store.repository import Objects, Prunes, Repository
 from scopes.store.transactions import exclusive_write, shared_write
+from scopes.store.trees import ObjectsInMemory
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.family import EVERY_REF_OF_SCOPES
 from scopes.sync.git_transport import PushStatus, RefUpdate

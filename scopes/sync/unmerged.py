@@ -14,7 +14,7 @@ from scopes.history.messages import header_of, is_root, message_id_of
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.result import first_few, plural
 from scopes.store.graph import walk_newest_first
-from scopes.store.reflog import walk_moves
+from scopes.store.operations import walk_moves
 from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
 from scopes.sync.outgoing import LeftOut

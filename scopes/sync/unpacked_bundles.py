@@ -10,22 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha1
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from scopes.errors import Corrupt, Refused
-from scopes.loading import deferred
-from scopes.store.error_translation import translated
+from scopes.store.libgit2 import translated
 from scopes.store.quarantine import open_quarantine
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.git_transport import is_bundle
 from scopes.sync.remotes import Remote
-
-if TYPE_CHECKING:
-    from scopes.sync.wrong_remotes import kind_of
-else:
-    kind_of = deferred("scopes.sync.wrong_remotes:kind_of")
 
 _MAX_LINE: Final = 1 << 20
 _PIECE: Final = 1 << 20
@@ -70,6 +64,8 @@ def _check_whole(path: str) -> None:
             end = data[-_HASH_BYTES:]
         if found.digest() != end:
             raise _cut(path)
+    from scopes.sync.wrong_remotes import kind_of
+
     if kind_of(refs) == "store":
         text = f"{path} is a git bundle of a whole scopes store, such as a backup, not one of conversations"
         fetch = f"git --git-dir=DIRECTORY fetch {quote(path)} '+refs/*:refs/*' '^refs/scopes/active/*'"

@@ -12,12 +12,11 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from scopes.clock import parse_time
+from scopes.history.activity import count_of, tokens_of
 from scopes.history.messages import MessageHeader, header_of, is_root, read_body_bytes, read_root_of
-from scopes.history.usage import count_of, tokens_of
 from scopes.hosts.agents import AGENTS, find_agent_named
 from scopes.ids import Oid
-from scopes.model.codec import decode
-from scopes.model.message import COPIED, Message
+from scopes.model.message import COPIED, Message, decode
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects
 from scopes.usage.amounts import INCOMPLETE, QUARTER_SECONDS, SIZES, Amounts, Group

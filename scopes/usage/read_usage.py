@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from scopes.conversation.list_rows import ConversationRefs, group_by_conversation
+from scopes.conversation.list_from_store import ConversationRefs, group_by_conversation
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import is_root, read_root_of
 from scopes.history.metadata import read_metadata
 from scopes.ids import ConversationId, Oid
-from scopes.index.usage_cache import UsageRow, read_answers, read_summaries, write_rows
+from scopes.index.caches import UsageRow, read_answers, read_summaries, write_rows
 from scopes.store import refs
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import local_day
-from scopes.conversation.list_cached import BRIEF, refs_digest
-from scopes.index.usage_cache import read_total, write_total
-from scopes.loading import load
+from scopes.conversation.list import BRIEF, refs_digest
+from scopes.index.caches import read_total, write_total
 from scopes.result import Result
-from scopes.store.raw_refs import read_ref_files
+from scopes.store.ref_files import read_ref_files
 from scopes.usage.amounts import QUARTER_SECONDS, Amounts, Group
 from scopes.usage.prices import UNITS, PriceTable
 
@@ -114,7 +113,9 @@ def _read_sums(store: str, directory: str, open_store: Callable[[], Repository |
     repository = open_store()
     if repository is None:
         return []
-    tally, damaged = load("scopes.usage.read_usage:read_usage")(repository)
+    from scopes.usage.read_usage import read_usage
+
+    tally, damaged = read_usage(repository)
     sums = _merge((cell.group, cell.amounts) for cell in tally.cells)
     if state is not None and not damaged and state == _digest(store):
         write_total(directory, store, state, marshal.dumps([(*g, *a) for g, a in sums], _MARSHAL_VERSION))

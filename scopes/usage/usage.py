@@ -8,9 +8,9 @@ from datetime import date, timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.clock import local_day
-from scopes.conversation.list_filter import names_of_directories
+from scopes.conversation.list import names_of_directories
 from scopes.errors import Corrupt, Invalid
-from scopes.history.conversations import resolve_scope
+from scopes.history.handles import resolve_scope
 from scopes.ids import ConversationId
 from scopes.result import Note, Result, few
 from scopes.store.chosen_projects import ChosenProject

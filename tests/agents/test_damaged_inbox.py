@@ -11,7 +11,7 @@ from scopes.agents.delivery import deliver_to_programs, deliver_unread
 from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register
 from scopes.agents.send import send
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.metadata import write_metadata

@@ -14,13 +14,13 @@ from scopes.agents.delivery import SentMessage, deliver_to_programs, deliver_unr
 from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.agents.register import register
 from scopes.agents.send import send
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.store.config import Setting
 from scopes.store.open_repository import open_repository
 from tests.support.examples import amount

@@ -18,7 +18,7 @@ from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Inaccessible, Refused

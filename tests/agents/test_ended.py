@@ -20,10 +20,8 @@ from scopes.collaboration.contribute import close
 from scopes.collaboration.start import Request, start
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_conversation
+from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_conversation
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.history.handles import StoreHandle

@@ -13,7 +13,7 @@ from scopes.agents.received import InboxEntry, ReceivedMessages
 from scopes.agents.register import register
 from scopes.agents.registry import Registry, store_registry
 from scopes.conversation.append import append_all
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.render.json_line import result_line, walk_result_line

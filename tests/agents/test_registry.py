@@ -15,7 +15,7 @@ from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.agents.list import list_agents, show_agent
 from scopes.agents.register import AgentChanges, register, remove, set_availability, update
 from scopes.agents.registry import Registry, store_registry
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused

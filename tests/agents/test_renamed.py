@@ -10,12 +10,9 @@ from scopes import clock
 from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.agents.register import register
 from scopes.agents.send import send
-from scopes.conversation.delete import delete
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_conversation
+from scopes.conversation.new_rename_delete import delete, new, rename_conversation
 from scopes.conversation.undo import undo
-from scopes.history.conversations import read_uuid
-from scopes.history.handles import StoreHandle
+from scopes.history.handles import StoreHandle, read_uuid
 from scopes.history.messages import plain_message
 from scopes.history.metadata import write_metadata
 from scopes.store.refs import AGENTS

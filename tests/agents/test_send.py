@@ -13,13 +13,13 @@ from scopes.agents.inbox import read_inbox
 from scopes.agents.register import register, remove, set_availability
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NoAvailableAgents, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from tests.support.examples import examples
 from tests.support.random_ids import hashed_counter
 from tests.support.store import make_store

@@ -9,14 +9,14 @@ from scopes.agents.register import AgentChanges, register, remove, set_availabil
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
 from scopes.clock import format_time, now_nanoseconds
-from scopes.conversation.gc import gc
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.store import gc
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import NotFound, Refused
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import plain_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.ids import BranchName
 from scopes.store.refs import AGENTS
 from tests.support.random_ids import spread_ids  # noqa: F401 - operations have different ids

@@ -14,9 +14,7 @@ from collections.abc import Callable, Iterator
 from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.context.work_items import find_work_item
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.count_cache import FILE
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import FILE, RankFilePaths, choose_tokenizer
 from tests.benchmarks.stores import open_as_command
 from tests.benchmarks.timing import Row, Samples, by_turns, process_wall, wall
 from tests.benchmarks.workspace import Workspace

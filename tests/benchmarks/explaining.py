@@ -23,7 +23,7 @@ from scopes.code_links.link import CodeLink
 from scopes.code_links.project_commits import AddedLine, ProjectCommit, all_commits, walk_project_commits
 from scopes.code_links.project_git import find_project_repository, open_project_git
 from scopes.history.messages import is_root
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import Oid
 from scopes.store.graph import walk_oldest_first

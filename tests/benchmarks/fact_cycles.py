@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.facts.context import FactContext
 from scopes.facts.cycle import Acceptance, Effects, FactAgent
 from scopes.facts.fact import Fact, ProposedFact, Provenance

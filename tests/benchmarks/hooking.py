@@ -13,7 +13,7 @@ from functools import partial
 
 from scopes.hosts.program import program_words
 from scopes.live.event_log import HOOK_LOG, read_events
-from scopes.store.discovery import state_directory
+from scopes.store.projects import state_directory
 from tests.benchmarks import turn_ends
 from tests.benchmarks.timing import Row, by_turns, process_cpu, process_wall
 from tests.benchmarks.transcripts import drawn_session

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from scopes.conversation.list import list_conversations
-from scopes.conversation.list_cached import find_cached_list
-from scopes.store.discovery import index_directory
+from scopes.conversation.list import find_cached_list
+from scopes.conversation.list_from_store import list_conversations
+from scopes.store.projects import index_directory
 from tests.benchmarks.libgit2_reads import read_tips
 from tests.benchmarks.startup import entries
 from tests.benchmarks.timing import Row, by_turns, process_wall, run, wall

@@ -14,26 +14,21 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_outcomes import MergeConflicted
-from scopes.conversation.rebase import rebase
+from scopes.conversation.merge import MergeConflicted, merge
+from scopes.conversation.rebase import cherry_pick, rebase
 from scopes.history.messages import plain_message
 from scopes.history.metadata import branch_change, write_metadata
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.index.commit_cache import CommitCache
-from scopes.merge.attribution import describe
-from scopes.merge.commits import merge_text, write_merge_commit
-from scopes.merge.detection import find_disagreements
-from scopes.merge.divergence import Divergence, compare_sides, state_of
+from scopes.index.caches import CommitCache
+from scopes.merge.compare import Divergence, compare_sides, find_disagreements, state_of
 from scopes.merge.files import compare_files
-from scopes.merge.plan import merged_state
+from scopes.merge.plan import describe, merge_text, merged_state, write_merge_commit
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.store.graph import list_merge_bases, split_histories
 from scopes.store.maintenance import pack
-from scopes.store.packs.bulk import bulk_objects
+from scopes.store.packs import bulk_objects
 from scopes.store.refs import meta_ref
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scopes.history.conversations import resolve_scope, walk_messages
+from scopes.history.handles import resolve_scope, walk_messages
 from scopes.history.messages import read_message_bytes
 from tests.benchmarks.stores import size_bytes
 from tests.benchmarks.timing import Row, Samples

@@ -19,9 +19,9 @@ from scopes.context.collect import ReadLimits, collect
 from scopes.context.relevance import score, words_of
 from scopes.context.turns import Turn
 from scopes.history.messages import walk_headers_oldest_first
-from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_revision
+from scopes.history.names import conversation_ids, list_branch_tips, resolve_revision
 from scopes.ids import ConversationId
-from scopes.search.search import search
+from scopes.search.run import search
 from scopes.store.repository import Repository
 from tests.benchmarks.timing import Row, Samples, run
 from tests.benchmarks.transcripts import FOLDER

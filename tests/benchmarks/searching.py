@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from scopes.conversation.append import append
 from scopes.history.messages import plain_message
 from scopes.ids import Oid
-from scopes.index.full_text import open_index
-from scopes.index.schema import LAYOUT
-from scopes.search.message_documents import describe_from
-from scopes.store.discovery import index_directory
+from scopes.index.full_text import LAYOUT, open_index
+from scopes.search.text_match import describe_from
 from scopes.store.graph import walk_oldest_first
+from scopes.store.projects import index_directory
 from scopes.store.repository import Repository
 from tests.benchmarks.agentsview import Agentsview, agentsview, find_program
 from tests.benchmarks.startup import entries

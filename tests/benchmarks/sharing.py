@@ -8,9 +8,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.secret_scan.clearance import Gate
-from scopes.store.packs.bulk import bulk_objects
+from scopes.store.packs import bulk_objects
 from scopes.store.repository import Repository
 from scopes.sync.outgoing import plan_push
 from tests.benchmarks.stores import write_refs

@@ -12,13 +12,13 @@ from scopes import clock
 from scopes.history.messages import plain_message, write_message_blob, write_message_commit, write_root_commit
 from scopes.history.metadata import branch_change, write_metadata
 from scopes.ids import BranchName, Oid
-from scopes.index.commit_cache import CommitCache
+from scopes.index.caches import CommitCache
 from scopes.model.conversation import BranchEntry, Root
 from scopes.model.message import Message
 from scopes.store import refs as names
 from scopes.store.init import create_store
 from scopes.store.maintenance import pack
-from scopes.store.packs.bulk import bulk_objects
+from scopes.store.packs import bulk_objects
 from scopes.store.repository import Objects, Repository
 from scopes.store.transactions import exclusive_write
 from tests.support.store import FULL, open_store

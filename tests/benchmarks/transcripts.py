@@ -18,7 +18,7 @@ from pathlib import Path
 
 from scopes.clock import format_seconds
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.store.repository import Repository
 from tests.benchmarks.stores import Speech
 

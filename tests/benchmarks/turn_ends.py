@@ -19,7 +19,7 @@ from scopes.hosts.program import program_words
 from scopes.importers.formats.cursor.names import MARK, NAME
 from scopes.live.event_log import HOOK_LOG, read_events
 from scopes.live.exported_sessions import FOLDER
-from scopes.store.discovery import state_directory
+from scopes.store.projects import state_directory
 from tests.benchmarks.stores import Speech
 from tests.benchmarks.timing import Row, Samples, by_turns, children_cpu
 from tests.benchmarks.workspace import Workspace

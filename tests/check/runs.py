@@ -8,8 +8,8 @@ from typing import Any
 from scopes.check.check import Checked, check
 from scopes.check.policy import Policy
 from scopes.conversation.append import append
-from scopes.conversation.new import new
-from scopes.history.conversations import resolve_scope
+from scopes.conversation.new_rename_delete import new
+from scopes.history.handles import resolve_scope
 from scopes.history.messages import plain_message
 from scopes.model.message import Author, Part
 

@@ -12,7 +12,7 @@ from scopes.check.compare import compare_runs
 from scopes.check.policy import Policy
 from scopes.check.run import RunSource
 from scopes.check.run_reader import read_run
-from scopes.history.conversations import resolve_scope
+from scopes.history.handles import resolve_scope
 from scopes.importers.formats.events import RunEnd
 from tests.check.headless_runs import TESTS, codex_rollout, codex_stream
 from tests.check.runs import edit, run_of, shell

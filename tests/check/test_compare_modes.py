@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scopes.check.compare import MODES, compare_runs, describe_call
 from scopes.check.policy import Policy
-from scopes.history.usage import Tokens
+from scopes.history.activity import Tokens
 from scopes.importers.formats.events import RunEnd
 from scopes.render.dispatch import render_text
 from scopes.render.terminal import TerminalView

@@ -12,7 +12,7 @@ from scopes.check.findings import Finding, Verdict, how_it_ended, is_at_least, l
 from scopes.check.judge import Judge, applies, level_of, split_agents
 from scopes.check.policy import Policy, Suppression
 from scopes.check.rules.registry import RULES
-from scopes.history.usage import Tokens
+from scopes.history.activity import Tokens
 from scopes.importers.formats.events import RunEnd
 from tests.check.made_runs import (  # fmt: skip
     DENIED,

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.check.comments import changes_only_comments
 from scopes.check.policy import Policy
-from scopes.model.file_edits import FileEdit, Replacement
+from scopes.model.tools import FileEdit, Replacement
 from tests.check.runs import edit, judge, run_of, shell, verdict_of
 
 pytestmark = pytest.mark.cases(16)  # each is another way through a rule, and takes little time

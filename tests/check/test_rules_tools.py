@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.check.policy import Policy
-from scopes.history.usage import Tokens
+from scopes.history.activity import Tokens
 from scopes.importers.formats.events import RunEnd
 from tests.check.made_runs import DENIED, FAILED, OK, OPEN, edit, judge, make_run, messages, read, shell, write
 

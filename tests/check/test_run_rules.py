@@ -10,7 +10,7 @@ import pytest
 from scopes.check.check import check
 from scopes.check.explain import explain_rule, list_rules
 from scopes.check.policy import Policy, Suppression
-from scopes.history.conversations import resolve_scope
+from scopes.history.handles import resolve_scope
 from tests.check.headless_runs import codex_stream, gemini_stream, lines
 from tests.check.made_runs import STREAM, make_run
 from tests.check.made_runs import judge as judge_rule

@@ -9,8 +9,8 @@ import pytest
 
 from scopes.check.session_files import SessionFile, find_unfinished
 from scopes.conversation.append import append
-from scopes.conversation.new import new
-from scopes.history.conversations import resolve_scope, walk_messages
+from scopes.conversation.new_rename_delete import new
+from scopes.history.handles import resolve_scope, walk_messages
 from scopes.history.messages import plain_message
 from scopes.model.message import Author
 from tests.check import headless_runs as made

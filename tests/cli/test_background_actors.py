@@ -13,8 +13,7 @@ from scopes.cli.acp_spool import take_waiting
 from scopes.cli.invocation import Invocation
 from scopes.cli.watch_runner import WatchRun
 from scopes.conversation.branch import branch
-from scopes.conversation.operations import list_operations
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import list_operations, undo
 from scopes.server.acp.spool import Spool
 from tests.cli.running import PRODUCT, scopes
 from tests.server.acp.test_spool_files import waiting

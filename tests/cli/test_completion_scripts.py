@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from scopes.cli.completion_scripts import SCRIPTS
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.importers.import_sample import import_sample
 from tests.cli.running import ROOT, SAMPLE, environment, scopes, with_options
 from tests.support.store import make_store

@@ -10,7 +10,7 @@ import pytest
 from scopes.cli.completion import ParsedWords, complete, members, values
 from scopes.cli.option_rows import OptionRow, read_keys, read_rows
 from scopes.cli.table import TABLE
-from scopes.store.discovery import list_operations
+from scopes.store.projects import list_operations
 from tests.cli.conftest import SETTINGS
 from tests.cli.sample import TABLE as SAMPLE
 

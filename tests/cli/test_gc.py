@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.store import commit_reader
+from scopes.store import graph as commit_reader
 
 SECRET = "hunter2swordfish"
 

@@ -30,7 +30,7 @@ def test_without_an_index_a_list_loads_nothing_that_starts_programs(conversation
     (tmp_path / "file").touch()  # in it there is no room for an index
     names = imported("--store", conversation.store, *LIST, env={"XDG_CACHE_HOME": str(tmp_path / "file")})
     assert "pygit2" in names
-    assert names & {"subprocess", "scopes.store.recovery", "typer", "rich", "pydantic"} == set()
+    assert names & {"subprocess", "scopes.store.transactions", "typer", "rich", "pydantic"} == set()
 
 
 def test_the_list_is_the_same_with_and_without_the_index(conversation, cache):

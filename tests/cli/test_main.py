@@ -175,9 +175,8 @@ def test_completion_imports_only_the_modules_that_it_needs():
         "scopes.cli.table",
         "scopes.cli.command_line",
         "scopes.store",
-        "scopes.store.discovery",
-        "scopes.store.packed_refs",
         "scopes.store.projects",
+        "scopes.store.ref_files",
         "scopes.regular_file",
     }
 

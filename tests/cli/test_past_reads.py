@@ -122,7 +122,7 @@ def outcome(done):
 def make_conversation(path, patch):
     """Create a conversation with main and fix; the times in its reflogs come from the clock of the sealed world."""
     patch.setattr(clock, "random_bytes", hashed_counter())
-    patch.setattr("scopes.store.reflog.wall_nanoseconds", clock.now_nanoseconds)
+    patch.setattr("scopes.store.operations.wall_nanoseconds", clock.now_nanoseconds)
     made = Conversation(path)
     made.fork()
     return made
@@ -136,7 +136,7 @@ def read_newest(made):
 def estimated_tokens():
     """Estimate tokens: building an encoding takes longer than a read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scopes.tokens.choose.find_vocabulary", lambda paths, encoding: (None, ()))
+        patch.setattr("scopes.tokens.count.find_vocabulary", lambda paths, encoding: (None, ()))
         yield
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from scopes.cli.table import TABLE
-from scopes.history import revisions
+from scopes.history import names as revisions
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.cli.commands import show as command
-from scopes.history import revisions
+from scopes.history import names as revisions
 
 
 @pytest.fixture

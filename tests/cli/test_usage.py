@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from tests.cli.running import PRODUCT, imported, scopes
 from tests.support.history import history
 from tests.support.store import make_store

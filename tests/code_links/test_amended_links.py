@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.code_links.linked_commits import open_linker
-from scopes.conversation.diff_commit import diff_commit
-from scopes.conversation.linked_revision import RevisionRequest
-from scopes.conversation.show_commits import show_commits
+from scopes.conversation.commits import RevisionRequest, diff_commit, show_commits
 from scopes.errors import NotFound
 from tests.code_links.test_why import begin
 

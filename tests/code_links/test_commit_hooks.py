@@ -16,8 +16,8 @@ from scopes.cli.git_hook_recorder import record_commits
 from scopes.code_links.pending_commits import begin_taking
 from scopes.conversation.undo import undo
 from scopes.errors import ScopesError
-from scopes.history.background_actors import HOOKS
-from scopes.store.operation_log import walk_operations
+from scopes.history.sessions import HOOKS
+from scopes.store.operations import walk_operations
 from scopes.store.projects import find_worktree
 from scopes.store.refs import COMMITS
 from scopes.store.repository import Caller

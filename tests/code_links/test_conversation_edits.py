@@ -8,9 +8,9 @@ from scopes.code_links.conversation_edits import read_conversation_edits
 from scopes.code_links.turns import begins_turn, list_turn_messages
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.messages import header_of, plain_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from scopes.store.graph import walk_oldest_first
 from scopes.store.repository import read_commit

@@ -15,7 +15,7 @@ from scopes.code_links.linked_commits import open_linker
 from scopes.code_links.project_git import find_project_repository, open_project_git
 from scopes.code_links.recorded_links import RecordedCommits
 from scopes.code_links.why import WhyRequest, why
-from scopes.history.conversations import read_uuid
+from scopes.history.handles import read_uuid
 from tests.code_links.agent_session import SESSION, ClaudeSession
 from tests.support.worktrees import Project
 

@@ -7,8 +7,7 @@ import pytest
 from scopes.code_links.link import CodeLink, LinkedTurn
 from scopes.code_links.linked_commits import open_linker
 from scopes.code_links.linked_turns import MAX_NAMED, TurnFinder, with_own_turn
-from scopes.conversation.commit_turns import find_commit_turns
-from scopes.conversation.linked_revision import RevisionRequest
+from scopes.conversation.commits import RevisionRequest, find_commit_turns
 from scopes.conversation.log import LogFilter, log
 
 GREETING = "def greeting_of(name):\n    return 'good morning, ' + name\n"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.diff_commit import diff_commit
-from scopes.conversation.linked_revision import RevisionRequest
+from scopes.conversation.commits import RevisionRequest, diff_commit
 from scopes.errors import NotFound
 from tests.code_links.test_why import begin
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.code_links.why import WhyRequest, why
-from scopes.conversation.diff_commit import diff_commit
-from scopes.conversation.linked_revision import RevisionRequest
-from scopes.conversation.show_commits import show_commits
+from scopes.conversation.commits import RevisionRequest, diff_commit, show_commits
 from tests.code_links.agent_session import ClaudeSession
 from tests.code_links.hooked import Hooked
 from tests.support.store import make_store

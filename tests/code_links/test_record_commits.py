@@ -10,8 +10,8 @@ from scopes.code_links import record_commits
 from scopes.code_links.commit_store import CommitRecords
 from scopes.code_links.record_commits import find_commit_facts, has_commits, record_turn
 from scopes.code_links.reflog import begin_turn
-from scopes.history.background_actors import HOOKS
-from scopes.store.operation_log import walk_operations
+from scopes.history.sessions import HOOKS
+from scopes.store.operations import walk_operations
 from scopes.store.repository import Caller
 from tests.support.store import assert_sound
 from tests.support.worktrees import Project

@@ -11,8 +11,7 @@ from scopes.code_links.record_commits import find_commit_facts, record_turn
 from scopes.code_links.recorded_links import RecordedCommits
 from scopes.code_links.reflog import begin_turn
 from scopes.conversation.append import append
-from scopes.history.conversations import read_uuid
-from scopes.history.handles import StoreHandle
+from scopes.history.handles import StoreHandle, read_uuid
 from scopes.history.messages import plain_message
 from scopes.store.projects import find_worktree
 from tests.code_links.agent_session import ClaudeSession

@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.code_links.why import WhyRequest, why
-from scopes.conversation.commit_turns import find_commit_turns
-from scopes.conversation.diff_commit import diff_commit
-from scopes.conversation.linked_revision import RevisionRequest
-from scopes.conversation.show_commits import show_commits
+from scopes.conversation.commits import RevisionRequest, diff_commit, find_commit_turns, show_commits
 from scopes.errors import NotFound
 from tests.code_links.agent_session import ClaudeSession
 from tests.support.worktrees import Project

@@ -7,7 +7,7 @@ import pytest
 from scopes.code_links.commit_record import CommitRecord
 from scopes.code_links.turn_calls import TurnCalls, commit_chance
 from scopes.code_links.turns import list_turn_messages
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.model.message import Part
 
 SUBJECT = "Add the second table"

@@ -7,9 +7,9 @@ import pytest
 from scopes.code_links.turns import begins_turn, list_turn_messages, messages_of_turn
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.messages import plain_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from tests.support.store import make_store
 

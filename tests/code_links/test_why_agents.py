@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.code_links.why_answers import AnswerWriter
-from scopes.conversation.branch import branch
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import branch, rewind
 from scopes.ids import MessageId
 from tests.render.rendering import piped
 

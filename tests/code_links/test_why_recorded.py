@@ -6,7 +6,7 @@ import pytest
 
 from scopes.code_links.session_turn import record_last_turn
 from scopes.code_links.why import WhyRequest, why
-from scopes.conversation.show_commits import show_commits
+from scopes.conversation.commits import show_commits
 from tests.code_links.agent_session import ClaudeSession
 from tests.code_links.hooked import Hooked
 from tests.support.store import make_store

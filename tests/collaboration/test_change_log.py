@@ -16,17 +16,16 @@ from scopes.conversation.amend import retract
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.changes import changes
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import abort_merge, merge
-from scopes.conversation.new import new
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
 from scopes.facts.decide import accept
 from scopes.facts.propose import Proposal, propose
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.merge.conflict_list import walk_conflicts
-from scopes.model.argument import Argument
-from scopes.model.message import Author
+from scopes.merge.conflicts import walk_conflicts
+from scopes.model.message import Argument, Author
 from scopes.proposals.apply import rollback_proposal
 from scopes.proposals.create import NewChange, create_proposal
 from scopes.proposals.review import accept_proposal, reject_proposal

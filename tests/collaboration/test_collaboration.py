@@ -16,17 +16,15 @@ from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.conflicts import list_conflicts, show_conflict
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict, show_conflict
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, Invalid, NoAvailableAgents, NotFound, Refused
 from scopes.history.messages import plain_message, read_message
-from scopes.history.revisions import list_branch_tips, read_active_branch
-from scopes.model.argument import Argument, read_argument
-from scopes.model.message import Author
+from scopes.history.names import list_branch_tips, read_active_branch
+from scopes.model.message import Argument, Author, read_argument
 from tests.support.random_ids import hashed_counter
 
 CONV, BRANCH = "conv-001", "collaboration/consensus"

@@ -16,18 +16,15 @@ from scopes.collaboration.neutral import choose_neutral, escalate
 from scopes.collaboration.start import Request, start
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.conflicts import show_conflict
-from scopes.conversation.delete import delete
+from scopes.conversation.conflicts import resolve_conflict, show_conflict
 from scopes.conversation.merge import abort_merge, merge
-from scopes.conversation.new import new
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.new_rename_delete import delete, new
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, NoAvailableAgents, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_message
-from scopes.history.revisions import list_branch_tips
-from scopes.model.argument import Argument, Evidence, argument_text
-from scopes.model.message import Author
+from scopes.history.names import list_branch_tips
+from scopes.model.message import Argument, Author, Evidence, argument_text
 from scopes.proposals.create import Delivery
 from scopes.store.config import Setting
 from scopes.store.open_repository import open_repository

@@ -17,16 +17,15 @@ from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_body, read_message
-from scopes.history.revisions import list_branch_tips
-from scopes.model.argument import Argument
-from scopes.model.message import Author
+from scopes.history.names import list_branch_tips
+from scopes.model.message import Argument, Author
 from scopes.proposals.create import NewChange, create_proposal
 from scopes.proposals.review import accept_proposal
 from tests.render.rendering import piped

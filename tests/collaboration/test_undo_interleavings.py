@@ -20,7 +20,7 @@ from scopes.agents.inbox import read_inbox, walk_entries
 from scopes.agents.register import register, set_availability
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import ScopesError

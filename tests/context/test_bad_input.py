@@ -8,11 +8,9 @@ from hashlib import sha1
 
 import pytest
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.encodings import ENCODINGS
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import ENCODINGS, RankFilePaths, choose_tokenizer
 from tests.context.building import built, numbers, put, talk
 from tests.support.history import history, say
 from tests.tokens.conftest import INSTALLED, skip_without_rank_files

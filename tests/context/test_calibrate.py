@@ -6,11 +6,9 @@ import pytest
 
 from scopes.context.calibrate import calibrate
 from scopes.context.count import count_conversation
-from scopes.conversation.new import new
-from scopes.history.revisions import resolve_revision
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.models import resolve_model
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.conversation.new_rename_delete import new
+from scopes.history.names import resolve_revision
+from scopes.tokens.count import RankFilePaths, choose_tokenizer, resolve_model
 from tests.context.building import built
 from tests.support.history import say
 from tests.tokens.conftest import INSTALLED

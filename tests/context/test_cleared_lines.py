@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from scopes.context import cleared_lines
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.messages import read_message_bytes
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.secret_scan import prefilter
 from scopes.secrets.allow import allow, disallow
 from scopes.secrets.list import list_secrets
 from scopes.secrets.scan import scan
-from scopes.tokens.count_cache import FILE
+from scopes.tokens.count import FILE
 from tests.context.building import built, talk
 from tests.support.history import say
 from tests.support.planted import KINDS

@@ -6,8 +6,8 @@ import pytest
 
 from scopes.context.collect import ReadLimits, collect, resolve_revisions
 from scopes.conversation.amend import amend
-from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.rebase import cherry_pick
 from scopes.errors import NotFound
 from scopes.model.message import Author
 from tests.context.building import talk

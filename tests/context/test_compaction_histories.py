@@ -13,20 +13,18 @@ from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as write_history
 from scopes.context.request import Request
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.branch import branch
+from scopes.conversation.branch import branch, rewind
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
 from scopes.conversation.rebase import rebase
-from scopes.conversation.rewind import rewind
-from scopes.conversation.stats import stats
+from scopes.conversation.show import stats
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.memory.uncompact import uncompact
 from scopes.model.message import Author
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.support.examples import examples
 from tests.support.history import history, say, texts
 from tests.support.store import files_of, make_store

@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 from scopes.context import context as module
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.new import new
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid, NotFound
-from scopes.history.limits import Limits
-from scopes.history.revisions import list_branch_tips
+from scopes.history.handles import Limits
+from scopes.history.names import list_branch_tips
 from scopes.loading import load
 from scopes.model.message import Author
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.context.building import built, numbers, put, talk
 from tests.support.examples import examples
 from tests.support.history import history, say, texts
@@ -347,7 +346,7 @@ def test_an_encoding_is_built_once_for_a_whole_context(repository, tmp_path, opt
     built_encodings = []
     encoding = load("tiktoken:Encoding")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scopes.tokens.exact._shared", {})
+        patch.setattr("scopes.tokens.count._shared", {})
         choice = choose_tokenizer(RankFilePaths(str(tmp_path / "cache"), None, INSTALLED))
         patch.setattr(
             "tiktoken.Encoding", lambda name, **given: built_encodings.append(name) or encoding(name, **given)

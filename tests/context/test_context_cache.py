@@ -13,7 +13,7 @@ import pytest
 
 from scopes.context import context as module
 from scopes.context import context_cache
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from tests.context.building import built, put, talk
 from tests.support.history import history, say
 

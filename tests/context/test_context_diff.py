@@ -13,8 +13,7 @@ from scopes.conversation.branch import branch
 from scopes.errors import NotFound
 from scopes.memory.summarize import summarize
 from scopes.model.message import Author
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.support.diffs import apply_lines
 from tests.support.history import history, say
 from tests.support.planted import KINDS

@@ -11,18 +11,16 @@ from hypothesis import strategies as st
 from scopes.context.context import context
 from scopes.context.context_diff import diff_contexts
 from scopes.context.request import Request
-from scopes.conversation.amend import retract
+from scopes.conversation.amend import retract, withdraw_decision
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
 from scopes.conversation.rebase import rebase
 from scopes.conversation.undo import undo
-from scopes.conversation.withdraw import withdraw_decision
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.memory.summarize import summarize
 from scopes.memory.uncompact import uncompact
 from scopes.model.message import Author
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.render.rendering import document, piped, seen_lines
 from tests.support.examples import examples
 from tests.support.history import history, say

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scopes.context.count import count_conversation, count_text
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import NotFound
-from scopes.tokens.choose import TokenizerChoice
+from scopes.tokens.count import TokenizerChoice
 from tests.context.building import built, put, talk
 from tests.support.history import history, say
 

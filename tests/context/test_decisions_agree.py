@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
-from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
+from scopes.conversation.amend import amend, retract, withdraw_decision
+from scopes.conversation.branch import branch, rewind, switch
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import MergeOptions, continue_merge, merge
-from scopes.conversation.merge_outcomes import MergeConflicted, Merged
-from scopes.conversation.rebase import rebase
-from scopes.conversation.resolve import resolve_conflict
-from scopes.conversation.rewind import rewind
-from scopes.conversation.switch import switch
+from scopes.conversation.merge import MergeConflicted, Merged, MergeOptions, continue_merge, merge
+from scopes.conversation.rebase import cherry_pick, rebase
 from scopes.conversation.undo import redo, undo
-from scopes.conversation.withdraw import withdraw_decision
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.memory.decision_candidates import accept_candidate
 from scopes.model.message import Author
 from tests.context.building import built

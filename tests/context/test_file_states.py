@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 
 from scopes.context.file_states import file_states
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.ids import MessageId
 from scopes.model.message import Author, FileTouch, Message, Part
 from tests.context.building import built, put

@@ -10,7 +10,7 @@ import pytest
 from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.context.secret_files import may_hold_secrets
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from tests.context.building import built, numbers, put, talk
 from tests.support.history import say
 

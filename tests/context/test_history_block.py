@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scopes.context.history_block import INTRODUCTION, HistoryRequest
 from scopes.context.history_block import history as write
 from scopes.conversation.amend import amend
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
 from scopes.memory.add import add
 from scopes.model.message import Author

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scopes import clock
 from scopes.context.history_block import INTRODUCTION, HistoryRequest, history
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
 from scopes.fence import MARK_DIGITS, PLACEHOLDER, draw_mark, fence_lines
 from scopes.history.messages import plain_message, read_message

@@ -11,7 +11,7 @@ from scopes.context.context import context
 from scopes.context.history_block import TOOLS, HistoryRequest, history
 from scopes.context.long_texts import MAX_READ_CHARACTERS, shorten
 from scopes.context.request import Request
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.secret_scan.clearance import Gate
 from tests.support.history import say
 

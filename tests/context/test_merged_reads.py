@@ -11,17 +11,14 @@ from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as write_history
 from scopes.context.request import Request
 from scopes.conversation.bisect import bisect
-from scopes.conversation.blame import blame
-from scopes.conversation.changes import changes
+from scopes.conversation.changes import blame, changes
 from scopes.conversation.decisions import decisions
-from scopes.conversation.files import files
+from scopes.conversation.diff import range_diff
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
-from scopes.conversation.range_diff import range_diff
-from scopes.conversation.stats import stats
+from scopes.conversation.show import files, stats
 from scopes.memory.summaries import list_summaries
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.support.examples import examples
 from tests.support.history import history, say, texts
 from tests.support.store import files_of, make_store

@@ -9,11 +9,11 @@ import pytest
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as history_block
 from scopes.conversation.branch import branch
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.diff import diff
 from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.new import new
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.new_rename_delete import new
 from scopes.model.message import Author
 from scopes.render.view_options import ViewOptions
 from scopes.render.wire.context import chat_messages

@@ -10,7 +10,7 @@ import pytest
 
 from scopes.context import project_files
 from scopes.context.secret_files import may_hold_secrets
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from tests.context.building import built, put
 from tests.support.history import say
 

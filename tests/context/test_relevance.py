@@ -6,7 +6,7 @@ import pytest
 
 from scopes.context.relevance import score, words_of
 from scopes.conversation.amend import retract
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
 from scopes.model.message import Author
 from tests.context.building import built, numbers

@@ -6,8 +6,8 @@ import pytest
 
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as history_block
+from scopes.conversation.conflicts import escalate_conflict, resolve_conflict
 from scopes.conversation.merge import MergeOptions, continue_merge, merge
-from scopes.conversation.resolve import escalate_conflict, resolve_conflict
 from scopes.model.message import Author
 from tests.context.building import built
 from tests.support.history import history, say

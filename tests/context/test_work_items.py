@@ -8,10 +8,10 @@ from scopes.context import work_items
 from scopes.context.work_items import find_work_item
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import NotFound
-from scopes.history.revisions import list_branch_tips
-from scopes.index.commit_cache import CommitCache
+from scopes.history.names import list_branch_tips
+from scopes.index.caches import CommitCache
 from tests.context.building import built, talk
 from tests.support.history import say
 

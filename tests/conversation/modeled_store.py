@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine
 
 from scopes import clock
-from scopes.conversation.operations import list_operations
+from scopes.conversation.undo import list_operations
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.store import recovery
+from scopes.store import transactions as recovery
 from scopes.store.refs import PENDING
 from scopes.store.transactions import exclusive_write
 from tests.support.history import say

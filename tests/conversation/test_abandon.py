@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.abandon import abandon
-from scopes.conversation.branch import branch
-from scopes.conversation.operations import list_operations
+from scopes.conversation.branch import abandon, branch, switch
 from scopes.conversation.show import show
-from scopes.conversation.switch import switch
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import list_operations, undo
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.history.names import list_branch_tips, read_active_branch
 from tests.support.history import history, say, texts
 from tests.support.store import git, refs
 

@@ -13,13 +13,13 @@ from scopes.conversation import append as appending
 from scopes.conversation.append import append, message_writers
 from scopes.conversation.branch import append_to_new_branch, branch
 from scopes.conversation.cat import cat
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.undo import list_operations
 from scopes.errors import Ambiguous, Invalid, NotFound, TooNew
 from scopes.history.messages import plain_message
-from scopes.history.revisions import list_branch_tips
-from scopes.merge.divergence import state_of
-from scopes.model import codec
+from scopes.history.names import list_branch_tips
+from scopes.merge.compare import state_of
+from scopes.model import message as codec
 from scopes.model.message import Author
 from scopes.model.validation import check_message
 from tests.support.examples import examples

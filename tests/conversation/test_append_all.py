@@ -14,14 +14,13 @@ from scopes.clock import now
 from scopes.conversation import append as append_module
 from scopes.conversation.append import append, append_all
 from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import delete_branch, new
 from scopes.conversation.undo import undo
 from scopes.errors import Inaccessible, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.history.revisions import list_branch_tips
-from scopes.model.codec import encode
+from scopes.history.names import list_branch_tips
+from scopes.model.message import encode
 from scopes.model.validation import check_message
 from tests.support.examples import sample
 from tests.support.store import assert_sound, make_store, open_store

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.messages import plain_message
 from scopes.store.config import Setting
 from tests.support.store import make_store, open_store

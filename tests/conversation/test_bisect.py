@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.bisect import bisect, count_steps
-from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.merge import merge
+from scopes.conversation.rebase import cherry_pick
 from scopes.errors import NotFound, Refused
 from tests.support.examples import examples
 from tests.support.history import history, say

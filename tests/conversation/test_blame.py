@@ -6,9 +6,9 @@ import pytest
 
 from scopes.clock import new_id
 from scopes.conversation.append import append
-from scopes.conversation.blame import blame
+from scopes.conversation.changes import blame
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.resolve import resolve_conflict
 from scopes.errors import Invalid, NotFound
 from scopes.model.message import Author, FileTouch, Message, Part
 from tests.render.rendering import piped, seen_lines

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.abandon import abandon
-from scopes.conversation.branch import branch, default_branch_name, list_branches
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import tag
+from scopes.conversation.branch import abandon, branch, default_branch_name, list_branches, switch, tag
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.undo import list_operations
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.history.names import list_branch_tips, read_active_branch
 from scopes.model.conversation import PURPOSES
 from tests.support.history import history, say, texts
 from tests.support.store import git, refs

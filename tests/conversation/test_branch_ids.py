@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 
 from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_branch
+from scopes.conversation.new_rename_delete import delete_branch, new, rename_branch
 from scopes.conversation.undo import redo, undo
 from scopes.history.metadata import read_metadata
 from scopes.ids import BranchName

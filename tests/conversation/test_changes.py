@@ -6,16 +6,10 @@ import itertools
 
 import pytest
 
-from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.branch import branch
+from scopes.conversation.branch import abandon, branch, delete_tag, rewind, switch, tag
 from scopes.conversation.changes import changes
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_branch, rename_title
-from scopes.conversation.rewind import rewind
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import delete_tag, tag
+from scopes.conversation.new_rename_delete import delete_branch, new, rename_branch, rename_title
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound
 from scopes.model.message import Author

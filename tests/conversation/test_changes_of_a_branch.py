@@ -7,7 +7,7 @@ import pytest
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.changes import changes
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message
 

@@ -10,9 +10,13 @@ from scopes.conversation.cat import cat
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
 from scopes.conversation.show import show
-from scopes.conversation.shown_signatures import with_message_signature, with_recent_signatures, with_signatures
 from scopes.conversation.verify import verify
-from scopes.conversation.verify_signatures import verify_signatures
+from scopes.conversation.verify_signatures import (
+    verify_signatures,
+    with_message_signature,
+    with_recent_signatures,
+    with_signatures,
+)
 from scopes.errors import Invalid
 from scopes.history.messages import write_message_blob, write_message_commit
 from scopes.ids import Oid

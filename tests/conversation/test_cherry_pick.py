@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.cherry_pick import abort_cherry_pick, cherry_pick, continue_cherry_pick, skip_cherry_pick
-from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_outcomes import Merged
-from scopes.conversation.operations import show_operation
-from scopes.conversation.rebase import rebase
-from scopes.conversation.resolve import resolve_conflict
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import rewind
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict
+from scopes.conversation.merge import Merged, merge
+from scopes.conversation.rebase import abort_cherry_pick, cherry_pick, continue_cherry_pick, rebase, skip_cherry_pick
 from scopes.conversation.show import show
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import show_operation, undo
 from scopes.errors import Conflicted, NotFound, Refused
-from scopes.history import revisions
-from scopes.history.revisions import list_branch_tips, read_active_branch
-from scopes.merge import replay_plan
-from scopes.merge.replay_control import ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.history import names as revisions
+from scopes.history.names import list_branch_tips, read_active_branch
+from scopes.merge import replay as replay_plan
+from scopes.merge.replay import ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts

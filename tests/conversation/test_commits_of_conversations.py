@@ -8,13 +8,9 @@ import pytest
 
 from scopes.code_links.session_turn import record_last_turn
 from scopes.code_links.why import WhyRequest, why
-from scopes.conversation.branch import branch
-from scopes.conversation.commit_turns import find_commit_turns, with_commit_turns
-from scopes.conversation.diff_commit import diff_commit
-from scopes.conversation.linked_revision import RevisionRequest
+from scopes.conversation.branch import branch, rewind
+from scopes.conversation.commits import RevisionRequest, diff_commit, find_commit_turns, show_commits, with_commit_turns
 from scopes.conversation.log import LogFilter, log
-from scopes.conversation.rewind import rewind
-from scopes.conversation.show_commits import show_commits
 from scopes.errors import NotFound
 from scopes.history.handles import StoreHandle
 from scopes.render.dispatch import to_wire

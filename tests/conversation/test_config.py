@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.conversation.config import get_setting, list_settings, set_setting
+from scopes.conversation.store import get_setting, list_settings, set_setting
 from scopes.errors import Invalid, NotFound
 from scopes.store.config import Setting, check_value
 from scopes.store.open_repository import open_repository

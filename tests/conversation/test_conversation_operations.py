@@ -6,15 +6,17 @@ import itertools
 
 import pytest
 
-from scopes.conversation.branch import branch
+from scopes.conversation.branch import branch, rewind, switch, tag
 from scopes.conversation.changes import changes, walk_conversation_operations
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.gc import gc
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
-from scopes.conversation.rewind import rewind
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import tag
+from scopes.conversation.new_rename_delete import (
+    delete,
+    delete_branch,
+    new,
+    rename_branch,
+    rename_conversation,
+    rename_title,
+)
+from scopes.conversation.store import gc
 from scopes.conversation.undo import redo, undo
 from tests.support.history import history, say
 from tests.support.store import git

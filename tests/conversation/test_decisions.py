@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
-from scopes.conversation.branch import branch
+from scopes.conversation.amend import amend, retract, withdraw_decision
+from scopes.conversation.branch import branch, rewind, switch
 from scopes.conversation.cat import cat
 from scopes.conversation.decisions import decisions
 from scopes.conversation.merge import merge
-from scopes.conversation.rewind import rewind
-from scopes.conversation.switch import switch
-from scopes.conversation.withdraw import withdraw_decision
 from scopes.errors import NotFound
 from tests.render.rendering import seen_lines
 from tests.support.history import history, say

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.abandon import abandon
-from scopes.conversation.branch import branch
+from scopes.conversation.branch import abandon, branch, rewind, switch, tag
 from scopes.conversation.cat import cat
-from scopes.conversation.delete import delete, delete_branch, list_deleted
 from scopes.conversation.log import log
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations
-from scopes.conversation.rename import rename_conversation
-from scopes.conversation.rewind import rewind
+from scopes.conversation.new_rename_delete import delete, delete_branch, list_deleted, new, rename_conversation
 from scopes.conversation.show import show
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import tag
-from scopes.conversation.undo import redo, undo
+from scopes.conversation.undo import list_operations, redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from tests.support.history import history, say, texts
 from tests.support.store import git, refs
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.diff_lines import MAX_LINES, diff_lines
+from scopes.conversation.diff import MAX_LINES, diff_lines
 from tests.support.diffs import apply_lines
 from tests.support.examples import examples
 

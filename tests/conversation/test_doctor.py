@@ -8,8 +8,8 @@ import os
 import pytest
 
 from scopes import __version__
-from scopes.conversation import doctor as module
-from scopes.conversation.doctor import doctor
+from scopes.conversation import verify as module
+from scopes.conversation.verify import doctor
 from scopes.errors import Corrupt, NotFound
 from scopes.store.init import create_store
 from scopes.store.locks import LOCK_FILE, StoreLock

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.cat import cat
 from scopes.conversation.show import show
-from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.history.names import list_branch_tips, read_active_branch
 from tests.support.history import history, texts
 from tests.support.store import make_store
 

@@ -7,15 +7,13 @@ import os
 import pytest
 
 from scopes import clock
-from scopes.conversation.delete import delete
-from scopes.conversation.gc import gc, plan_gc
-from scopes.conversation.operations import list_operations
-from scopes.conversation.rewind import rewind
-from scopes.conversation.tag import tag
-from scopes.conversation.undo import redo, undo
+from scopes.conversation.branch import rewind, tag
+from scopes.conversation.new_rename_delete import delete
+from scopes.conversation.store import gc, plan_gc
+from scopes.conversation.undo import list_operations, redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound, Refused
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.store import git_program
 from tests.support.history import history, say, texts
 from tests.support.store import git, open_store, refs
@@ -152,7 +150,7 @@ def test_without_git_gc_is_refused_and_nothing_is_lost(repository, monkeypatch):
 
 
 def test_a_cache_that_cannot_be_emptied_is_reported(repository, monkeypatch):
-    monkeypatch.setattr("scopes.conversation.gc.delete_files", lambda directory: [f"no way: {directory}/index"])
+    monkeypatch.setattr("scopes.conversation.store.delete_files", lambda directory: [f"no way: {directory}/index"])
     history(repository, "main: a")
     assert gc(repository, caches=("/cache",)).notes == ()
     notes = [note.text for note in gc(repository, expire_before="now", caches=("/cache",)).notes]

@@ -6,19 +6,14 @@ import json
 
 import pytest
 
-from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.branch import branch
+from scopes.conversation.branch import abandon, branch, rewind, tag
 from scopes.conversation.changes import changes
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_conversation, rename_title
-from scopes.conversation.rewind import rewind
+from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_conversation, rename_title
 from scopes.conversation.show import show
-from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from tests.support.history import history, say, texts
 from tests.support.store import git, make_store, open_store

@@ -14,9 +14,8 @@ from scopes.conversation.merge_requests import (
     open_merge_request,
     show_merge_request,
 )
-from scopes.conversation.repair import repair
 from scopes.conversation.undo import undo
-from scopes.conversation.verify import verify
+from scopes.conversation.verify import repair, verify
 from scopes.errors import Ambiguous, NotFound, ScopesError
 from scopes.history.metadata import read_metadata, write_metadata
 from scopes.history.transaction import Transaction

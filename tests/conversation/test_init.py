@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from scopes.conversation.init import init
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.store import init
 from scopes.errors import Invalid
 from tests.support.store import files_of, git, open_store
 

@@ -8,22 +8,17 @@ import pytest
 from hypothesis import strategies as st
 
 from scopes.clock import parse_time
-from scopes.conversation.abandon import abandon
 from scopes.conversation.append import append
-from scopes.conversation.branch import list_branches
-from scopes.conversation.delete import delete
-from scopes.conversation.list import list_conversations
-from scopes.conversation.list_cached import find_cached_list
-from scopes.conversation.list_filter import ListFilter
+from scopes.conversation.branch import abandon, list_branches, switch, tag
+from scopes.conversation.conflicts import resolve_conflict
+from scopes.conversation.list import ListFilter, find_cached_list
+from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.new import new
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.new_rename_delete import delete, new
 from scopes.conversation.show import show
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message, write_root_commit
-from scopes.history.revisions import read_active_branch
+from scopes.history.names import read_active_branch
 from scopes.model.conversation import Root
 from scopes.model.message import Author
 from scopes.store.chosen_projects import choose_name
@@ -257,7 +252,7 @@ def test_a_project_is_also_found_by_a_directory_in_it(three, tmp_path):
 @pytest.fixture
 def shared(repository, monkeypatch):
     """Four conversations, with branches and without titles; so few are read by several processes."""
-    monkeypatch.setattr("scopes.conversation.list._MANY_ROWS", 2)
+    monkeypatch.setattr("scopes.conversation.list_from_store._MANY_ROWS", 2)
     new(repository, title="Login", directory="/home/carol/shop")
     for line in ("main: a b", "main: c", "main: d"):
         history(repository, line, "fix: e")

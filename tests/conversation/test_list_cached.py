@@ -9,16 +9,11 @@ import sys
 
 import pytest
 
-from scopes.conversation.abandon import abandon
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.gc import gc
-from scopes.conversation.list import list_conversations
-from scopes.conversation.list_cached import find_cached_list
-from scopes.conversation.list_filter import ListFilter
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_conversation, rename_title
-from scopes.conversation.rewind import rewind
-from scopes.conversation.switch import switch
+from scopes.conversation.branch import abandon, rewind, switch
+from scopes.conversation.list import ListFilter, find_cached_list
+from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_conversation, rename_title
+from scopes.conversation.store import gc
 from scopes.conversation.undo import undo
 from scopes.index.conversation_table import list_values
 from scopes.store import refs as names

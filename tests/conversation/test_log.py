@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from scopes import clock
 from scopes.conversation.append import append
+from scopes.conversation.branch import tag
 from scopes.conversation.log import LogEntry, LogFilter, log, touches_file
-from scopes.conversation.new import new
-from scopes.conversation.tag import tag
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.conversations import resolve_scope, walk_messages
+from scopes.history.activity import ToolResultTracker
+from scopes.history.handles import resolve_scope, walk_messages
 from scopes.history.messages import MessageHeader, plain_message
-from scopes.history.tool_calls import ToolResultTracker
 from scopes.ids import AgentName, MessageId, Oid
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.result import Note

@@ -7,25 +7,30 @@ import shutil
 import pytest
 
 from scopes.conversation.amend import retract
-from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.conflicts import list_conflicts
+from scopes.conversation.branch import branch, rewind, switch
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict
 from scopes.conversation.decisions import decisions
 from scopes.conversation.diff import diff
-from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
-from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, Merged, UpToDate
-from scopes.conversation.resolve import resolve_conflict
-from scopes.conversation.rewind import rewind
+from scopes.conversation.merge import (
+    FastForwarded,
+    MergeConflicted,
+    Merged,
+    MergeOptions,
+    UpToDate,
+    abort_merge,
+    continue_merge,
+    merge,
+)
+from scopes.conversation.rebase import cherry_pick
 from scopes.conversation.show import show
-from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Conflicted, Invalid, Refused
 from scopes.history.messages import message_id_of
-from scopes.history.revisions import list_branch_tips, read_active_branch
-from scopes.merge.divergence import state_of
+from scopes.history.names import list_branch_tips, read_active_branch
+from scopes.merge.compare import state_of
 from scopes.merge.in_progress import list_in_progress
-from scopes.merge.records import list_conflicts_at
+from scopes.merge.plan import list_conflicts_at
 from scopes.model.message import Author
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.delete import delete_branch
 from scopes.conversation.merge import merge
+from scopes.conversation.new_rename_delete import delete_branch
 from scopes.errors import NotFound, Refused
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from tests.conversation.test_merge_request_states import closed, merged, opened, states
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, overtake

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.abandon import abandon
-from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
-from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, Merged
+from scopes.conversation.branch import abandon, branch, rewind, switch
+from scopes.conversation.conflicts import resolve_conflict
+from scopes.conversation.merge import (
+    FastForwarded,
+    MergeConflicted,
+    Merged,
+    MergeOptions,
+    abort_merge,
+    continue_merge,
+    merge,
+)
 from scopes.conversation.merge_requests import (
     close_merge_request,
     list_merge_requests,
@@ -17,12 +22,9 @@ from scopes.conversation.merge_requests import (
     open_merge_request,
     show_merge_request,
 )
-from scopes.conversation.rebase import rebase
-from scopes.conversation.rename import rename_branch
-from scopes.conversation.resolve import resolve_conflict
-from scopes.conversation.rewind import rewind
+from scopes.conversation.new_rename_delete import delete, delete_branch, rename_branch
+from scopes.conversation.rebase import cherry_pick, rebase
 from scopes.conversation.show import show
-from scopes.conversation.switch import switch
 from scopes.conversation.undo import redo, undo
 from scopes.errors import Conflicted, Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata

@@ -7,10 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
-from scopes.conversation.merge_outcomes import FastForwarded, MergeConflicted, Merged
+from scopes.conversation.branch import branch, rewind
+from scopes.conversation.conflicts import resolve_conflict
+from scopes.conversation.merge import (
+    FastForwarded,
+    MergeConflicted,
+    Merged,
+    MergeOptions,
+    abort_merge,
+    continue_merge,
+    merge,
+)
 from scopes.conversation.merge_requests import (
     close_merge_request,
     find_merge_request_anywhere,
@@ -19,15 +26,13 @@ from scopes.conversation.merge_requests import (
     open_merge_request,
     show_merge_request,
 )
+from scopes.conversation.new_rename_delete import delete_branch, rename_branch, rename_conversation
 from scopes.conversation.rebase import rebase
-from scopes.conversation.rename import rename_branch, rename_conversation
-from scopes.conversation.resolve import resolve_conflict
-from scopes.conversation.rewind import rewind
 from scopes.conversation.undo import redo, undo
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.transaction import Transaction
-from scopes.model.merge_request import MergeRequest, decode_merge_request, encode_merge_request
+from scopes.model.conversation import MergeRequest, decode_merge_request, encode_merge_request
 from scopes.model.message import Author
 from scopes.store.transactions import exclusive_write
 from tests.render.rendering import seen

@@ -7,20 +7,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from scopes.conversation.branch import branch
+from scopes.conversation.branch import branch, list_tags, rewind, switch, tag
 from scopes.conversation.changes import changes
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.gc import gc
-from scopes.conversation.list import list_conversations
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_branch, rename_conversation
-from scopes.conversation.rewind import rewind
+from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_branch, rename_conversation
 from scopes.conversation.show import show
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import list_tags, tag
+from scopes.conversation.store import gc
 from scopes.conversation.undo import redo, undo
 from scopes.errors import NotFound, Refused
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from tests.conversation.modeled_store import ModeledStore
 from tests.support.examples import examples
 from tests.support.history import texts

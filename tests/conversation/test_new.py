@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations
-from scopes.conversation.rename import rename_conversation
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import branch, rewind, tag
+from scopes.conversation.new_rename_delete import delete, new, rename_conversation
 from scopes.conversation.show import show
-from scopes.conversation.tag import tag
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import list_operations, undo
 from scopes.errors import Invalid, Refused
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from tests.support.history import history, say, texts
 from tests.support.store import git, refs
 

@@ -6,12 +6,9 @@ import json
 
 import pytest
 
-from scopes.conversation.delete import delete
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations, show_operation
-from scopes.conversation.rewind import rewind
-from scopes.conversation.tag import tag
-from scopes.conversation.undo import undo
+from scopes.conversation.branch import rewind, tag
+from scopes.conversation.new_rename_delete import delete, new
+from scopes.conversation.undo import list_operations, show_operation, undo
 from scopes.errors import Ambiguous, Invalid, NotFound, ScopesError
 from tests.support.history import history, say
 from tests.support.store import git, open_store
@@ -98,7 +95,7 @@ def test_another_process_reads_the_same_operation_log(repository):
 
 
 def test_an_unknown_or_ambiguous_operation_is_refused(repository, monkeypatch):
-    monkeypatch.setattr("scopes.store.operation_log.MIN_PREFIX_LENGTH", 1)
+    monkeypatch.setattr("scopes.store.operations.MIN_PREFIX_LENGTH", 1)
     ids = [new(repository).operation]
     while len({identity[0] for identity in ids}) == len(ids):
         ids.append(new(repository).operation)

@@ -12,31 +12,24 @@ from scopes import clock
 from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.conversation.append import append, append_all
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.list import list_conversations
+from scopes.conversation.branch import branch, list_tags, rewind, switch, tag
+from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations
+from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_branch, rename_title
 from scopes.conversation.rebase import rebase
-from scopes.conversation.rename import rename_branch, rename_title
-from scopes.conversation.rewind import rewind
-from scopes.conversation.stats import stats
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import list_tags, tag
-from scopes.conversation.undo import redo, undo
+from scopes.conversation.show import stats
+from scopes.conversation.undo import list_operations, redo, undo
 from scopes.errors import Ambiguous, NotFound, Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
+from scopes.history.names import resolve_revision
 from scopes.history.past import show_past
-from scopes.history.revisions import resolve_revision
 from scopes.model.message import Author
 from scopes.model.validation import check_message
-from scopes.store.expire import expire
+from scopes.store.maintenance import expire
 from scopes.store.transactions import exclusive_write
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.support.history import history, say, texts
 from tests.support.random_ids import hashed_counter
 from tests.support.store import files_of, open_store
@@ -122,7 +115,7 @@ def test_an_operation_is_named_by_prefix_place_or_time(repository, monkeypatch):
     for name in "@{9}", "zzzz":
         with pytest.raises(NotFound):
             show_past(repository, name)
-    monkeypatch.setattr("scopes.store.operation_log.MIN_PREFIX_LENGTH", 1)
+    monkeypatch.setattr("scopes.store.operations.MIN_PREFIX_LENGTH", 1)
     with pytest.raises(Ambiguous):
         show_past(repository, _shared_letter(repository))
 
@@ -140,9 +133,9 @@ def _shared_letter(repository):
 
 def test_a_message_at_a_time_is_compared_by_the_time_of_its_append(repository, monkeypatch):
     instant = clock.now_nanoseconds()
-    monkeypatch.setattr("scopes.store.reflog.wall_nanoseconds", lambda: instant)
+    monkeypatch.setattr("scopes.store.operations.wall_nanoseconds", lambda: instant)
     history(repository, "main: a")
-    monkeypatch.setattr("scopes.store.reflog.wall_nanoseconds", lambda: instant + 3600 * 10**9)
+    monkeypatch.setattr("scopes.store.operations.wall_nanoseconds", lambda: instant + 3600 * 10**9)
     say(repository, "conv-001", "an hour later")
     assert texts(past(repository, "now"), "conv-001") == ["a"]
     assert texts(past(repository, "@"), "conv-001") == []
@@ -245,7 +238,7 @@ def test_no_message_before_the_last_operation_on_a_branch_is_taken_off(repositor
 
 
 def test_a_deleted_conversation_is_shown_at_a_time_before_its_last_messages(repository, monkeypatch):
-    monkeypatch.setattr("scopes.store.reflog.wall_nanoseconds", clock.now_nanoseconds)
+    monkeypatch.setattr("scopes.store.operations.wall_nanoseconds", clock.now_nanoseconds)
     history(repository, "main: a")
     instant = clock.now()
     say(repository, "conv-001", "later")
@@ -258,7 +251,7 @@ def test_after_an_expire_appends_are_compared_by_time(repository, monkeypatch):
     history(repository, "main: a")
     tag(repository, "conv-001", "v1")
     instant = clock.wall_nanoseconds()
-    monkeypatch.setattr("scopes.store.reflog.wall_nanoseconds", lambda: instant + 3600 * 10**9)
+    monkeypatch.setattr("scopes.store.operations.wall_nanoseconds", lambda: instant + 3600 * 10**9)
     say(repository, "conv-001", "later")
     kept = newest(repository)
     with exclusive_write(repository):

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend
 from scopes.conversation.branch import branch
+from scopes.conversation.diff import Content, pair_messages, range_diff
 from scopes.conversation.merge import merge
-from scopes.conversation.pair_messages import Content, pair_messages
-from scopes.conversation.range_diff import range_diff
 from scopes.conversation.rebase import rebase
 from scopes.errors import Invalid, NotFound
 from scopes.model.message import Author

@@ -9,11 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.range_diff import range_diff
-from scopes.conversation.rebase import rebase
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import branch, rewind
+from scopes.conversation.diff import range_diff
+from scopes.conversation.rebase import cherry_pick, rebase
 from scopes.conversation.undo import undo
 from scopes.model.message import Author
 from tests.render.rendering import document, piped, seen_lines

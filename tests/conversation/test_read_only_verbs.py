@@ -7,28 +7,25 @@ import pytest
 from scopes.check.check import check
 from scopes.check.policy import Policy
 from scopes.conversation.bisect import bisect
-from scopes.conversation.branch import branch, list_branches
+from scopes.conversation.branch import branch, list_branches, list_tags, tag
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
-from scopes.conversation.config import list_settings
+from scopes.conversation.commits import show_commits
 from scopes.conversation.decisions import decisions
-from scopes.conversation.files import files
-from scopes.conversation.list import list_conversations
+from scopes.conversation.diff import range_diff
+from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.log import LogFilter, log
 from scopes.conversation.merge_requests import list_merge_requests, open_merge_request, show_merge_request
-from scopes.conversation.operations import list_operations, show_operation
-from scopes.conversation.range_diff import range_diff
-from scopes.conversation.show import show
-from scopes.conversation.show_commits import show_commits
-from scopes.conversation.stats import stats
-from scopes.conversation.tag import list_tags, tag
-from scopes.history.conversations import resolve_scope
+from scopes.conversation.show import files, show, stats
+from scopes.conversation.store import list_settings
+from scopes.conversation.undo import list_operations, show_operation
+from scopes.history.handles import resolve_scope
 from scopes.memory.decision_candidates import list_candidates
 from scopes.model.message import Author
 from scopes.proposals.list import list_proposals
 from scopes.secrets.list import list_secrets
 from scopes.secrets.scan import scan as scan_secrets
-from scopes.store import recovery
+from scopes.store import transactions as recovery
 from scopes.store.transactions import exclusive_write
 from scopes.usage.prices import read_prices
 from scopes.usage.usage import UsageRequest, usage

@@ -7,19 +7,16 @@ import os
 import pytest
 
 from scopes.conversation.amend import retract
-from scopes.conversation.branch import branch
+from scopes.conversation.branch import branch, rewind
 from scopes.conversation.cat import cat
-from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.merge import MergeOptions, merge
-from scopes.conversation.operations import show_operation
-from scopes.conversation.rebase import rebase
-from scopes.conversation.rewind import rewind
+from scopes.conversation.rebase import cherry_pick, rebase
 from scopes.conversation.show import show
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import show_operation, undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips
-from scopes.merge.replay_control import ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.history.names import list_branch_tips
+from scopes.merge.replay import ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.model.message import Author
 from scopes.store.graph import is_ancestor
 from scopes.store.repository import read_commit, read_tree

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations
-from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
+from scopes.conversation.branch import branch, switch, tag
+from scopes.conversation.new_rename_delete import new, rename_branch, rename_conversation, rename_title
 from scopes.conversation.show import show
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import tag
-from scopes.conversation.undo import redo, undo
+from scopes.conversation.undo import list_operations, redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, list_branch_tips, read_active_branch, resolve_revision
+from scopes.history.names import conversation_ids, list_branch_tips, read_active_branch, resolve_revision
 from tests.support.history import history, say, texts
 from tests.support.store import git, refs
 

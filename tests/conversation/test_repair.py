@@ -11,14 +11,15 @@ import pytest
 
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.gc import gc
-from scopes.conversation.new import new
-from scopes.conversation.repair import repair
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.store import gc
+from scopes.conversation.verify import repair
 from scopes.errors import Busy, Inaccessible
 from scopes.history.messages import plain_message
 from scopes.ids import Oid
 from scopes.model.operation import RefChange
-from scopes.store import recovery, refs, transactions
+from scopes.store import refs, transactions
+from scopes.store import transactions as recovery
 from scopes.store.transactions import write_operation
 from tests.support.store import (
     IMPATIENT,

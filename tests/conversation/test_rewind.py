@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.branch import rewind, switch, tag
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations
-from scopes.conversation.rewind import rewind
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import tag
-from scopes.conversation.undo import undo
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.undo import list_operations, undo
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from tests.support.history import history, say, texts
 from tests.support.store import git, refs
 

@@ -7,18 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.abandon import abandon
 from scopes.conversation.append import append
-from scopes.conversation.branch import branch
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_title
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import abandon, branch, rewind, switch
+from scopes.conversation.new_rename_delete import new, rename_title
 from scopes.conversation.show import read_drawing, show
-from scopes.conversation.switch import switch
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message
-from scopes.history.revisions import list_branch_tips
-from scopes.history.sub_agents import SubAgent
+from scopes.history.names import list_branch_tips
+from scopes.history.sessions import SubAgent
 from scopes.ids import AgentName
 from scopes.model.message import Author
 from tests.importers.demo_format import session_records, write_transcript

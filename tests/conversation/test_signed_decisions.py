@@ -6,16 +6,14 @@ import pytest
 
 from scopes.clock import format_seconds
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.merge_outcomes import MergeConflicted, Merged
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict
+from scopes.conversation.merge import MergeConflicted, Merged, continue_merge, merge
 from scopes.conversation.rebase import rebase
-from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.verify_signatures import verify_signatures
 from scopes.errors import Refused
 from scopes.facts.decide import accept
 from scopes.facts.propose import Proposal, propose
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.ids import Oid
 from scopes.model.message import Author
 from scopes.store.refs import FACTS

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.new import new
-from scopes.conversation.stats import ActiveTime, stats
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.show import ActiveTime, stats
 from scopes.errors import NotFound
+from scopes.history.activity import Tokens
 from scopes.history.messages import MessageHeader, plain_message
-from scopes.history.usage import Tokens
 from scopes.ids import MessageId
 from scopes.model.message import Author, Message
 from tests.support.history import history, say

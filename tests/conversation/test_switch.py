@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.abandon import abandon
-from scopes.conversation.operations import list_operations
-from scopes.conversation.switch import switch
-from scopes.conversation.undo import undo
+from scopes.conversation.branch import abandon, switch
+from scopes.conversation.undo import list_operations, undo
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.revisions import read_active_branch
+from scopes.history.names import read_active_branch
 from tests.support.history import history, say, texts
 from tests.support.store import git, open_store, refs
 

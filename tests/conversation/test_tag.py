@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.branch import delete_tag, list_tags, rewind, switch, tag
 from scopes.conversation.cat import cat
-from scopes.conversation.operations import list_operations
-from scopes.conversation.rewind import rewind
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import delete_tag, list_tags, tag
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import list_operations, undo
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.revisions import resolve_revision
+from scopes.history.names import resolve_revision
 from tests.support.history import history, say
 from tests.support.store import git, refs
 

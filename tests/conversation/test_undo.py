@@ -7,18 +7,18 @@ import shlex
 
 import pytest
 
-from scopes.conversation.abandon import abandon
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations
-from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
-from scopes.conversation.rewind import rewind
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import delete_tag, list_tags, tag
-from scopes.conversation.undo import redo, undo
+from scopes.conversation.branch import abandon, branch, delete_tag, list_tags, rewind, switch, tag
+from scopes.conversation.new_rename_delete import (
+    delete,
+    delete_branch,
+    new,
+    rename_branch,
+    rename_conversation,
+    rename_title,
+)
+from scopes.conversation.undo import list_operations, redo, undo
 from scopes.errors import Ambiguous, NotFound, Refused
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from tests.support.history import history, say, texts
 from tests.support.store import git, open_store, refs
 
@@ -169,7 +169,7 @@ def test_an_undo_can_be_undone_by_its_id(busy):
 
 
 def test_an_unknown_ambiguous_or_empty_operation_is_refused(busy, monkeypatch):
-    monkeypatch.setattr("scopes.store.operation_log.MIN_PREFIX_LENGTH", 1)
+    monkeypatch.setattr("scopes.store.operations.MIN_PREFIX_LENGTH", 1)
     ids = [operation.id for operation in list_operations(busy).operations]
     with pytest.raises(NotFound, match="there is no operation 'zzzz'") as refusal:
         undo(busy, "zzzz")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.rename import rename_title
+from scopes.conversation.branch import list_tags, tag
+from scopes.conversation.new_rename_delete import rename_title
 from scopes.conversation.show import show
-from scopes.conversation.tag import list_tags, tag
 from scopes.conversation.undo import redo, undo
 from scopes.errors import Refused
 from scopes.history.messages import plain_message
-from scopes.store import recovery, transactions
+from scopes.store import transactions
+from scopes.store import transactions as recovery
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, open_store
 

@@ -5,22 +5,17 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.append import append_to
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete
-from scopes.conversation.gc import gc
+from scopes.conversation.branch import branch, list_tags, rewind, tag
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations
+from scopes.conversation.new_rename_delete import delete, new, rename_branch, rename_conversation
 from scopes.conversation.rebase import rebase
-from scopes.conversation.rename import rename_branch, rename_conversation
-from scopes.conversation.rewind import rewind
-from scopes.conversation.tag import list_tags, tag
-from scopes.conversation.undo import redo, undo
+from scopes.conversation.store import gc
+from scopes.conversation.undo import list_operations, redo, undo
 from scopes.errors import NotFound, Refused
-from scopes.history.appends import APPEND, walk_appends, walk_history
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
+from scopes.history.past import APPEND, walk_appends, walk_history
 from scopes.importers.import_sample import import_sample
 from tests.importers.demo_format import write_transcript
 from tests.importers.stores import import_demo

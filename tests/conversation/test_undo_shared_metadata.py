@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_branch, rename_title
-from scopes.conversation.tag import tag
+from scopes.conversation.branch import branch, tag
+from scopes.conversation.new_rename_delete import new, rename_branch, rename_title
 from scopes.conversation.undo import redo, undo
 from scopes.errors import Refused
-from scopes.history import registers
-from scopes.history.metadata import read_metadata
-from scopes.history.registers import read_clocks
-from scopes.history.revisions import find_root_commit, list_branch_tips
+from scopes.history import metadata as registers
+from scopes.history.metadata import read_clocks, read_metadata
+from scopes.history.names import find_root_commit, list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.store import refs

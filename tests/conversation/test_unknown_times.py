@@ -7,11 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.files import files
-from scopes.conversation.list import list_conversations
+from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.log import log
-from scopes.conversation.show import show
-from scopes.conversation.stats import stats
+from scopes.conversation.show import files, show, stats
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.import_sources import import_sources
 from scopes.render.text.phrases import UNKNOWN_TIME

@@ -7,14 +7,12 @@ import re
 
 import pytest
 
-from scopes.conversation.delete import delete
-from scopes.conversation.list import list_conversations
-from scopes.conversation.new import new
-from scopes.conversation.repair import repair
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import rewind
+from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.new_rename_delete import delete, new
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
-from scopes.conversation.verify import verify
+from scopes.conversation.verify import repair, verify
 from scopes.errors import Busy
 from scopes.store.objects import BLOB, TREE, TreeEntry, format_tree
 from tests.support.examples import amount

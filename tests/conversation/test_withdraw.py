@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation import withdraw
-from scopes.conversation.amend import retract
+from scopes.conversation import amend as withdraw
+from scopes.conversation.amend import retract, withdraw_decision
 from scopes.conversation.branch import branch
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_outcomes import MergeConflicted, Merged
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.merge import MergeConflicted, Merged, merge
 from scopes.conversation.undo import undo
-from scopes.conversation.withdraw import withdraw_decision
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.messages import read_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided
 from tests.support.history import history, texts

@@ -8,10 +8,10 @@ import pytest
 from google.protobuf.json_format import ParseDict
 from hypothesis import given, settings
 
-from scopes.conversation.abandon import abandon
-from scopes.conversation.new import new
+from scopes.conversation.branch import abandon
+from scopes.conversation.new_rename_delete import new
 from scopes.exporters.a2a import EXTENSION, _part
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.import_sample import import_sample
 from scopes.model.message import Part
 from tests.exporters.building import call, exported, message, put, result

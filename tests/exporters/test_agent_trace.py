@@ -14,7 +14,7 @@ from scopes.errors import NotFound
 from scopes.exporters.agent_trace import export_traces, note_traces
 from scopes.exporters.commit_lines import CommitRequest
 from scopes.exporters.commit_notes import NOTES_REF
-from scopes.history.conversations import read_uuid
+from scopes.history.handles import read_uuid
 from tests.code_links.agent_session import SESSION, ClaudeSession
 from tests.support.store import make_store
 from tests.support.worktrees import Project

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch as make_branch
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
 from scopes.exporters.atif_steps import make_step
 from scopes.exporters.export import export
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.formats.atif.format import Atif
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.exporters.export import FORMATS, ONE_BRANCH, ORIGINAL, PARQUET, export
 from scopes.exporters.html.markdown import render_markdown

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Corrupt, SecretsFound
 from scopes.exporters.export import export
 from scopes.exporters.html.markdown import MAX_LENGTH, render_markdown
 from scopes.exporters.html.parts import PartWriter
 from scopes.exporters.html.template import Html, Template, escape, read_file
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.import_sample import import_sample
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.store.config import Setting

@@ -11,10 +11,10 @@ from scopes.clock import new_id, now
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.log import log
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.exporters.export import export
 from scopes.history.messages import is_root, read_message_bytes
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.import_sample import import_sample
 from scopes.model.validation import RESERVED, check_message
 from scopes.store.graph import walk_oldest_first

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.exporters.markdown import write_document, write_files, write_part
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.import_sample import import_sample
 from scopes.model.message import Author, FileTouch, Part
 from scopes.sanitize import for_prompt

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
 from scopes.exporters.export import export
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.import_sample import import_sample

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.append import append
-from scopes.conversation.rename import rename_conversation
+from scopes.conversation.new_rename_delete import rename_conversation
 from scopes.errors import Ambiguous, Corrupt, NotFound, Refused
 from scopes.exporters.atomic_save import save
 from scopes.exporters.export import export

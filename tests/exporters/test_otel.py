@@ -9,8 +9,8 @@ from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from opentelemetry.semconv._incubating.attributes import error_attributes, gen_ai_attributes
 
-from scopes.conversation.new import new
-from scopes.history.revisions import list_branch_tips
+from scopes.conversation.new_rename_delete import new
+from scopes.history.names import list_branch_tips
 from scopes.importers.import_sample import import_sample
 from scopes.model.message import Author, Message, Part
 from tests.exporters.building import call, exported, put, result

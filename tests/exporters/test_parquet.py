@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Refused, SecretsFound
 from scopes.exporters import parquet
 from scopes.exporters.atomic_save import save
 from scopes.exporters.export import export
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.import_sample import import_sample
 from scopes.model.message import Author, FileTouch, Message, Part
 from tests.exporters.building import call, message, put, result

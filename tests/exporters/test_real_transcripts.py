@@ -10,7 +10,7 @@ import pytest
 from atif import Trajectory
 
 from scopes.exporters.export import export
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.abandon import abandon
-from scopes.conversation.new import new
+from scopes.conversation.branch import abandon
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Ambiguous, NotFound
 from scopes.exporters.selection import select_messages
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from tests.exporters.building import join, message, point, put
 from tests.support.history import history, say
 

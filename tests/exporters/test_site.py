@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.list import list_conversations
-from scopes.conversation.new import new
+from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Corrupt, NotFound, Refused, SecretsFound
 from scopes.exporters.html import site
 from scopes.exporters.html.site import export_site
 from scopes.exporters.html.template import read_file
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.import_sample import import_sample
 from tests.exporters.building import message, put
 from tests.exporters.test_html import HOSTILE, Page

@@ -7,7 +7,7 @@ import pytest
 from scopes import clock
 from scopes.agents.register import register
 from scopes.conversation.changes import changes
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
 from scopes.facts.cycle import FactAgent
 from scopes.facts.decide import accept, reject

@@ -6,9 +6,7 @@ import pytest
 
 from scopes import clock
 from scopes.agents.register import register
-from scopes.conversation.delete import delete
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_conversation
+from scopes.conversation.new_rename_delete import delete, new, rename_conversation
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import NotFound

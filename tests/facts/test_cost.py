@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes import clock
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.facts import store as fact_store
 from scopes.facts.context import FactContext
 from scopes.facts.cycle import Acceptance, Effects, FactAgent

@@ -8,7 +8,7 @@ import pytest
 
 from scopes import clock
 from scopes.agents.register import register
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
 from scopes.facts.cycle_record import decode_cycle, encode_cycle

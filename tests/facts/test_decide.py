@@ -9,8 +9,7 @@ import pytest
 
 from scopes import clock
 from scopes.conversation.append import append
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_conversation
+from scopes.conversation.new_rename_delete import new, rename_conversation
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused

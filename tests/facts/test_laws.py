@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes import clock
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.verify import verify
 from scopes.errors import ScopesError
 from scopes.facts.cycle import Acceptance, FactAgent
@@ -21,7 +21,7 @@ from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, Runner
 from scopes.facts.store import FactStore
 from scopes.facts.validation import find_problems
-from scopes.history.conversations import read_uuid
+from scopes.history.handles import read_uuid
 from scopes.store.refs import FACTS
 from scopes.store.repository import read_commit, read_tree
 from scopes.store.trees import read_blob, walk_blobs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes import clock
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
 from scopes.facts.cycle import FactAgent
 from scopes.facts.run import RunLimits, Runner

@@ -7,7 +7,7 @@ import json
 from scopes.agents.register import register
 from scopes.cli.main import main
 from scopes.cli.man_pages import read_manual, split_manual
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.facts.decide import accept
 from scopes.facts.programs import read_effects
 from scopes.facts.propose import Proposal, propose

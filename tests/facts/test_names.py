@@ -9,7 +9,7 @@ import pytest
 from scopes import clock
 from scopes.agents.register import register
 from scopes.conversation.append import append
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.facts.decide import accept, decide, promote, reject
 from scopes.facts.list import list_facts, list_proposed, show_fact

@@ -12,7 +12,7 @@ import pytest
 
 from scopes import clock
 from scopes.agents.register import register
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound
 from scopes.facts.cycle import Acceptance, Effects, FactAgent

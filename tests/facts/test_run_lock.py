@@ -15,7 +15,7 @@ import pytest
 from scopes import clock
 from scopes.agents.register import register
 from scopes.conversation.changes import changes
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible, Refused
 from scopes.facts.decide import promote
@@ -124,7 +124,7 @@ HOSTILE = ["../../planted", "{folder}/planted", "", "a\0b", "\ud800", "a/b", "..
 @pytest.mark.parametrize("uuid", HOSTILE)
 def test_a_uuid_that_is_no_name_of_a_file_writes_nothing_outside_the_store(repository, tmp_path, monkeypatch, uuid):
     """The uuid is in the root commit, which another person may have written."""
-    monkeypatch.setattr("scopes.conversation.new.new_uuid", lambda: uuid.format(folder=tmp_path))
+    monkeypatch.setattr("scopes.conversation.new_rename_delete.new_uuid", lambda: uuid.format(folder=tmp_path))
     new(repository)
     register(repository, "ann", dependencies=["Seeds"])
     propose(repository, CONV, Proposal(key="Seeds", content="slow", agent="carol", id="slow"))

@@ -9,8 +9,7 @@ import pytest
 
 from scopes import clock
 from scopes.agents.register import register
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_conversation
+from scopes.conversation.new_rename_delete import new, rename_conversation
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Refused
@@ -23,7 +22,8 @@ from scopes.facts.store import FactStore
 from scopes.ids import ConversationId
 from scopes.memory.add import add
 from scopes.memory.store import Memory
-from scopes.store import recovery, transactions
+from scopes.store import transactions
+from scopes.store import transactions as recovery
 from scopes.store.refs import FACTS, PROPOSED_FACTS
 from tests.facts.statements import ALL, agent, proposed
 from tests.support.random_ids import spread_ids  # noqa: F401 - operations have different ids

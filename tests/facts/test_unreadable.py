@@ -8,7 +8,7 @@ import pytest
 
 from scopes import clock
 from scopes.agents.register import register
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Corrupt, NotFound, Refused, TooNew
 from scopes.facts.decide import accept, promote, reject
 from scopes.facts.list import list_facts, list_proposed, log_cycles

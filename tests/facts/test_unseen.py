@@ -9,7 +9,7 @@ import pytest
 
 from scopes import clock
 from scopes.agents.register import register, set_availability
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
 from scopes.facts.cycle import Acceptance, Effects, FactAgent
 from scopes.facts.decide import promote

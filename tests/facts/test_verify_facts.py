@@ -12,9 +12,8 @@ from scopes.agents.register import register
 from scopes.agents.send import send
 from scopes.cli.main import main
 from scopes.cli.table import TABLE
-from scopes.conversation.new import new
-from scopes.conversation.repair import repair
-from scopes.conversation.verify import verify
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.verify import repair, verify
 from scopes.facts.damage import walk_fact_defects
 from scopes.facts.decide import accept
 from scopes.facts.propose import Proposal, add_key, propose

@@ -25,10 +25,10 @@ from typing import NamedTuple
 
 from scopes.history.messages import read_message, walk_headers_newest_first
 from scopes.ids import Oid
-from scopes.store import recovery
 from scopes.store import refs as names
+from scopes.store import transactions as recovery
 from scopes.store.open_repository import open_repository
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository
 from tests.faults.server import import_everything, redirect, run_command
 

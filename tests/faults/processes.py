@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from scopes.conversation.verify import verify
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.history.revisions import resolve_revision
+from scopes.history.names import resolve_revision
 from scopes.ids import Oid
 from scopes.store.open_repository import open_repository
 from scopes.store.repository import Repository

@@ -9,13 +9,13 @@ from scopes.conversation.verify import verify
 from scopes.errors import ScopesError
 from scopes.history.messages import is_root, read_message
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.ids import Oid
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
 from scopes.store.init import is_store
 from scopes.store.open_repository import open_repository
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository
 
 

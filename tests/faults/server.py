@@ -19,7 +19,7 @@ from collections import Counter
 
 import scopes
 from scopes import clock
-from scopes.store import recovery
+from scopes.store import transactions as recovery
 from tests.faults.reading import describe_findings, describe_store
 
 START_NANOSECONDS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z

@@ -9,7 +9,7 @@ import pytest
 
 from scopes import clock
 from scopes.conversation.append import append
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.messages import plain_message
 from tests.faults.chaos import KILLED, Plan, Report, walk_losses
 from tests.faults.processes import assert_sound, start

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository
 from tests.faults.processes import COMMAND, WRITER, assert_sound, finish, read_texts, scopes, start

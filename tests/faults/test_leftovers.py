@@ -13,14 +13,14 @@ import pygit2
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.delete import delete
-from scopes.conversation.gc import gc
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import delete, new
+from scopes.conversation.store import gc
 from scopes.conversation.verify import verify
 from scopes.errors import Inaccessible
 from scopes.history.messages import plain_message
-from scopes.store import init, recovery
+from scopes.store import init
 from scopes.store import refs as names
+from scopes.store import transactions as recovery
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository
 

@@ -8,8 +8,7 @@ from scopes.handover.resume import ResumeRequest, User, resume
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.importers.formats.claude_code.logs import SESSION, Log, text
 
 

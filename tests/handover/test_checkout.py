@@ -9,9 +9,8 @@ import pytest
 
 from scopes.conversation.append import append
 from scopes.conversation.branch import append_to_new_branch, branch
-from scopes.conversation.delete import delete
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import delete, new
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid, NotFound, Refused, SecretsFound
@@ -20,12 +19,11 @@ from scopes.handover.checkout import CheckoutRequest, checkout, plan_checkout, p
 from scopes.handover.native.registry import WRITERS
 from scopes.handover.resume import User
 from scopes.history.messages import plain_message, read_body, walk_headers_oldest_first
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.history.titles import Heading, read_heading
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.reproject import reproject
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.handover.continued import go_on
 from tests.handover.sessions import Home
 from tests.handover.test_llm_database import make_database

@@ -9,7 +9,7 @@ import pytest
 from scopes.conversation.cat import read_original
 from scopes.conversation.show import show
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.history.titles import read_heading
 from scopes.importers import session_commits
 from scopes.importers.handed_over import OwnWords

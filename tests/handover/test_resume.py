@@ -8,9 +8,8 @@ import subprocess
 import pytest
 
 from scopes.clock import new_id, now
-from scopes.conversation.branch import branch
-from scopes.conversation.new import new
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import branch, rewind
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.handover import resume as resume_module
 from scopes.ids import AgentName

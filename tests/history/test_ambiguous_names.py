@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_branch, rename_conversation
-from scopes.conversation.tag import tag
+from scopes.conversation.branch import branch, tag
+from scopes.conversation.new_rename_delete import new, rename_branch, rename_conversation
 from scopes.errors import Ambiguous, Invalid
-from scopes.history.revisions import list_branch_tips, resolve_revision, resolve_with_latest
+from scopes.history.names import list_branch_tips, resolve_revision, resolve_with_latest
 from scopes.history.transaction import Transaction
 from scopes.model.message import Author
 from scopes.purge.purge import Places, purge

@@ -6,9 +6,8 @@ import pytest
 
 from scopes.conversation.amend import amend, retract
 from scopes.exporters.selection import select_messages
-from scopes.history.amendments import Amendment, find_amendments, find_claim, latest
-from scopes.history.messages import read_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.messages import Amendment, find_amendments, find_claim, latest, read_message
+from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from tests.exporters.building import join, message, point
 from tests.support.history import history

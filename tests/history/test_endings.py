@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.history.endings import Following, ending_of, is_unanswered, last_of_turn, may_have_ending
 from scopes.history.messages import MessageHeader
+from scopes.history.sessions import Following, ending_of, is_unanswered, last_of_turn, may_have_ending
 from scopes.model.message import Author, Message, text_parts
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.rename import rename_title
-from scopes.conversation.switch import switch
+from scopes.conversation.branch import switch
+from scopes.conversation.new_rename_delete import delete_branch, rename_title
 from scopes.errors import NotFound
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import read_message
-from scopes.history.revisions import Revision
+from scopes.history.names import Revision
 from tests.support.history import history, say
 
 

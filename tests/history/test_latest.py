@@ -7,11 +7,10 @@ import sqlite3
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.delete import delete
-from scopes.conversation.new import new
-from scopes.history import latest
-from scopes.history.latest import list_latest
+from scopes.conversation.new_rename_delete import delete, new
+from scopes.history import names as latest
 from scopes.history.messages import plain_message
+from scopes.history.names import list_latest
 from tests.support.store import open_store
 
 

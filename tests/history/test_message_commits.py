@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
 from scopes.history.messages import (
     read_below,

@@ -5,17 +5,18 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import NotFound
-from scopes.history import message_ids, revisions
-from scopes.history.message_ids import walk_candidates
+from scopes.history import names as message_ids
+from scopes.history import names as revisions
 from scopes.history.messages import header_of
-from scopes.history.revisions import (
+from scopes.history.names import (
     conversation_ids,
     find_copies,
     find_latest_with_branch,
     list_branch_tips,
     resolve_revision,
+    walk_candidates,
 )
 from scopes.store.repository import read_commit
 from tests.support.history import say

@@ -6,10 +6,8 @@ import json
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_title
-from scopes.conversation.tag import tag
+from scopes.conversation.branch import branch, tag
+from scopes.conversation.new_rename_delete import new, rename_title
 from scopes.errors import Corrupt, NotFound
 from scopes.history.metadata import (
     Metadata,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.name_syntax import (
+from scopes.history.names import (
     could_be_id,
     is_short_prefix,
     match_prefix,

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from scopes.history.needles import Needles
+from scopes.history.purged import Needles
 
 
 @pytest.mark.parametrize("letters", [b"ab", b"abcdefgh"])

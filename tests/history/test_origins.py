@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import NotFound
-from scopes.history import origins, revisions
+from scopes.history import names as origins
+from scopes.history import names as revisions
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import find_directory, resolve_conversation, walk_directories
+from scopes.history.names import find_directory, resolve_conversation, walk_directories
 from scopes.importers.import_sources import import_sources
 from scopes.store.refs import META
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.delete import delete
-from scopes.conversation.new import new
-from scopes.history.conversations import read_uuid
-from scopes.history.project_members import ProjectMembers
+from scopes.conversation.new_rename_delete import delete, new
+from scopes.history.handles import ProjectMembers, read_uuid
 from tests.support.store import git, make_store
 
 

@@ -6,10 +6,20 @@ import json
 
 import pytest
 
-from scopes.history.blank_records import PurgedSpans, Span, blank_records
-from scopes.history.purged import NOTHING, purged_of
-from scopes.history.purged_spans import RecordSpan, list_purged_spans
-from scopes.history.quotes import DISTINCT, MAX_SEARCHED, Quotes, forms_of, is_path
+from scopes.history.purged import (
+    DISTINCT,
+    MAX_SEARCHED,
+    NOTHING,
+    PurgedSpans,
+    Quotes,
+    RecordSpan,
+    Span,
+    blank_records,
+    forms_of,
+    is_path,
+    list_purged_spans,
+    purged_of,
+)
 from scopes.model.message import Author, Message, Part
 
 LINE = "the password of the database is hunter2"

@@ -7,21 +7,18 @@ import pytest
 from scopes.clock import format_seconds, parse_time
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
-from scopes.conversation.conflicts import list_conflicts, show_conflict
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.list import list_conversations
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict, show_conflict
+from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.log import LogFilter, log
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.new_rename_delete import delete_branch
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
-from scopes.history import latest
-from scopes.history.latest import list_latest
-from scopes.history.messages import display_time, stored_time
-from scopes.history.recorded_times import RecordedTimes
-from scopes.history.revisions import list_branch_tips, resolve_conversation
+from scopes.history import names as latest
+from scopes.history.messages import RecordedTimes, display_time, stored_time
+from scopes.history.names import list_branch_tips, list_latest, resolve_conversation
 from scopes.model.message import Author
-from scopes.store.operation_log import walk_operation_commits, walk_operations
+from scopes.store.operations import walk_operation_commits, walk_operations
 from scopes.store.refs import OPERATIONS
 from scopes.store.repository import read_commit
 from tests.support.history import history, say
@@ -174,7 +171,7 @@ def test_only_operations_after_the_stored_time_are_read(repository, forked, monk
     tip = read_commit(repository, list_branch_tips(repository, "c")["main"])
     read = []
     monkeypatch.setattr(
-        "scopes.history.recorded_times.walk_operation_commits",
+        "scopes.history.messages.walk_operation_commits",
         lambda repository: (read.append(each) or each for each in walk_operation_commits(repository)),
     )
     times = RecordedTimes(repository)

@@ -7,17 +7,12 @@ import re
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_branch, rename_title
-from scopes.conversation.repair import repair
-from scopes.conversation.tag import delete_tag, tag
-from scopes.conversation.verify import verify
+from scopes.conversation.branch import branch, delete_tag, tag
+from scopes.conversation.new_rename_delete import delete_branch, new, rename_branch, rename_title
+from scopes.conversation.verify import repair, verify
 from scopes.errors import Corrupt, Invalid
-from scopes.history import registers
-from scopes.history.metadata import read_metadata, write_metadata
-from scopes.history.registers import Clock, decode_clock, encode_clock, read_clocks
+from scopes.history import metadata as registers
+from scopes.history.metadata import Clock, decode_clock, encode_clock, read_clocks, read_metadata, write_metadata
 from scopes.history.transaction import Transaction
 from scopes.ids import Oid
 from scopes.store.config import check_key

@@ -6,13 +6,11 @@ import re
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete
-from scopes.conversation.new import new
-from scopes.conversation.switch import switch
+from scopes.conversation.branch import branch, switch
+from scopes.conversation.new_rename_delete import delete, new
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history import revisions
-from scopes.history.revisions import (
+from scopes.history import names as revisions
+from scopes.history.names import (
     conversation_ids,
     list_branch_tips,
     read_active_branch,

@@ -6,17 +6,17 @@ import random
 
 import pytest
 
+from scopes.conversation.branch import tag
 from scopes.conversation.merge import merge
-from scopes.conversation.tag import tag
 from scopes.errors import Invalid, ScopesError
-from scopes.history.conversations import (
+from scopes.history.handles import (
     list_tips_by_time,
     next_conversation_id,
     participants_of,
     resolve_scope,
     walk_messages,
 )
-from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_revision
+from scopes.history.names import conversation_ids, list_branch_tips, resolve_revision
 from scopes.store.repository import read_commit
 from tests.support.history import history, say
 from tests.support.store import git

@@ -6,25 +6,25 @@ import time
 
 import pytest
 
-from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import amend
 from scopes.conversation.append import append
-from scopes.conversation.branch import branch, list_branches
+from scopes.conversation.branch import abandon, branch, delete_tag, list_branches, list_tags, rewind, switch, tag
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
-from scopes.conversation.delete import delete, delete_branch
 from scopes.conversation.log import log
-from scopes.conversation.new import new
-from scopes.conversation.operations import show_operation
-from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
-from scopes.conversation.rewind import rewind
+from scopes.conversation.new_rename_delete import (
+    delete,
+    delete_branch,
+    new,
+    rename_branch,
+    rename_conversation,
+    rename_title,
+)
 from scopes.conversation.show import show
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import delete_tag, list_tags, tag
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import show_operation, undo
 from scopes.errors import Invalid, NotFound, ScopesError
 from scopes.history.messages import plain_message
-from scopes.history.revisions import resolve_branch_name, resolve_conversation, resolve_revision
+from scopes.history.names import resolve_branch_name, resolve_conversation, resolve_revision
 from scopes.model.message import Author
 from tests.support.history import history
 from tests.support.store import files_of

@@ -10,14 +10,12 @@ import pytest
 
 from scopes import clock
 from scopes.conversation.append import append
-from scopes.conversation.branch import branch
+from scopes.conversation.branch import branch, rewind, tag
 from scopes.conversation.cat import cat
 from scopes.conversation.log import log
-from scopes.conversation.new import new
-from scopes.conversation.rewind import rewind
-from scopes.conversation.tag import tag
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.revisions import Revision, resolve_revision
+from scopes.history.names import Revision, resolve_revision
 from scopes.ids import MessageId
 from scopes.model.message import Author, Message, text_parts
 from tests.support.history import history

@@ -8,16 +8,14 @@ from scopes.agents.register import register
 from scopes.agents.send import send
 from scopes.context.history_block import HistoryRequest, history
 from scopes.conversation.append import append, append_all
-from scopes.conversation.branch import append_to_new_branch, branch
+from scopes.conversation.branch import append_to_new_branch, branch, switch
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
 from scopes.conversation.show import show
-from scopes.conversation.switch import switch
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.history.session_branches import find_successor, is_followed
-from scopes.tokens.choose import TokenizerChoice
-from scopes.tokens.estimate import EstimatingTokenizer
+from scopes.history.sessions import find_successor, is_followed
+from scopes.tokens.count import EstimatingTokenizer, TokenizerChoice
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, import_demo
 

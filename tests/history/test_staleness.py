@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.history.activity import SUMMARY, count_newer, count_since, is_news
 from scopes.history.messages import MessageHeader, header_of
-from scopes.history.staleness import SUMMARY, count_newer, count_since, is_news
 from scopes.store.repository import read_commit
 from tests.support.history import history, say
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.messages import plain_message
-from scopes.history.sub_agents import SubAgent, find_sub_agent, is_spawned, spawner_of
+from scopes.history.sessions import SubAgent, find_sub_agent, is_spawned, spawner_of
 from scopes.model.message import Author
 from scopes.store.repository import read_commit
 

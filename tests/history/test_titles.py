@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.files import files
-from scopes.conversation.list import list_conversations
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_title
-from scopes.conversation.show import show
-from scopes.conversation.stats import stats
+from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.new_rename_delete import new, rename_title
+from scopes.conversation.show import files, show, stats
 from scopes.history.titles import Heading, read_first_prompt, read_heading
-from scopes.search.search import search
+from scopes.search.run import search
 from tests.render.rendering import piped
 from tests.support.history import history, say
 from tests.support.store import remove_object

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.history import tool_calls
-from scopes.history.messages import NO_TEXT, header_of
-from scopes.history.tool_calls import (
+from scopes.history import activity as tool_calls
+from scopes.history.activity import (
     calls_by_id,
     find_call_message,
     is_failed,
@@ -14,6 +13,7 @@ from scopes.history.tool_calls import (
     with_summary,
     with_touched_files,
 )
+from scopes.history.messages import NO_TEXT, header_of
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.store.repository import read_commit
 from tests.support.history import history, say

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.abandon import abandon
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations
-from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
-from scopes.conversation.rewind import rewind
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import delete_tag, tag
-from scopes.conversation.undo import redo, undo
+from scopes.conversation.branch import abandon, branch, delete_tag, rewind, switch, tag
+from scopes.conversation.new_rename_delete import (
+    delete,
+    delete_branch,
+    new,
+    rename_branch,
+    rename_conversation,
+    rename_title,
+)
+from scopes.conversation.undo import list_operations, redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound, TooNew
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.model.operation import RefChange
-from scopes.store import recovery, transactions
+from scopes.store import transactions
+from scopes.store import transactions as recovery
 from scopes.store.transactions import exclusive_write
 from tests.support.history import history, say, texts
 from tests.support.store import git, open_store, overtake, refs

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.history.usage import Tokens, add_up, tokens_of
+from scopes.history.activity import Tokens, add_up, tokens_of
 from scopes.ids import MessageId
 from scopes.model.message import Author, Message
 

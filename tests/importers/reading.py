@@ -12,8 +12,7 @@ from scopes.ids import MessageId
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import Draft, Ending, Session, SessionRecord, Unparsed
 from scopes.importers.identity import content_bytes
-from scopes.model.codec import decode, encode
-from scopes.model.message import Message
+from scopes.model.message import Message, decode, encode
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NEARBY = os.path.join(HERE, "..", "..", "..", "shared", "transcripts")

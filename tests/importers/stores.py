@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.import_sources import ImportOptions, import_sources
 from tests.importers.demo_format import DemoFormat
 

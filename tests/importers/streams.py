@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 from scopes.check.run_reader import read_run
-from scopes.history.conversations import resolve_scope
-from scopes.history.revisions import conversation_ids
+from scopes.history.handles import resolve_scope
+from scopes.history.names import conversation_ids
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, import_sources
 from tests.importers.reading import source_of

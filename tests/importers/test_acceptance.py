@@ -13,9 +13,8 @@ import pytest
 from scopes.conversation.verify import verify
 from scopes.exporters.original import StoredSource, list_sources, walk_bytes
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.history.revisions import MAIN, Revision, conversation_ids, list_branch_tips
-from scopes.history.source_paths import with_last_path
-from scopes.history.sources import SOURCES, read_source_record
+from scopes.history.names import MAIN, Revision, conversation_ids, list_branch_tips
+from scopes.history.sources import SOURCES, read_source_record, with_last_path
 from scopes.ids import Oid
 from scopes.importers.archive import walk_segments
 from scopes.importers.discovery import find_sources

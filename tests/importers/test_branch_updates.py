@@ -8,13 +8,12 @@ import pytest
 
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.rename import rename_branch
+from scopes.conversation.new_rename_delete import delete_branch, rename_branch
 from scopes.conversation.show import show
 from scopes.conversation.verify import verify
 from scopes.history.messages import plain_message
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources

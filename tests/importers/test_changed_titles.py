@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.conversation.rename import rename_title
+from scopes.conversation.new_rename_delete import rename_title
 from scopes.history.metadata import read_metadata
 from scopes.ids import ConversationId
 from scopes.importers.formats.registry import FORMATS

@@ -13,9 +13,9 @@ from scopes.importers import import_groups
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
+from scopes.store import packs as pack_format
+from scopes.store import packs as writer
 from scopes.store.config import Setting
-from scopes.store.packs import format as pack_format
-from scopes.store.packs import writer
 from tests.benchmarks.transcripts import drawn_session
 from tests.importers.test_import_groups import refs_of
 from tests.importers.test_robustness import claude_records, codex_records

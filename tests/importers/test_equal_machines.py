@@ -14,9 +14,8 @@ import pytest
 
 from scopes.exporters.original import StoredSource, name_files
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import find_root_commit, list_branch_tips
-from scopes.history.source_paths import with_last_path
-from scopes.history.sources import SOURCES, read_source_record
+from scopes.history.names import find_root_commit, list_branch_tips
+from scopes.history.sources import SOURCES, read_source_record, with_last_path
 from scopes.ids import ConversationId, Oid
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.base import read_session

@@ -9,7 +9,7 @@ import pytest
 
 from scopes.errors import CannotImport, Invalid, NotFound
 from scopes.exporters.original import list_sources, name_files, walk_bytes
-from scopes.history.revisions import resolve_revision
+from scopes.history.names import resolve_revision
 from scopes.importers.discovery import find_sources, spool_stream
 from scopes.importers.expand import find_folder_of
 from scopes.importers.formats.base import Source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.context.history_block import HistoryRequest, history
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.fence import fenced
 from scopes.importers.handed_over import find_own_words
 from scopes.memory.add import add

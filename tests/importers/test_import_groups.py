@@ -18,7 +18,7 @@ from scopes.importers.formats.base import Source
 from scopes.secret_scan import prefilter
 from scopes.secrets import count
 from scopes.store.config import Setting
-from scopes.store.packs.writer import PackWriter
+from scopes.store.packs import PackWriter
 from scopes.store.repository import read_commit
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo

@@ -5,20 +5,16 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.append import append
+from scopes.conversation.branch import list_tags
 from scopes.conversation.changes import changes
 from scopes.conversation.decisions import decisions
-from scopes.conversation.delete import delete
-from scopes.conversation.files import files
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations
-from scopes.conversation.rename import rename_conversation
-from scopes.conversation.show import show
-from scopes.conversation.tag import list_tags
-from scopes.conversation.undo import undo
+from scopes.conversation.new_rename_delete import delete, new, rename_conversation
+from scopes.conversation.show import files, show
+from scopes.conversation.undo import list_operations, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Refused
 from scopes.history.messages import plain_message
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.import_sample import import_sample
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest

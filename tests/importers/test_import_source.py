@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.delete import delete
+from scopes.conversation.new_rename_delete import delete
 from scopes.errors import CannotImport
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.history.sources import SOURCES, read_source_record
 from scopes.ids import Oid
 from scopes.importers import import_source

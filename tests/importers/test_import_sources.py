@@ -10,13 +10,13 @@ import pytest
 from scopes.clock import parse_time
 from scopes.code_links.known_links import TRACE_FILE
 from scopes.conversation.append import append
-from scopes.conversation.delete import delete
+from scopes.conversation.new_rename_delete import delete
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport, Invalid
 from scopes.history.messages import plain_message, read_message, walk_headers_oldest_first
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.history.sources import SOURCES, walk_chunks
 from scopes.ids import ConversationId, Oid
 from scopes.importers import import_sources

@@ -12,7 +12,7 @@ from scopes.conversation.append import append
 from scopes.conversation.verify import verify
 from scopes.history.messages import plain_message, walk_headers_oldest_first
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, count_objects, import_demo
 from tests.support.examples import examples

@@ -11,7 +11,8 @@ import pytest
 
 from scopes.errors import Corrupt
 from scopes.importers import import_sources, kept_for_later, shared_prefix
-from scopes.index import commit_cache, session_cache
+from scopes.index import caches as commit_cache
+from scopes.index import caches as session_cache
 from scopes.store.locks import LOCK_FILE, TURNSTILE_FILE
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo

@@ -11,16 +11,15 @@ from scopes.clock import new_id, now
 from scopes.context.history_block import HistoryRequest, history
 from scopes.conversation.verify import verify
 from scopes.history.handles import StoreHandle
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions, import_sources
 from scopes.importers.verify_source import verify_source
 from scopes.model.message import Author, Message, Part, text_parts
 from scopes.server.acp.recordings import SessionWriter, find_session, identity_of
-from scopes.store.session_locks import session_lock_path
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.store.locks import session_lock_path
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.importers.formats.claude_code.logs import SESSION, Log, call, text
 from tests.support.random_ids import spread_ids
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from scopes.clock import new_id, now
-from scopes.conversation.delete import delete
+from scopes.conversation.new_rename_delete import delete
 from scopes.conversation.verify import verify
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.model.message import Author, Message, text_parts
 from scopes.server.acp.recordings import RecordedBranch, SessionWriter, identity_of

@@ -8,11 +8,10 @@ import pytest
 
 from scopes.conversation.append import append
 from scopes.conversation.diff import diff
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_outcomes import Merged, UpToDate
+from scopes.conversation.merge import Merged, UpToDate, merge
 from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message, walk_headers_oldest_first
-from scopes.history.revisions import MAIN, list_branch_tips
+from scopes.history.names import MAIN, list_branch_tips
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from tests.importers.reading import real_transcript, source_of

@@ -9,19 +9,18 @@ import pytest
 from scopes import clock
 from scopes.agents.register import register
 from scopes.conversation.amend import amend
-from scopes.conversation.branch import branch
+from scopes.conversation.branch import branch, list_tags, tag
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
-from scopes.conversation.tag import list_tags, tag
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport, NotFound
 from scopes.facts.propose import Proposal, propose
-from scopes.history.id_map import read_map
 from scopes.history.messages import read_message
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
+from scopes.history.rewritten_ids import read_map
 from scopes.ids import Oid
 from scopes.importers.formats.events import Draft, SessionRecord
 from scopes.importers.import_sources import import_sources

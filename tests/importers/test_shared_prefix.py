@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes import clock
-from scopes.conversation.delete import delete
+from scopes.conversation.new_rename_delete import delete
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.exporters.original import list_sources, walk_bytes
-from scopes.history.answer_proofs import MIN_TEXT
 from scopes.history.messages import walk_headers_oldest_first
-from scopes.history.revisions import list_branch_tips, resolve_revision
+from scopes.history.names import list_branch_tips, resolve_revision
+from scopes.history.sessions import MIN_TEXT
 from scopes.importers import worker_pool
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages

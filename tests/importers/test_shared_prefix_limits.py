@@ -10,12 +10,12 @@ import pytest
 from scopes.conversation.branch import branch
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
-from scopes.conversation.rename import rename_conversation
+from scopes.conversation.new_rename_delete import rename_conversation
 from scopes.conversation.show import show
-from scopes.history.answer_proofs import MIN_TEXT
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
+from scopes.history.sessions import MIN_TEXT
 from scopes.importers.beginning import MAX_ANSWERS
-from scopes.store import recovery
+from scopes.store import transactions as recovery
 from scopes.store.transactions import exclusive_write
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, count_objects, import_demo

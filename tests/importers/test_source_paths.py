@@ -6,8 +6,7 @@ import pytest
 
 from scopes.conversation.undo import redo, undo
 from scopes.errors import Corrupt
-from scopes.history.source_paths import with_last_path, write_source_paths
-from scopes.history.sources import SOURCES, read_source_record
+from scopes.history.sources import SOURCES, read_source_record, with_last_path, write_source_paths
 from scopes.ids import Oid
 from scopes.importers.archive import without_paths
 from scopes.model import encoding

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.delete import delete
-from scopes.history.revisions import list_branch_tips
+from scopes.conversation.new_rename_delete import delete
+from scopes.history.names import list_branch_tips
 from scopes.importers.verify_source import verify_source
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.stores import branch_words, count_objects, import_demo, skipped_paths

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.stats import stats
-from scopes.history.usage import Tokens
+from scopes.conversation.show import stats
+from scopes.history.activity import Tokens
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources

@@ -7,10 +7,10 @@ import os
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.delete import delete
+from scopes.conversation.new_rename_delete import delete
 from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.streams import KnownCalls, content_key, is_stream_part
 from scopes.importers.verify_source import verify_source

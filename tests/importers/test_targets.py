@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.delete import delete
-from scopes.conversation.rename import rename_conversation
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import rewind
+from scopes.conversation.new_rename_delete import delete, rename_conversation
 from scopes.conversation.undo import undo
 from scopes.errors import Corrupt, ScopesError
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers import conversation_roots, import_sources, kept_for_later, shared_prefix
 from scopes.store.refs import META
 from tests.importers.demo_format import session_records, write_transcript

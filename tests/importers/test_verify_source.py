@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.append import append
-from scopes.conversation.delete import delete
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import rewind
+from scopes.conversation.new_rename_delete import delete
 from scopes.errors import CannotImport, Corrupt, Invalid, NotFound
 from scopes.history.messages import message_id_of, plain_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.history.sources import SOURCES
 from scopes.ids import Oid
 from scopes.importers.archive import walk_segments

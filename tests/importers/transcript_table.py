@@ -17,8 +17,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from scopes.history.source_paths import walk_source_paths
-from scopes.history.sources import SOURCES, TRACKING
+from scopes.history.sources import SOURCES, TRACKING, walk_source_paths
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources

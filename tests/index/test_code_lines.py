@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 from scopes.errors import Corrupt
-from scopes.index.code_lines import CODE_LINES, open_code_lines
+from scopes.index.caches import CODE_LINES, open_code_lines
 from tests.support.store import write_bytes
 
 ROW = "INSERT INTO conversation VALUES (NULL, ?, 'tips', 0.0, 0.0)"

@@ -8,8 +8,8 @@ import sqlite3
 import pytest
 
 from scopes.ids import Oid
-from scopes.index import commit_cache
-from scopes.index.commit_cache import LAYOUT, CommitCache
+from scopes.index import caches as commit_cache
+from scopes.index.caches import LAYOUT, CommitCache
 from scopes.store.objects import Commit, Identity
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from scopes.search.search import search
+from scopes.search.run import search
 from tests.cli.running import PRODUCT, scopes
 from tests.index.corpus import file_in, status_and_notes
 from tests.support.history import history, say

@@ -9,15 +9,13 @@ import stat
 
 import pytest
 
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_conversation
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import rewind
+from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_conversation
 from scopes.conversation.undo import undo
 from scopes.index.database import delete_files
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
-from scopes.store.discovery import index_directory
+from scopes.store.projects import index_directory
 from tests.index.corpus import dump, file_in, matches, opened, status_and_notes
 from tests.support.history import history, say
 from tests.support.store import make_store, open_store

@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from scopes.index.session_cache import SESSIONS, find_or_compute
+from scopes.index.caches import SESSIONS, find_or_compute
 
 OIDS = [f"{number:040x}" for number in range(20)]
 

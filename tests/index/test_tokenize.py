@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scopes.index import tokenize as tokenize_module
-from scopes.index.tokenize import fold, is_single, searchable, tokenize
+from scopes.index import full_text as tokenize_module
+from scopes.index.full_text import fold, is_single, searchable, tokenize
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.live import turn_order
 from scopes.live.source_lock import source_lock
 from scopes.live.turn_order import TurnOrder

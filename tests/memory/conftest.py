@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from tests.support.random_ids import spread_ids
 
 __all__ = ["spread_ids"]

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
-from scopes.conversation.branch import branch
+from scopes.conversation.amend import amend, retract, withdraw_decision
+from scopes.conversation.branch import branch, switch
 from scopes.conversation.changes import changes
 from scopes.conversation.decisions import decisions
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_outcomes import Merged
+from scopes.conversation.merge import Merged, merge
+from scopes.conversation.new_rename_delete import delete_branch, rename_branch, rename_conversation
 from scopes.conversation.rebase import rebase
-from scopes.conversation.rename import rename_branch, rename_conversation
-from scopes.conversation.switch import switch
 from scopes.conversation.undo import redo, undo
-from scopes.conversation.withdraw import withdraw_decision
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.memory.decision_candidates import accept_candidate, dismiss_candidate, list_candidates
 from scopes.model.message import Author

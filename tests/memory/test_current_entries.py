@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.switch import switch
+from scopes.conversation.branch import branch, switch
+from scopes.conversation.new_rename_delete import delete_branch
 from scopes.memory.actions import list_actions
 from scopes.memory.context import context
 from scopes.memory.extraction import NOTHING_LEFT

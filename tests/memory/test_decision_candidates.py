@@ -7,10 +7,9 @@ import pytest
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.cat import cat
 from scopes.conversation.decisions import decisions
-from scopes.conversation.gc import gc
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_outcomes import MergeConflicted, Merged
-from scopes.conversation.rename import rename_branch
+from scopes.conversation.merge import MergeConflicted, Merged, merge
+from scopes.conversation.new_rename_delete import rename_branch
+from scopes.conversation.store import gc
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.memory.decision_candidates import accept_candidate, dismiss_candidate, list_candidates

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.memory.list import list_memory
 from scopes.memory.update import update
 from scopes.store.config import Setting

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.append import append
-from scopes.history.conversations import resolve_scope, walk_messages
+from scopes.history.handles import resolve_scope, walk_messages
 from scopes.history.messages import plain_message
 from scopes.memory.extraction import actions_of, decisions_of, importance_of, main_agent, summary_of
 from scopes.memory.source_messages import SourceMessage

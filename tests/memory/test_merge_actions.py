@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
 from scopes.memory.actions import done, list_actions, merge_actions
 from scopes.memory.entry import MemoryEntry

@@ -7,13 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
+from scopes.conversation.branch import branch, rewind
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
-from scopes.conversation.rebase import rebase
-from scopes.conversation.rewind import rewind
-from scopes.history.conversations import resolve_scope, walk_messages
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.rebase import cherry_pick, rebase
+from scopes.history.handles import resolve_scope, walk_messages
 from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
 from scopes.memory.source_messages import read_source_messages

@@ -9,9 +9,9 @@ import pytest
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.activity import Activity
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.memory import packed_messages
 from scopes.memory import update as update_module
 from scopes.memory.extraction import actions_of, decisions_of, importance_of, main_agent, summary_of

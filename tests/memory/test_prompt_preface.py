@@ -10,10 +10,10 @@ from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
+from scopes.history.handles import ProjectMembers
 from scopes.history.messages import plain_message
-from scopes.history.project_members import ProjectMembers
 from scopes.memory.add import add
 from scopes.memory.context import context
 from scopes.memory.prompt_preface import build_preface

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.memory.actions import done, list_actions
 from scopes.memory.add import add
 from scopes.memory.context import HEADING, context, write_context

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.memory.add import add
 from scopes.memory.list import list_memory
 from scopes.memory.search import KINDS, MemoryFilter, search

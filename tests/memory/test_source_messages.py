@@ -5,7 +5,7 @@ from __future__ import annotations
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
 from scopes.conversation.rebase import rebase
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.memory.source_messages import headers_beyond, headers_since_summary, read_source_messages
 from scopes.memory.summarize import summarize
 from scopes.memory.update import update

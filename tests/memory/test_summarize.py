@@ -14,15 +14,15 @@ from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.cat import cat
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.log import LogFilter, log
 from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.show import show
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Invalid, NotFound, Refused
 from scopes.history.messages import plain_message, read_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.memory.source_messages import SourceMessage, source_ids
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize, summarize_built_in

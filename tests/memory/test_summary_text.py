@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.history.conversations import resolve_scope, walk_messages
+from scopes.history.handles import resolve_scope, walk_messages
 from scopes.history.messages import plain_message
 from scopes.memory.sentences import split_sentences
 from scopes.memory.source_messages import SourceMessage

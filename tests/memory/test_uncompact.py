@@ -17,8 +17,7 @@ from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize
 from scopes.memory.uncompact import uncompact
 from scopes.model.message import Author
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.support.history import say
 from tests.support.store import files_of
 

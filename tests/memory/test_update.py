@@ -7,12 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.abandon import abandon
 from scopes.conversation.append import append
-from scopes.conversation.branch import branch
-from scopes.conversation.gc import gc
-from scopes.conversation.new import new
-from scopes.conversation.switch import switch
+from scopes.conversation.branch import abandon, branch, switch
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.store import gc
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.history.messages import plain_message

@@ -6,15 +6,19 @@ import pytest
 
 from scopes.clock import format_seconds, now_nanoseconds
 from scopes.conversation.cat import cat
-from scopes.conversation.cherry_pick import abort_cherry_pick
-from scopes.conversation.conflicts import find_conflict_anywhere, list_conflicts, show_conflict
+from scopes.conversation.conflicts import (
+    escalate_conflict,
+    find_conflict_anywhere,
+    list_conflicts,
+    resolve_conflict,
+    show_conflict,
+)
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
-from scopes.conversation.rebase import abort_rebase, rebase
-from scopes.conversation.resolve import escalate_conflict, resolve_conflict
+from scopes.conversation.rebase import abort_cherry_pick, abort_rebase, rebase
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
-from scopes.merge import conflict_list
-from scopes.merge.replay_control import Replayed
+from scopes.merge import conflicts as conflict_list
+from scopes.merge.replay import Replayed
 from scopes.model.message import Author
 from scopes.render.relative_time import ago
 from scopes.store.repository import read_commit

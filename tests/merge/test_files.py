@@ -8,7 +8,7 @@ from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts, show_conflict
 from scopes.conversation.merge import MergeOptions, merge
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.messages import plain_message
 from tests.support.tool_calls import call_tool
 

@@ -10,20 +10,24 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
-from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.delete import delete_branch
+from scopes.conversation.branch import branch, switch
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict
 from scopes.conversation.log import log
 from scopes.conversation.merge import abort_merge, continue_merge, merge
-from scopes.conversation.rebase import abort_rebase, continue_rebase, skip_rebase
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.new_rename_delete import delete_branch
+from scopes.conversation.rebase import (
+    abort_cherry_pick,
+    abort_rebase,
+    continue_cherry_pick,
+    continue_rebase,
+    skip_cherry_pick,
+    skip_rebase,
+)
 from scopes.conversation.show import show
-from scopes.conversation.switch import switch
 from scopes.conversation.verify import verify
 from scopes.errors import NotFound, ScopesError
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.history.names import list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction
 from scopes.merge.in_progress import list_in_progress
 from scopes.model.message import Author

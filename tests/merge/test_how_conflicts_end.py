@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import continue_cherry_pick, skip_cherry_pick
-from scopes.conversation.conflicts import list_conflicts, show_conflict
-from scopes.conversation.delete import delete_branch
+from scopes.conversation.branch import branch, rewind
+from scopes.conversation.conflicts import escalate_conflict, list_conflicts, resolve_conflict, show_conflict
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
-from scopes.conversation.rebase import abort_rebase, continue_rebase, rebase, skip_rebase
-from scopes.conversation.rename import rename_branch, rename_conversation
-from scopes.conversation.resolve import escalate_conflict, resolve_conflict
-from scopes.conversation.rewind import rewind
+from scopes.conversation.new_rename_delete import delete_branch, rename_branch, rename_conversation
+from scopes.conversation.rebase import (
+    abort_rebase,
+    continue_cherry_pick,
+    continue_rebase,
+    rebase,
+    skip_cherry_pick,
+    skip_rebase,
+)
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Conflicted, NotFound
-from scopes.merge.replay_control import ReplayConflicted
+from scopes.merge.replay import ReplayConflicted
 from scopes.model.message import Author
 from tests.support.decisions import decide
 from tests.support.history import history, say

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.abandon import abandon
 from scopes.conversation.amend import retract
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
+from scopes.conversation.branch import abandon, branch
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.log import log
 from scopes.conversation.merge import MergeOptions, continue_merge, merge
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_branch
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.new_rename_delete import delete_branch, new, rename_branch
 from scopes.model.message import Author
 from tests.support.decisions import decide
 from tests.support.history import history, say
@@ -55,7 +52,7 @@ def test_a_branch_from_the_root_begins_at_the_beginning(repository):
 def test_a_resolution_is_not_cut_and_paths_are_those_of_the_project(repository, sides, monkeypatch):
     """A context cut the decision at `map[st... [truncated]` and kept long absolute paths."""
     where = "/home/carol/shop"
-    monkeypatch.setattr("scopes.merge.lane_marks.find_directory", lambda *_: where)
+    monkeypatch.setattr("scopes.merge.lanes.find_directory", lambda *_: where)
     value = "a typed wrapper with an extra map for all hooks of unknown types, kept in the order of the file"
     decide(repository, "conv-001/alt", value)
     decide(repository, "conv-001/main", "json.RawMessage everywhere")

@@ -8,10 +8,9 @@ import shutil
 import pytest
 
 from scopes.conversation import merge as merge_module
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_outcomes import MergeConflicted, Merged
+from scopes.conversation.merge import MergeConflicted, Merged, merge
 from scopes.conversation.verify import verify
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, open_store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.merge.divergence import merge3
+from scopes.merge.compare import merge3
 
 values = st.sampled_from(["a", "b", "c", None])
 

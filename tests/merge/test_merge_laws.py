@@ -7,13 +7,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.branch import branch
-from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
-from scopes.conversation.merge_outcomes import MergeConflicted, UpToDate
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict
+from scopes.conversation.merge import MergeConflicted, MergeOptions, UpToDate, abort_merge, continue_merge, merge
 from scopes.conversation.undo import undo
-from scopes.history.revisions import list_branch_tips
-from scopes.merge.divergence import state_of
+from scopes.history.names import list_branch_tips
+from scopes.merge.compare import state_of
 from scopes.model.message import Author
 from scopes.store.trees import walk_blobs
 from tests.support.examples import examples

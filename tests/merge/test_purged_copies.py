@@ -5,15 +5,12 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_outcomes import Merged, UpToDate
+from scopes.conversation.merge import Merged, UpToDate, merge
 from scopes.conversation.rebase import rebase
+from scopes.history.names import list_branch_tips
 from scopes.history.purged import Purged, hash_of
-from scopes.history.revisions import list_branch_tips
 from scopes.history.transaction import RefTransaction
-from scopes.model.codec import decode, encode
-from scopes.model.message import Author, Message, Part, text_parts
-from scopes.model.tombstone import is_purged_copy, purge_message
+from scopes.model.message import Author, Message, Part, decode, encode, is_purged_copy, purge_message, text_parts
 from scopes.purge.all_commits import walk_all_commits
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.store.refs import HEADS

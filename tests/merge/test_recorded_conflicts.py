@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.conflicts import list_conflicts, show_conflict
-from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
-from scopes.conversation.merge_outcomes import MergeConflicted, Merged
-from scopes.conversation.resolve import escalate_conflict, resolve_conflict
+from scopes.conversation.conflicts import escalate_conflict, list_conflicts, resolve_conflict, show_conflict
+from scopes.conversation.merge import MergeConflicted, Merged, MergeOptions, abort_merge, continue_merge, merge
 from scopes.errors import Conflicted, Refused
-from scopes.history.revisions import list_branch_tips
-from scopes.merge.divergence import state_of
-from scopes.merge.records import list_conflicts_at
+from scopes.history.names import list_branch_tips
+from scopes.merge.compare import state_of
+from scopes.merge.plan import list_conflicts_at
 from scopes.model.message import Author
 from scopes.store.trees import find_blob
 from tests.support.history import history, say

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import continue_cherry_pick
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.decisions import decisions
 from scopes.conversation.log import log
-from scopes.conversation.rebase import continue_rebase, rebase, skip_rebase
-from scopes.conversation.resolve import resolve_conflict
-from scopes.merge.replay_control import ReplayConflicted, Replayed
+from scopes.conversation.rebase import continue_cherry_pick, continue_rebase, rebase, skip_rebase
+from scopes.merge.replay import ReplayConflicted, Replayed
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say

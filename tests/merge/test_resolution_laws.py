@@ -12,22 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.amend import amend, retract, withdraw_decision
 from scopes.conversation.branch import branch
-from scopes.conversation.conflicts import list_conflicts, show_conflict
-from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.merge_outcomes import MergeConflicted, UpToDate
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict, show_conflict
+from scopes.conversation.merge import MergeConflicted, UpToDate, continue_merge, merge
+from scopes.conversation.new_rename_delete import rename_branch
 from scopes.conversation.rebase import continue_rebase, rebase
-from scopes.conversation.rename import rename_branch
-from scopes.conversation.resolve import resolve_conflict
-from scopes.conversation.withdraw import withdraw_decision
 from scopes.errors import Invalid, NotFound
-from scopes.history.revisions import list_branch_tips
-from scopes.merge.divergence import state_of
-from scopes.merge.replay_control import ReplayConflicted
+from scopes.history.names import list_branch_tips
+from scopes.merge.compare import state_of
+from scopes.merge.replay import ReplayConflicted
 from scopes.model import encoding
-from scopes.model.claims import folded
-from scopes.model.message import Author
+from scopes.model.message import Author, folded
 from scopes.store.config import Setting
 from scopes.store.trees import read_blob, walk_blobs
 from tests.support.decisions import decide

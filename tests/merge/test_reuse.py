@@ -5,20 +5,17 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.conflicts import list_conflicts, show_conflict
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict, show_conflict
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import MergeOptions, continue_merge, merge
-from scopes.conversation.merge_outcomes import MergeConflicted, Merged
-from scopes.conversation.rebase import rebase
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.merge import MergeConflicted, Merged, MergeOptions, continue_merge, merge
+from scopes.conversation.rebase import cherry_pick, rebase
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import read_message
-from scopes.history.revisions import list_branch_tips
-from scopes.merge import earlier_resolutions
-from scopes.merge.divergence import state_of
-from scopes.merge.records import list_conflicts_at
-from scopes.merge.replay_control import ReplayConflicted, Replayed
+from scopes.history.names import list_branch_tips
+from scopes.merge import resolve as earlier_resolutions
+from scopes.merge.compare import state_of
+from scopes.merge.plan import list_conflicts_at
+from scopes.merge.replay import ReplayConflicted, Replayed
 from scopes.model.message import Author
 from tests.merge.test_recorded_conflicts import decide, decision_on, fork
 from tests.support.history import history, say

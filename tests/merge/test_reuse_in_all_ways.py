@@ -5,20 +5,16 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick, continue_cherry_pick
-from scopes.conversation.conflicts import list_conflicts, show_conflict
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict, show_conflict
 from scopes.conversation.decisions import decisions
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
-from scopes.conversation.merge_outcomes import MergeConflicted, Merged
-from scopes.conversation.rebase import continue_rebase, rebase, skip_rebase
-from scopes.conversation.rename import rename_branch, rename_conversation
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.merge import MergeConflicted, Merged, MergeOptions, abort_merge, continue_merge, merge
+from scopes.conversation.new_rename_delete import delete_branch, rename_branch, rename_conversation
+from scopes.conversation.rebase import cherry_pick, continue_cherry_pick, continue_rebase, rebase, skip_rebase
 from scopes.conversation.undo import redo, undo
 from scopes.errors import Invalid, Refused
-from scopes.history.revisions import list_branch_tips
-from scopes.merge.divergence import state_of
-from scopes.merge.replay_control import ReplayConflicted, Replayed
+from scopes.history.names import list_branch_tips
+from scopes.merge.compare import state_of
+from scopes.merge.replay import ReplayConflicted, Replayed
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say

@@ -10,18 +10,16 @@ from hypothesis import strategies as st
 
 from scopes.conversation.amend import retract
 from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import merge
-from scopes.conversation.rebase import rebase
-from scopes.conversation.resolve import resolve_conflict
-from scopes.history.revisions import list_branch_tips
-from scopes.merge.automatic_resolution import Policy
-from scopes.merge.conflict_keys import group_of
-from scopes.merge.divergence import changes_by_key, changes_on, state_of
-from scopes.merge.replay_control import Replayed
+from scopes.conversation.rebase import cherry_pick, rebase
+from scopes.history.names import list_branch_tips
+from scopes.merge.compare import changes_by_key, changes_on, state_of
+from scopes.merge.keys import group_of
+from scopes.merge.replay import Replayed
+from scopes.merge.resolve import Policy
 from scopes.merge.rewrite import ReplayRules, ReplayTarget, divergence_of, rewrite_commits
-from scopes.model.claims import MESSAGES
-from scopes.model.message import Author
+from scopes.model.message import MESSAGES, Author
 from scopes.store.repository import read_commit
 from scopes.store.trees import update_tree
 from tests.support.decisions import decide, decided

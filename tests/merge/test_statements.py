@@ -6,10 +6,9 @@ import pytest
 
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.merge_outcomes import MergeConflicted, Merged
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.merge import MergeConflicted, Merged, continue_merge, merge
 from scopes.errors import Invalid
 from scopes.model.message import Author
 from tests.merge.test_recorded_conflicts import decide, decision_on, fork

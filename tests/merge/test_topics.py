@@ -5,15 +5,13 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick, continue_cherry_pick
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.decisions import decisions
-from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.merge_outcomes import MergeConflicted, Merged
-from scopes.conversation.rebase import continue_rebase, rebase
-from scopes.conversation.resolve import resolve_conflict
-from scopes.history.revisions import list_branch_tips
-from scopes.merge.divergence import state_of
-from scopes.merge.replay_control import ReplayConflicted, Replayed
+from scopes.conversation.merge import MergeConflicted, Merged, continue_merge, merge
+from scopes.conversation.rebase import cherry_pick, continue_cherry_pick, continue_rebase, rebase
+from scopes.history.names import list_branch_tips
+from scopes.merge.compare import state_of
+from scopes.merge.replay import ReplayConflicted, Replayed
 from scopes.model.message import Author
 from scopes.store.trees import walk_blobs
 from tests.merge.test_recorded_conflicts import decide, decision_on, fork

@@ -5,15 +5,12 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.merge import abort_merge, continue_merge, merge
-from scopes.conversation.merge_outcomes import Merged
-from scopes.conversation.rename import rename_branch
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict
+from scopes.conversation.merge import Merged, abort_merge, continue_merge, merge
+from scopes.conversation.new_rename_delete import delete_branch, rename_branch
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.history.names import list_branch_tips, read_active_branch
 from scopes.merge.in_progress import list_in_progress
 from scopes.model.message import Author
 from tests.merge.test_recorded_conflicts import RESOLUTION, decision_on, fork

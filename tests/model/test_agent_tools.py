@@ -9,9 +9,8 @@ import sys
 import pytest
 
 from scopes.importers.formats.registry import FORMATS
-from scopes.model.agent_tools import AGENT_TOOLS, MARKUPS, PREAMBLES, RUNNING, STEP_LISTS, STEP_TEXTS, is_shell
 from scopes.model.message import Part
-from scopes.model.tool_calls import is_refused
+from scopes.model.tools import AGENT_TOOLS, MARKUPS, PREAMBLES, RUNNING, STEP_LISTS, STEP_TEXTS, is_refused, is_shell
 from tests.support.tool_calls import REFUSED
 
 

@@ -10,10 +10,19 @@ from hypothesis import given
 
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.claims import claims_of, content_hash, participant_claim
-from scopes.model.codec import decode, encode
-from scopes.model.message import Author, FileTouch, Message, Part, text_parts
-from scopes.model.path_encoding import leaf, split_leaf
+from scopes.model.encoding import leaf, split_leaf
+from scopes.model.message import (
+    Author,
+    FileTouch,
+    Message,
+    Part,
+    claims_of,
+    content_hash,
+    decode,
+    encode,
+    participant_claim,
+    text_parts,
+)
 from tests.support.documents import json_values, messages, texts
 
 ID = MessageId("a" * 26)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import MessageId
 from scopes.model import encoding
-from scopes.model.codec import MAX_MESSAGE_BYTES, decode, encode
-from scopes.model.message import Author, FileTouch, Message, Part, text_parts
+from scopes.model.message import MAX_MESSAGE_BYTES, Author, FileTouch, Message, Part, decode, encode, text_parts
 from tests.support.documents import json_values, messages, texts
 
 ID = MessageId("a" * 26)

@@ -6,7 +6,8 @@ from hashlib import sha256
 
 import pytest
 
-from scopes.model.file_edits import (
+from scopes.model.message import FileTouch, Part
+from scopes.model.tools import (
     MAX_EDITS,
     FileEdit,
     Hunk,
@@ -19,7 +20,6 @@ from scopes.model.file_edits import (
     parse_unified,
     touches_of_call,
 )
-from scopes.model.message import FileTouch, Part
 
 PATH = "/work/app.py"
 THREE = "one\ntwo\nthree\n"

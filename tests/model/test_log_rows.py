@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scopes.clock import new_id
 from scopes.conversation.append import append
 from scopes.conversation.log import log
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
 from scopes.importers.import_sample import import_sample
 from scopes.model.message import Author, FileTouch, Message, Part

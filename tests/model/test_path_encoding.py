@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
-from scopes.model.path_encoding import (
+from scopes.model.encoding import (
     MAX_FILE_LEVELS,
     MAX_KEY_BYTES,
     decode_component,

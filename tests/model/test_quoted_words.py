@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.model.quoted_words import split_quoted
+from scopes.model.tools import split_quoted
 from tests.support.examples import examples
 
 

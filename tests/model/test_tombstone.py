@@ -5,9 +5,18 @@ from __future__ import annotations
 import pytest
 
 from scopes.errors import Corrupt
-from scopes.model.codec import decode, encode
-from scopes.model.message import Author, FileTouch, Message, Part, text_parts
-from scopes.model.tombstone import PURGED_TEXT, is_purged, purge_message
+from scopes.model.message import (
+    PURGED_TEXT,
+    Author,
+    FileTouch,
+    Message,
+    Part,
+    decode,
+    encode,
+    is_purged,
+    purge_message,
+    text_parts,
+)
 
 SECRET = "hush-hush-hush"
 WHOLE = Message(

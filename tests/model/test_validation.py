@@ -13,8 +13,18 @@ from hypothesis import strategies as st
 
 from scopes.errors import Invalid
 from scopes.ids import MessageId
-from scopes.model.codec import decode, encode
-from scopes.model.message import ACTIVITIES, AUTHOR_KINDS, FILE_OPERATIONS, KINDS, TYPED_KINDS, Author, FileTouch, Part
+from scopes.model.message import (
+    ACTIVITIES,
+    AUTHOR_KINDS,
+    FILE_OPERATIONS,
+    KINDS,
+    TYPED_KINDS,
+    Author,
+    FileTouch,
+    Part,
+    decode,
+    encode,
+)
 from scopes.model.validation import PAYLOADS, check_message, check_payload
 from tests.support.documents import json_values
 from tests.support.store import ROOT

@@ -6,7 +6,7 @@ import pytest
 
 from scopes import clock
 from scopes.agents.register import register
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from tests.support.random_ids import hashed_counter
 
 

@@ -13,7 +13,7 @@ from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message, read_message
-from scopes.merge.divergence import state_of
+from scopes.merge.compare import state_of
 from scopes.model.message import Author
 from scopes.proposals.create import Delivery, NewChange
 from scopes.proposals.list import list_proposals, show_proposal

@@ -12,7 +12,7 @@ from scopes.conversation.merge import merge
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import plain_message
-from scopes.merge.divergence import state_of
+from scopes.merge.compare import state_of
 from scopes.model.message import Author
 from scopes.proposals.apply import rollback_proposal
 from scopes.proposals.feedback import give_feedback

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import abort_merge, merge
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.verify import verify
 from scopes.errors import Conflicted, Invalid, NotFound, Refused
 from scopes.proposals.list import list_proposals

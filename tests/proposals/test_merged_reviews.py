@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.merge import MergeOptions, merge
+from scopes.conversation.rebase import cherry_pick
 from scopes.conversation.verify import verify
 from scopes.errors import Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.transaction import append_message
-from scopes.model.claims import REVIEWS
-from scopes.model.message import Author
-from scopes.model.path_encoding import leaf
+from scopes.model.encoding import leaf
+from scopes.model.message import REVIEWS, Author
 from scopes.proposals.apply import apply_proposal, rollback_proposal
 from scopes.proposals.review import accept_proposal, modify_proposal
 from tests.support.proposals import create, states, values

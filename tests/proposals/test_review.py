@@ -10,16 +10,15 @@ from scopes.agents.register import AgentChanges, register, update
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.changes import changes
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import merge
-from scopes.conversation.operations import list_operations
-from scopes.conversation.resolve import resolve_conflict
-from scopes.conversation.undo import redo, undo
+from scopes.conversation.undo import list_operations, redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Conflicted, Invalid, NotFound, Refused
 from scopes.history.messages import plain_message
-from scopes.history.revisions import list_branch_tips
-from scopes.merge.conflict_keys import decoded_key
-from scopes.merge.divergence import state_of
+from scopes.history.names import list_branch_tips
+from scopes.merge.compare import state_of
+from scopes.merge.keys import decoded_key
 from scopes.model.message import Author
 from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
 from scopes.proposals.create import NewChange

@@ -10,12 +10,12 @@ import pytest
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.rebase import cherry_pick
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.messages import plain_message, retraction_of
+from scopes.history.names import conversation_ids
 from scopes.history.purged import read_purged
-from scopes.history.revisions import conversation_ids
 from scopes.model.message import Author
 from scopes.purge.accept import OfferChoice, accept_purges, plan_accept
 from scopes.purge.decline import decline_purges

@@ -7,14 +7,14 @@ import shutil
 
 import pytest
 
-from scopes.conversation.operations import list_operations
+from scopes.conversation.undo import list_operations
 from scopes.errors import Corrupt
 from scopes.purge.accept import OfferChoice, accept_purges
 from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge
 from scopes.purge.purged_values import FILE
 from scopes.purge.selection import PurgeRequest
-from scopes.store.machine import find_machine_id
+from scopes.store.config import find_machine_id
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 from tests.support.recalled import recalled

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.rebase import cherry_pick
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.memory.decision_candidates import accept_candidate, list_candidates
 from scopes.memory.summarize import summarize
 from scopes.model.message import Author

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.conflicts import list_conflicts
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict
 from scopes.conversation.merge import MergeOptions, merge
-from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.memory.decision_candidates import accept_candidate, dismiss_candidate, list_candidates

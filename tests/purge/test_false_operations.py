@@ -11,7 +11,7 @@ from scopes.purge.selection import PurgeRequest
 from scopes.purge.unfinished import find_unfinished
 from scopes.store import refs
 from scopes.store.objects import COMMIT, Identity, format_commit
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from tests.support.every_byte import find_word
 from tests.support.history import history
 from tests.support.store import git, git_bytes

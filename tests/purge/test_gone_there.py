@@ -11,7 +11,7 @@ from scopes.purge.on_remotes import list_copies
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store.refs import GONE_FILE as FILE
-from scopes.store.remote_file import read_gone
+from scopes.store.remotes import read_gone
 from scopes.sync.addresses import parse_address
 from scopes.sync.edit_remotes import rename_remote, set_remote_address
 from tests.support.history import history, say

@@ -6,8 +6,8 @@ import pytest
 
 from scopes.conversation.verify import verify
 from scopes.errors import NotFound
-from scopes.history.conversations import read_uuid
-from scopes.history.revisions import resolve_revision
+from scopes.history.handles import read_uuid
+from scopes.history.names import resolve_revision
 from scopes.memory.add import add as add_entry
 from scopes.memory.store import Memory
 from scopes.purge.purge import continue_purge, plan_purge, purge

@@ -8,9 +8,8 @@ import pytest
 
 from scopes.errors import CannotImport, NotFound, Refused
 from scopes.exporters.original import list_sources, walk_bytes
-from scopes.history.blank_records import Span, blank_records
-from scopes.history.purged import read_purged, write_purged
-from scopes.history.revisions import conversation_ids, list_branch_tips, resolve_revision
+from scopes.history.names import conversation_ids, list_branch_tips, resolve_revision
+from scopes.history.purged import Span, blank_records, read_purged, write_purged
 from scopes.history.sources import SOURCES, walk_chunks
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid

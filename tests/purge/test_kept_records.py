@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.merge_requests import open_merge_request
-from scopes.conversation.rename import rename_title
+from scopes.conversation.new_rename_delete import rename_title
 from scopes.conversation.verify import verify
 from scopes.facts.list import list_proposed
 from scopes.facts.propose import Proposal, propose

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import NotFound
 from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.merge import MergeOptions, merge
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.rebase import cherry_pick
 from scopes.errors import Refused
 from scopes.history.messages import plain_message, read_message
 from scopes.memory.summaries import list_summaries

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.delete import delete
-from scopes.conversation.rename import rename_title
-from scopes.conversation.tag import tag
+from scopes.conversation.branch import tag
+from scopes.conversation.new_rename_delete import delete, rename_title
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.history.transaction import Transaction
 from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest

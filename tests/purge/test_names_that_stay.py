@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.new import new
-from scopes.conversation.tag import delete_tag, tag
+from scopes.conversation.branch import branch, delete_tag, tag
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.verify import verify
 from scopes.errors import NotFound
 from scopes.history.metadata import read_metadata

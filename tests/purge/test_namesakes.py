@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.operations import list_operations
-from scopes.conversation.rewind import rewind
-from scopes.conversation.switch import switch
-from scopes.conversation.undo import redo, undo
+from scopes.conversation.branch import branch, rewind, switch
+from scopes.conversation.undo import list_operations, redo, undo
 from scopes.conversation.verify import verify
 from scopes.facts.propose import Proposal, propose
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.memory.list import list_memory
 from scopes.memory.update import update as update_memory
 from scopes.purge.purge import purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store import refs
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo
 from tests.support.every_byte import find_word

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from scopes.cli.commands.purge import question_of
-from scopes.conversation.branch import branch
+from scopes.conversation.branch import branch, rewind
 from scopes.conversation.log import log
-from scopes.conversation.rename import rename_title
-from scopes.conversation.rewind import rewind
+from scopes.conversation.new_rename_delete import rename_title
 from scopes.errors import NotFound
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.purge.accept import OfferChoice, accept_purges, count_unpublished, plan_accept
 from scopes.purge.decline import decline_purges
 from scopes.purge.purge import purge

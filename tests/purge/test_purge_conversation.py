@@ -7,36 +7,41 @@ from pathlib import Path
 
 import pytest
 
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.list import list_conversations
+from scopes.conversation.branch import switch, tag
+from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations
-from scopes.conversation.rename import rename_branch
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import tag
-from scopes.conversation.undo import undo
+from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_branch
+from scopes.conversation.undo import list_operations, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.purged import read_purged
-from scopes.history.quotes import Quotes
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
+from scopes.history.purged import Quotes, read_purged
 from scopes.index import (
-    code_lines,
-    commit_cache,
+    caches as code_lines,
+)
+from scopes.index import (
+    caches as commit_cache,
+)
+from scopes.index import (
+    caches as session_cache,
+)
+from scopes.index import (
+    caches as usage_cache,
+)
+from scopes.index import (
     conversation_table,
-    schema,
-    session_cache,
-    usage_cache,
+)
+from scopes.index import (
+    full_text as schema,
 )
 from scopes.index.database import list_abandoned
 from scopes.purge.leftovers import delete_caches, delete_in_store
 from scopes.purge.proof import prove
 from scopes.purge.purge import Places, plan_purge, purge
 from scopes.purge.selection import PurgeRequest
-from scopes.search.search import search
-from scopes.store.discovery import index_directory
+from scopes.search.run import search
 from scopes.store.maintenance import drop_unreachable
+from scopes.store.projects import index_directory
 from scopes.store.repository import Caller
 from scopes.store.transactions import exclusive_write
 from tests.support.decisions import decide

@@ -8,15 +8,15 @@ import pytest
 
 from scopes.conversation.verify import verify
 from scopes.errors import NotFound, Refused
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.memory.add import add as add_entry
 from scopes.purge.damage import walk_purge_defects
 from scopes.purge.on_remotes import read_values
 from scopes.purge.purge import Places, continue_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.purge.unfinished import find_unfinished
-from scopes.search.search import search
-from scopes.store import recovery
+from scopes.search.run import search
+from scopes.store import transactions as recovery
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
 from tests.support.remotes import add, make_bare, push_to

@@ -8,18 +8,16 @@ from contextlib import suppress
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
+from scopes.conversation.branch import branch, rewind
 from scopes.conversation.merge import merge
-from scopes.conversation.rewind import rewind
+from scopes.conversation.new_rename_delete import delete_branch
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Corrupt, ScopesError
 from scopes.history.messages import MESSAGE_FILE
-from scopes.history.purged import read_purged
-from scopes.history.quotes import Quotes
-from scopes.history.revisions import list_branch_tips
-from scopes.model.tombstone import PURGED_TEXT
+from scopes.history.names import list_branch_tips
+from scopes.history.purged import Quotes, read_purged
+from scopes.model.message import PURGED_TEXT
 from scopes.purge.proof import prove
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest

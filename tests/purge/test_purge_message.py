@@ -9,26 +9,24 @@ import pytest
 
 from scopes.cli.commands.purge import question_of
 from scopes.conversation.amend import amend
-from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.delete import delete_branch
+from scopes.conversation.branch import rewind, tag
 from scopes.conversation.log import log
-from scopes.conversation.rename import rename_title
-from scopes.conversation.rewind import rewind
-from scopes.conversation.tag import tag
+from scopes.conversation.new_rename_delete import delete_branch, rename_title
+from scopes.conversation.rebase import cherry_pick
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import read_message
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.memory.add import add as add_entry
 from scopes.memory.store import Memory
 from scopes.memory.update import update as update_memory
 from scopes.model.message import Author
 from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest
-from scopes.search.search import search
-from scopes.store.operation_log import walk_operations
+from scopes.search.run import search
+from scopes.store.operations import walk_operations
 from tests.support.decisions import decide, decided
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts

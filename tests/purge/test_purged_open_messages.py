@@ -11,8 +11,8 @@ from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Corrupt
 from scopes.history.messages import read_message
+from scopes.history.names import list_branch_tips
 from scopes.history.purged import read_purged
-from scopes.history.revisions import list_branch_tips
 from scopes.importers import import_groups
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS

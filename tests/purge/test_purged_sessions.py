@@ -11,9 +11,9 @@ import pytest
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport
 from scopes.exporters.original import list_sources
-from scopes.history.answer_proofs import MIN_TEXT
+from scopes.history.names import conversation_ids, resolve_revision
 from scopes.history.purged import purged_of, read_purged, write_purged
-from scopes.history.revisions import conversation_ids, resolve_revision
+from scopes.history.sessions import MIN_TEXT
 from scopes.history.sources import SOURCES, source_key, walk_chunks
 from scopes.history.transaction import RefTransaction
 from scopes.importers.discovery import find_sources

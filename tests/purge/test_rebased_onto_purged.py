@@ -8,10 +8,9 @@ import pytest
 
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.cherry_pick import cherry_pick
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import merge
-from scopes.conversation.rebase import rebase
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.rebase import cherry_pick, rebase
 from scopes.conversation.verify import verify
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message

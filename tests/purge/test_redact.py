@@ -7,15 +7,15 @@ import json
 import pytest
 
 from scopes.conversation.amend import amend
+from scopes.conversation.branch import tag
 from scopes.conversation.merge import merge
-from scopes.conversation.rename import rename_title
-from scopes.conversation.tag import tag
+from scopes.conversation.new_rename_delete import rename_title
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Refused
-from scopes.history.conversations import read_uuid
+from scopes.history.handles import read_uuid
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.model.message import Author
 from scopes.purge.redact import redact
 from scopes.secrets.allow import allow

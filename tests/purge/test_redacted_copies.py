@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from scopes.conversation.delete import delete
-from scopes.conversation.rename import rename_conversation
+from scopes.conversation.new_rename_delete import delete, rename_conversation
 from scopes.conversation.show import show
-from scopes.history.redacted_copies import RedactedCopy, list_copies
+from scopes.history.rewritten_ids import RedactedCopy, list_copies
 from scopes.purge.redact import redact
 from tests.cli.running import PRODUCT, scopes
 from tests.render.rendering import seen_lines

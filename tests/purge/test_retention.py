@@ -8,9 +8,9 @@ import pytest
 
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid, NotFound
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources

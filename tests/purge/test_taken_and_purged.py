@@ -7,7 +7,7 @@ import pytest
 from scopes.conversation.amend import amend
 from scopes.conversation.verify import verify
 from scopes.errors import Corrupt, Refused
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from scopes.purge.accept import accept_purges
 from scopes.purge.decline import decline_purges

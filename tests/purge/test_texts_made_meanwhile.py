@@ -11,7 +11,7 @@ import pytest
 from scopes.agents.register import register
 from scopes.context import context as context_module
 from scopes.conversation import amend
-from scopes.conversation import list as list_module
+from scopes.conversation import list_from_store as list_module
 from scopes.errors import Busy, NotFound, ScopesError
 from scopes.facts.decide import promote
 from scopes.facts.propose import Proposal, propose
@@ -28,9 +28,8 @@ from scopes.model.message import Author
 from scopes.proposals import create
 from scopes.purge.purge import purge
 from scopes.purge.selection import PurgeRequest
-from scopes.search.search import search
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.search.run import search
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.context.building import built
 from tests.support.every_byte import find_word
 from tests.support.history import history, say

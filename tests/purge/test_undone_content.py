@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.amend import amend
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import rewind
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound
 from scopes.model.message import Author, Message, text_parts

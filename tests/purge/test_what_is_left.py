@@ -7,15 +7,15 @@ import os
 
 import pytest
 
-from scopes.conversation.delete import delete
+from scopes.conversation.new_rename_delete import delete
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Inaccessible, NotFound
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.purge.purge import continue_purge, plan_purge, purge
 from scopes.purge.redact import redact
 from scopes.purge.selection import PurgeRequest
-from scopes.search.search import search
+from scopes.search.run import search
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
 from tests.support.planted import KINDS

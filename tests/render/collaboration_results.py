@@ -15,9 +15,9 @@ from scopes.collaboration.report import (
     find_consensus,
 )
 from scopes.collaboration.start import CollaborationStarted
-from scopes.merge.conflict_list import ConflictRow
-from scopes.model.argument import Argument, Evidence, Position
+from scopes.merge.conflicts import ConflictRow
 from scopes.model.conflicts import Conflict, Resolution
+from scopes.model.message import Argument, Evidence, Position
 from scopes.result import Note
 
 _CONVERSATION, _BRANCH, _OPERATION = "conv-001", "collaboration/consensus", "opkx3q2mf5a7b2c4d6e2f3g4h5"

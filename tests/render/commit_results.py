@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scopes.code_links.link import CodeLink, Evidence, LinkedTurn
-from scopes.conversation.diff_commit import CommitAccount, FileAccount, OtherLine
-from scopes.conversation.show_commits import CommitRow, ConversationCommits
+from scopes.conversation.commits import CommitAccount, CommitRow, ConversationCommits, FileAccount, OtherLine
 from scopes.exporters.commit_notes import TracesNoted
 from scopes.render.view_options import ViewOptions
 from tests.render.with_options import WithOptions

@@ -29,53 +29,59 @@ from scopes.context.decision_lines import ContextDecision
 from scopes.context.history_block import HistoryBlock
 from scopes.context.project_files import SkippedFile
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained
-from scopes.conversation.abandon import BranchAbandoned
-from scopes.conversation.amend import MessageAmended
+from scopes.conversation.amend import DecisionWithdrawn, MessageAmended
 from scopes.conversation.append import MessageAppended
 from scopes.conversation.bisect import Bisection, BisectPoint, BisectStep
-from scopes.conversation.blame import BlameList, BlameRow
-from scopes.conversation.branch import BranchCreated, BranchList
+from scopes.conversation.branch import (
+    BranchAbandoned,
+    BranchCreated,
+    BranchList,
+    BranchRewound,
+    BranchSwitched,
+    Tagged,
+    TagList,
+)
 from scopes.conversation.cat import MessageView
-from scopes.conversation.changes import Change, ChangeLog
-from scopes.conversation.config import ConfigList, ConfigValue
-from scopes.conversation.conflicts import ConflictList, ConflictView, FileChanges
-from scopes.conversation.continued import Continued
+from scopes.conversation.changes import BlameList, BlameRow, Change, ChangeLog
+from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView, FileChanges
 from scopes.conversation.decisions import DecisionList, DecisionRow
-from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList, DeletedRow
-from scopes.conversation.diff import ChangedClaim, ChangedMessage, Difference, DiffSide
-from scopes.conversation.doctor import Check, Diagnosis
-from scopes.conversation.files import FileList, FileRow
-from scopes.conversation.gc import GarbageCollected
-from scopes.conversation.init import StoreCreated
-from scopes.conversation.list_cached import ConversationList
+from scopes.conversation.diff import (
+    ChangedClaim,
+    ChangedMessage,
+    Difference,
+    DiffSide,
+    NumberedMessage,
+    RangeDifference,
+    RangePair,
+    RangeSide,
+)
+from scopes.conversation.list import ConversationList
 from scopes.conversation.log import CommitTurn, Log, LogEntry, TurnLink
-from scopes.conversation.merge_outcomes import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
+from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
 from scopes.conversation.merge_requests import MergeRequestChanged, MergeRequestList, MergeRequestRow, MergeRequestView
-from scopes.conversation.new import ConversationCreated
-from scopes.conversation.operations import OperationList, OperationView
-from scopes.conversation.range_diff import NumberedMessage, RangeDifference, RangePair, RangeSide
-from scopes.conversation.rename import Renamed
-from scopes.conversation.repair import Repaired
-from scopes.conversation.resolve import ConflictResolved
-from scopes.conversation.rewind import BranchRewound
-from scopes.conversation.show import BranchRow, ConversationView, OpenMerge
-from scopes.conversation.stats import Stats
-from scopes.conversation.switch import BranchSwitched
-from scopes.conversation.tag import Tagged, TagList
-from scopes.conversation.undo import Undone
-from scopes.conversation.verify import Verification
+from scopes.conversation.new_rename_delete import (
+    BranchDeleted,
+    ConversationCreated,
+    ConversationDeleted,
+    DeletedList,
+    DeletedRow,
+    Renamed,
+)
+from scopes.conversation.show import BranchRow, Continued, ConversationView, FileList, FileRow, OpenMerge, Stats
+from scopes.conversation.store import ConfigList, ConfigValue, GarbageCollected, StoreCreated
+from scopes.conversation.undo import OperationList, OperationView, Undone
+from scopes.conversation.verify import Check, Diagnosis, Repaired, Verification
 from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit, UnsignedCommit
-from scopes.conversation.withdraw import DecisionWithdrawn
 from scopes.exporters.atomic_save import ExportSaved, SiteSaved
 from scopes.handover.checkout import CheckedOut
 from scopes.handover.resume import Resumption
 from scopes.handover.skill_status import SkillsStatus
 from scopes.handover.skills import SkillChanged
+from scopes.history.activity import Tokens
 from scopes.history.messages import MessageHeader
-from scopes.history.redacted_copies import RedactedCopy
-from scopes.history.remote_branches import RemoteState
-from scopes.history.revisions import Revision
-from scopes.history.usage import Tokens
+from scopes.history.metadata import RemoteState
+from scopes.history.names import Revision
+from scopes.history.rewritten_ids import RedactedCopy
 from scopes.hosts.config_file import FileChange
 from scopes.hosts.hook_target import HooksChanged, HookState
 from scopes.hosts.install_state import InstallState
@@ -103,18 +109,15 @@ from scopes.memory.summaries import SummaryList, SummaryRow
 from scopes.memory.summarize import Summarized
 from scopes.memory.uncompact import Uncompacted
 from scopes.memory.update import MemoryUpdated
-from scopes.merge.conflict_list import ConflictRow
+from scopes.merge.conflicts import SIDES, ConflictRow
 from scopes.merge.files import FileComparison, FileSide, LineRange
-from scopes.merge.lane_marks import LaneMark
-from scopes.merge.manual_resolution import SIDES
-from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
+from scopes.merge.lanes import LaneMark
+from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.merge.rewrite import Rewrite
-from scopes.model.argument import Argument, Evidence
-from scopes.model.argument import Position as StatedPosition
-from scopes.model.codec import encode
 from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolution, Reused
-from scopes.model.merge_request import MergeRequest
-from scopes.model.message import Author, FileTouch, Message, Part
+from scopes.model.conversation import MergeRequest
+from scopes.model.message import Argument, Author, Evidence, FileTouch, Message, Part, encode
+from scopes.model.message import Position as StatedPosition
 from scopes.model.operation import Operation, RefChange
 from scopes.model.signature import Signature
 from scopes.proposals.apply import ProposalTested
@@ -124,9 +127,8 @@ from scopes.proposals.proposal import FieldChange, Proposal
 from scopes.proposals.steps import ProposalReviewed, ValueChange
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
-from scopes.search.hits import Neighbor, SearchHit
-from scopes.search.search import Search, SearchCoverage, TitleHit
-from scopes.search.snippet import Piece
+from scopes.search.query import Piece
+from scopes.search.run import Neighbor, Search, SearchCoverage, SearchHit, TitleHit
 from scopes.secrets.allow import SecretAllowed
 from scopes.secrets.allowed import AllowedSecret
 from scopes.secrets.list import SecretExplained, SecretGroup, SecretList, SecretRule, SecretRules
@@ -134,10 +136,8 @@ from scopes.secrets.scan import SecretRow, SecretsScanned
 from scopes.server.acp.acp_events import AcpLog, AcpStats, AgentSessions, LoggedEvent
 from scopes.server.mcp.address import McpServer
 from scopes.store.config import Setting
-from scopes.store.fsck import Finding
-from scopes.store.repair import Repair
-from scopes.tokens.fetch import RanksFetched
-from scopes.tokens.status import EncodingRow, RankFileRow, TokenStatus
+from scopes.store.verify import Finding, Repair
+from scopes.tokens.count import EncodingRow, RankFileRow, RanksFetched, TokenStatus
 from scopes.usage.statusline import Spent, UsageStatus
 from scopes.usage.usage import PriceSource, Usage, UsageRow
 from tests.render.collaboration_results import COLLABORATIONS

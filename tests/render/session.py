@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scopes.conversation.log import LogEntry
-from scopes.history.endings import ending_of
 from scopes.history.messages import MessageHeader
+from scopes.history.sessions import ending_of
 from scopes.model.message import Author, FileTouch, Message, Part
 
 _START_SECONDS = 1_767_225_600 - 7200

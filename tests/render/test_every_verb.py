@@ -14,21 +14,16 @@ from scopes.context.context_diff import diff_contexts
 from scopes.context.count import count_conversation
 from scopes.context.history_block import HistoryRequest, history
 from scopes.context.request import Request
-from scopes.conversation.abandon import abandon
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.amend import amend, retract, withdraw_decision
 from scopes.conversation.append import append
 from scopes.conversation.bisect import bisect
-from scopes.conversation.branch import branch, list_branches
+from scopes.conversation.branch import abandon, branch, delete_tag, list_branches, list_tags, rewind, switch, tag
 from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
-from scopes.conversation.config import list_settings, set_setting
-from scopes.conversation.conflicts import list_conflicts, show_conflict
+from scopes.conversation.conflicts import escalate_conflict, list_conflicts, resolve_conflict, show_conflict
 from scopes.conversation.decisions import decisions
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.doctor import doctor
-from scopes.conversation.files import files
-from scopes.conversation.gc import gc
-from scopes.conversation.list import list_conversations
+from scopes.conversation.diff import range_diff
+from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.merge_requests import (
@@ -37,21 +32,19 @@ from scopes.conversation.merge_requests import (
     open_merge_request,
     show_merge_request,
 )
-from scopes.conversation.new import new
-from scopes.conversation.operations import list_operations, show_operation
-from scopes.conversation.range_diff import range_diff
-from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
-from scopes.conversation.repair import repair
-from scopes.conversation.resolve import escalate_conflict, resolve_conflict
-from scopes.conversation.rewind import rewind
-from scopes.conversation.show import show
-from scopes.conversation.stats import stats
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import delete_tag, list_tags, tag
-from scopes.conversation.undo import redo, undo
-from scopes.conversation.verify import verify
-from scopes.conversation.withdraw import withdraw_decision
-from scopes.history.conversations import resolve_scope
+from scopes.conversation.new_rename_delete import (
+    delete,
+    delete_branch,
+    new,
+    rename_branch,
+    rename_conversation,
+    rename_title,
+)
+from scopes.conversation.show import files, show, stats
+from scopes.conversation.store import gc, list_settings, set_setting
+from scopes.conversation.undo import list_operations, redo, show_operation, undo
+from scopes.conversation.verify import doctor, repair, verify
+from scopes.history.handles import resolve_scope
 from scopes.history.messages import plain_message
 from scopes.importers.import_sample import import_sample
 from scopes.live.event_log import EventLog
@@ -70,12 +63,11 @@ from scopes.memory.update import update
 from scopes.model.message import Author
 from scopes.proposals.list import list_proposals
 from scopes.render.view_options import ViewOptions
-from scopes.search.search import search
+from scopes.search.run import search
 from scopes.secrets.list import explain_rules, list_secrets
 from scopes.secrets.scan import scan as scan_secrets
 from scopes.server.acp.acp_events import acp_log, acp_stats
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from scopes.usage.prices import read_prices
 from scopes.usage.usage import UsageRequest, usage
 from tests.render.hostile import forbidden

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.show import show
 from scopes.model.message import Author
 from scopes.render.view_options import ViewOptions

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.abandon import abandon
 from scopes.conversation.append import append
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_title
+from scopes.conversation.branch import abandon
+from scopes.conversation.new_rename_delete import new, rename_title
 from scopes.conversation.show import read_drawing, show
 from scopes.history.messages import plain_message
 from scopes.model.message import Part

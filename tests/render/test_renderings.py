@@ -38,8 +38,8 @@ import scopes.server.mcp
 import scopes.sync
 import scopes.tokens
 import scopes.usage
-from scopes.conversation.merge_outcomes import Merged
-from scopes.merge.replay_control import Replayed
+from scopes.conversation.merge import Merged
+from scopes.merge.replay import Replayed
 from scopes.render.dispatch import NOUN_OF, default_object, find_module, render_text, to_wire
 from scopes.result import RawDocument, Result
 from tests.render.hostile import ANY_COLORS, PAYLOADS, forbidden

@@ -8,10 +8,10 @@ from fnmatch import fnmatchcase
 from hypothesis import strategies as st
 
 from scopes.history.messages import is_root
-from scopes.history.revisions import conversation_ids, list_branch_tips
-from scopes.index.tokenize import fold, tokenize
-from scopes.search.message_documents import describe_from
+from scopes.history.names import conversation_ids, list_branch_tips
+from scopes.index.full_text import fold, tokenize
 from scopes.search.query import And, Field, Not, Or, Phrase
+from scopes.search.text_match import describe_from
 from scopes.store.graph import walk_oldest_first
 from tests.support.history import say
 

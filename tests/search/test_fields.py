@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from scopes.conversation.tag import tag
+from scopes.conversation.branch import tag
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.import_sources import import_sources
 from scopes.render.text.phrases import UNKNOWN_TIME
-from scopes.search.search import search
+from scopes.search.run import search
 from tests.importers.reading import source_of
 from tests.render.rendering import document, piped, seen
 from tests.support.history import history, say

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.history.revisions import list_branch_tips
-from scopes.search.message_documents import describe_from
+from scopes.history.names import list_branch_tips
+from scopes.search.text_match import describe_from
 from scopes.store.graph import walk_oldest_first
 from tests.support.history import history, say
 

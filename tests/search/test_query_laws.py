@@ -7,7 +7,7 @@ import random
 import pytest
 
 from scopes.clock import format_seconds
-from scopes.search.search import search
+from scopes.search.run import search
 from tests.support.history import history, say
 from tests.support.snapshot import Snapshot, take_snapshot
 from tests.support.store import open_store

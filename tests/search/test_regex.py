@@ -8,9 +8,9 @@ import time
 import pytest
 
 from scopes.errors import Invalid
-from scopes.search.predicates import Texts
-from scopes.search.regex import compile_regex
-from scopes.search.search import search
+from scopes.search.compile import Texts
+from scopes.search.run import search
+from scopes.search.text_match import compile_regex
 from tests.support.history import history, say
 
 

@@ -7,7 +7,7 @@ import pytest
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.branch import branch
 from scopes.model.message import Author
-from scopes.search.search import search
+from scopes.search.run import search
 from tests.render.rendering import document, piped, seen
 from tests.support.history import history
 

@@ -6,15 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.branch import branch
+from scopes.conversation.branch import branch, rewind, tag
 from scopes.conversation.cat import cat
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.rewind import rewind
-from scopes.conversation.tag import tag
+from scopes.conversation.new_rename_delete import delete_branch
 from scopes.errors import Invalid, NotFound
-from scopes.search import execute
+from scopes.search import run as execute
 from scopes.search.query import parse
-from scopes.search.search import search
+from scopes.search.run import search
 from tests.index.corpus import dump
 from tests.search.corpora import MESSAGES, QUERIES, append_message, scan, written
 from tests.support.examples import examples

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.index.tokenize import tokenize
-from scopes.search.query import parse, positive_phrases
-from scopes.search.snippet import LENGTH, cut_snippet, phrase_finder
+from scopes.index.full_text import tokenize
+from scopes.search.query import LENGTH, cut_snippet, parse, phrase_finder, positive_phrases
 
 
 def marked(query, text):

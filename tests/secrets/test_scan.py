@@ -7,10 +7,8 @@ import pytest
 from scopes import clock
 from scopes.conversation.amend import amend
 from scopes.conversation.append import append
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete
-from scopes.conversation.rename import rename_title
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import branch, rewind
+from scopes.conversation.new_rename_delete import delete, rename_title
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message
 from scopes.model.message import Author

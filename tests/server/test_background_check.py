@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scopes.conversation.doctor import Check
+from scopes.conversation.verify import Check
 from scopes.server.background_check import BackgroundCheck
 from scopes.server.doctor_checks import begin_mcp, check_agents
 

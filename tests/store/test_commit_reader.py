@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from scopes.store import commit_reader
+from scopes.store import graph as commit_reader
 from scopes.store.graph import list_new_commits, walk_newest_first, walk_oldest_first
 from tests.store.test_graph import draw_graph, shapes
 from tests.support.examples import examples

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from scopes.errors import Corrupt, NotFound
-from scopes.store.committed_file import Commit
+from scopes.store.project_files import Commit
 
 
 @pytest.fixture

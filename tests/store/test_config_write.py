@@ -7,9 +7,9 @@ import os
 import pytest
 
 from scopes.errors import Busy, Corrupt, Inaccessible
-from scopes.store import config_write, recovery
-from scopes.store.config import open_user_file
-from scopes.store.config_write import write_setting
+from scopes.store import config as config_write
+from scopes.store import transactions as recovery
+from scopes.store.config import open_user_file, write_setting
 from tests.support.store import git, open_store, read_bytes, write_bytes
 
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.store.discovery import choose_store, data_home, find_project_store, list_branches, list_conversations
+from scopes.store.projects import choose_store, data_home, find_project_store, list_branches, list_conversations
 from tests.support.store import git
 
 

@@ -9,7 +9,7 @@ import pygit2
 import pytest
 
 from scopes.errors import Busy, Corrupt, Inaccessible, NotFound
-from scopes.store.error_translation import is_locked, is_moved, refusal, translated
+from scopes.store.libgit2 import is_locked, is_moved, refusal, translated
 from tests.support.store import HEADS, MAIN, make_branch, make_store, write_bytes, write_message
 
 OID = "5ffbbbb4384b96cc9dffb03ed88ff1501fba2693"

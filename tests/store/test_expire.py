@@ -6,9 +6,10 @@ import pytest
 
 from scopes.clock import parse_time
 from scopes.errors import Corrupt, NotFound
-from scopes.store import recovery, refs
-from scopes.store.expire import EXPIRE, expire
-from scopes.store.operation_log import walk_operations
+from scopes.store import refs
+from scopes.store import transactions as recovery
+from scopes.store.maintenance import EXPIRE, expire
+from scopes.store.operations import walk_operations
 from scopes.store.transactions import exclusive_write
 from tests.support.store import HEADS, MAIN, assert_sound, git, loose_path, move, open_store, write_bytes, write_chain
 

@@ -10,13 +10,12 @@ import pytest
 
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.verify import verify
 from scopes.errors import Inaccessible
 from scopes.history.messages import plain_message
 from scopes.store import refs, transactions
-from scopes.store.expire import expire
-from scopes.store.maintenance import pack
+from scopes.store.maintenance import expire, pack
 from scopes.store.transactions import exclusive_write
 from tests.support.examples import amount
 from tests.support.store import (

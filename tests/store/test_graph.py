@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scopes.errors import NotFound
 from scopes.ids import Oid
 from scopes.store.graph import is_ancestor, walk_newest_first, walk_oldest_first
-from scopes.store.packs.bulk import bulk_objects
+from scopes.store.packs import bulk_objects
 from tests.support.examples import examples
 from tests.support.store import (
     Process,

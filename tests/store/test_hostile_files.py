@@ -14,12 +14,12 @@ from typing import NamedTuple
 import pytest
 
 from scopes import clock
-from scopes.conversation.list import list_conversations
+from scopes.conversation.list_from_store import list_conversations
 from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.store.loose import MAX_OBJECT_BYTES, find_loose
-from scopes.store.raw_refs import read_ref_files
-from scopes.store.reflog import walk_moves
+from scopes.store.operations import walk_moves
+from scopes.store.ref_files import read_ref_files
 from tests.cli.running import environment
 from tests.support.fork_server import run_program
 from tests.support.history import history

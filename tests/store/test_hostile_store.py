@@ -13,8 +13,8 @@ import subprocess
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.gc import gc
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.store import gc
 from scopes.conversation.verify import verify
 from scopes.history.messages import plain_message
 from scopes.store import maintenance

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from scopes.errors import Inaccessible
-from scopes.store.loose import CODES
-from scopes.store.loose_writer import LARGE_BYTES, write_large
+from scopes.store.loose import CODES, LARGE_BYTES, write_large
 from scopes.store.objects import BLOB, TREE
 from tests.support.store import git, read_bytes
 

@@ -6,15 +6,16 @@ import os
 
 import pytest
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible
-from scopes.store import maintenance, recovery, refs
+from scopes.store import maintenance, refs
+from scopes.store import transactions as recovery
 from scopes.store.config import Setting
 from scopes.store.maintenance import estimate_loose_objects, pack, pack_when_needed, remove_leftovers
 from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree
-from scopes.store.operation_log import walk_operations
-from scopes.store.packs.bulk import bulk_objects
+from scopes.store.operations import walk_operations
+from scopes.store.packs import bulk_objects
 from scopes.store.repository import read_tree
 from scopes.store.transactions import append, exclusive_write
 from scopes.store.trees import update_tree

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.errors import NotFound
 from scopes.store.objects import BLOB, EMPTY_TREE, TREE
-from scopes.store.objects_in_memory import ObjectsInMemory
+from scopes.store.trees import ObjectsInMemory
 from tests.support.store import state_of
 
 

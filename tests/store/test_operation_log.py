@@ -9,9 +9,8 @@ from scopes.ids import Oid
 from scopes.model.operation import RefChange
 from scopes.store import refs
 from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, format_commit
-from scopes.store.operation_log import walk_operations
-from scopes.store.recovery import set_ref
-from scopes.store.transactions import write_operation
+from scopes.store.operations import walk_operations
+from scopes.store.transactions import set_ref, write_operation
 from tests.support.store import (
     CAROL,
     HEADS,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import NotFound
 from scopes.store.objects import BLOB
-from scopes.store.recent_objects import MAX_OBJECT_BYTES, RecentObjects
+from scopes.store.repository import MAX_OBJECT_BYTES, RecentObjects
 
 
 def remove_object(repository, oid):

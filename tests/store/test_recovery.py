@@ -12,12 +12,19 @@ import pytest
 
 from scopes.errors import Corrupt, Inaccessible, NotFound
 from scopes.model.operation import RefChange
-from scopes.store import recovery, refs
+from scopes.store import refs
+from scopes.store import transactions as recovery
 from scopes.store.maintenance import remove_leftovers
-from scopes.store.operation_log import walk_operations
-from scopes.store.recovery import finish_pending, list_leftovers, remove_orphans, set_ref
-from scopes.store.reflog import walk_moves
-from scopes.store.transactions import append, commit_operation, exclusive_write
+from scopes.store.operations import walk_moves, walk_operations
+from scopes.store.transactions import (
+    append,
+    commit_operation,
+    exclusive_write,
+    finish_pending,
+    list_leftovers,
+    remove_orphans,
+    set_ref,
+)
 from tests.support.examples import amount
 from tests.support.store import (
     HEADS,

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from scopes.store.reflog import NULL_OID, RefMove, find_value_at, list_logged_refs, parse_append, walk_moves
+from scopes.store.operations import NULL_OID, RefMove, find_value_at, list_logged_refs, parse_append, walk_moves
 from scopes.store.transactions import append
 from tests.support.store import HEADS, MAIN, git, make_branch, move, open_store, write_bytes, write_chain, write_message
 

@@ -6,8 +6,8 @@ import pytest
 
 from scopes.errors import Corrupt
 from scopes.store.refs import ACTIVE, META, PENDING
-from scopes.store.refs_listed_once import refs_listed_once
 from scopes.store.repository import Repository
+from scopes.store.transactions import refs_listed_once
 from tests.support.store import HEADS, MAIN, git, move, open_store, write_bytes, write_chain
 
 OTHER = HEADS + "other"

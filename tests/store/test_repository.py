@@ -13,9 +13,8 @@ from scopes.model.operation import RefChange
 from scopes.store import refs
 from scopes.store.objects import BLOB, COMMIT, TREE
 from scopes.store.open_repository import open_repository
-from scopes.store.recovery import set_ref
 from scopes.store.repository import read_commit, read_operation, read_tree
-from scopes.store.transactions import append, exclusive_write, write_operation
+from scopes.store.transactions import append, exclusive_write, set_ref, write_operation
 from tests.support.store import (
     HEADS,
     MAIN,

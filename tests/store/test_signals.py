@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from scopes.store.signals import defer_signals, unwound
+from scopes.store.locks import defer_signals, unwound
 from tests.support.store import MAIN, Process, assert_sound, make_branch, run, subjects
 
 

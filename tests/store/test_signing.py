@@ -15,8 +15,14 @@ from scopes.ids import Oid
 from scopes.model.signature import BAD, GOOD, UNKNOWN_KEY, UNTRUSTED
 from scopes.store.objects import COMMIT, format_commit, parse_commit, parse_tip
 from scopes.store.repository import read_commit, read_data
-from scopes.store.signatures import check_signatures
-from scopes.store.signing import Signer, add_signature, is_signed, read_signing_settings, without_signature
+from scopes.store.signing import (
+    Signer,
+    add_signature,
+    check_signatures,
+    is_signed,
+    read_signing_settings,
+    without_signature,
+)
 from tests.support.signing_keys import allow, configure, make_ssh_key, run, sign_with_ssh, signer, verify_commit
 from tests.support.store import CAROL, NOON, assert_sound, git, make_branch, make_store, write_message
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.messages import plain_message
 from scopes.model.operation import RefChange
 from scopes.store import refs
-from scopes.store.recovery import set_ref
 from scopes.store.repository import Repository
-from scopes.store.transactions import write_operation
+from scopes.store.transactions import set_ref, write_operation
 from tests.support.store import HEADS, MAIN, move, open_store, operation, write_bytes, write_chain
 
 ACTIVE = refs.ACTIVE + "conv-001"

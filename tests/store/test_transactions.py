@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound
 from scopes.model.operation import RefChange
-from scopes.store import recovery, refs, transactions
-from scopes.store.operation_log import walk_operations
-from scopes.store.reflog import walk_moves
+from scopes.store import refs, transactions
+from scopes.store import transactions as recovery
+from scopes.store.operations import walk_moves, walk_operations
 from scopes.store.repository import read_commit
 from scopes.store.transactions import append, commit_operation, exclusive_write
 from tests.support.examples import amount, examples

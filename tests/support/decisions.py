@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scopes.conversation.append import MessageAppended
-from scopes.history.revisions import resolve_revision
-from scopes.merge.divergence import state_of
+from scopes.history.names import resolve_revision
+from scopes.merge.compare import state_of
 from scopes.model import encoding
 from scopes.store.repository import Repository
 from scopes.store.trees import read_blob, walk_blobs

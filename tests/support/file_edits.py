@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from tests.support.history import say
 from tests.support.tool_calls import call_tool
 

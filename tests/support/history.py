@@ -15,9 +15,9 @@ from scopes.clock import new_id, now
 from scopes.conversation.append import MessageAppended, append
 from scopes.conversation.branch import branch
 from scopes.conversation.log import log
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.messages import plain_message, write_root_commit
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.conversation import Root
 from scopes.model.message import Author

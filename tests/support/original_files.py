@@ -8,8 +8,8 @@ from pathlib import Path
 from scopes.conversation.cat import read_original
 from scopes.exporters.original import list_sources, walk_bytes
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.history.revisions import Revision, list_branch_tips
-from scopes.history.source_sets import walk_set
+from scopes.history.names import Revision, list_branch_tips
+from scopes.history.sources import walk_set
 from scopes.ids import Oid
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo

@@ -8,9 +8,9 @@ from scopes.conversation.append import append
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.transaction import append_message
-from scopes.merge.divergence import state_of
+from scopes.merge.compare import state_of
+from scopes.model.encoding import decode_component
 from scopes.model.message import Author
-from scopes.model.path_encoding import decode_component
 from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal
 from scopes.proposals.create import NewChange, create_proposal
 from scopes.proposals.feedback import give_feedback

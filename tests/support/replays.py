@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scopes.conversation.cherry_pick import cherry_pick
-from scopes.conversation.rebase import rebase
-from scopes.merge.replay_control import ReplayConflicted, Replayed
+from scopes.conversation.rebase import cherry_pick, rebase
+from scopes.merge.replay import ReplayConflicted, Replayed
 from scopes.store.repository import Repository
 
 

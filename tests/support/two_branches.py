@@ -7,12 +7,12 @@ import shutil
 from hypothesis import strategies as st
 
 from scopes.conversation.amend import retract
-from scopes.conversation.cherry_pick import cherry_pick
 from scopes.conversation.merge import MergeOptions, merge
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
+from scopes.conversation.rebase import cherry_pick
 from scopes.errors import ScopesError
-from scopes.history.revisions import list_branch_tips
-from scopes.index.commit_cache import CommitCache
+from scopes.history.names import list_branch_tips
+from scopes.index.caches import CommitCache
 from scopes.model.message import Author
 from tests.support.history import say
 from tests.support.store import open_store

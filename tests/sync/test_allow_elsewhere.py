@@ -6,7 +6,7 @@ import pytest
 
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message, read_below, write_commit_over, write_message_blob
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.secrets.allow import allow
 from scopes.secrets.list import explain

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scopes.errors import Refused
-from scopes.history.revisions import list_branch_tips
-from scopes.store.remote_file import FILE
+from scopes.history.names import list_branch_tips
+from scopes.store.remotes import FILE
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote, remove_remote
 from scopes.sync.clone import clone

@@ -8,16 +8,14 @@ import subprocess
 import pytest
 
 from scopes.conversation.amend import amend
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete
-from scopes.conversation.list import list_conversations
+from scopes.conversation.branch import branch, delete_tag, tag
+from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.merge import merge
-from scopes.conversation.rename import rename_title
-from scopes.conversation.tag import delete_tag, tag
+from scopes.conversation.new_rename_delete import delete, rename_title
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Corrupt, Inaccessible, Invalid, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 from scopes.sync.git_process import Limits

@@ -15,8 +15,7 @@ from scopes.purge.decline import decline_purges
 from scopes.purge.offers import list_offers
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
-from scopes.store.config import Setting
-from scopes.store.machine import find_machine_id
+from scopes.store.config import Setting, find_machine_id
 from scopes.sync import bundles
 from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 from scopes.sync.local_conversations import Selection

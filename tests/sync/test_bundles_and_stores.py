@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from scopes.conversation.delete import delete, list_deleted
+from scopes.conversation.new_rename_delete import delete, list_deleted
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
 from scopes.errors import Invalid, Refused
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 from tests.cli.running import PRODUCT, scopes
 from tests.support.history import history, say, texts

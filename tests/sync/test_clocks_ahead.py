@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scopes import clock
-from scopes.conversation.branch import branch
-from scopes.conversation.rename import rename_branch, rename_title
-from scopes.conversation.tag import delete_tag, tag
-from scopes.history.metadata import read_metadata
-from scopes.history.registers import read_clocks
+from scopes.conversation.branch import branch, delete_tag, tag
+from scopes.conversation.new_rename_delete import rename_branch, rename_title
+from scopes.history.metadata import read_clocks, read_metadata
 from scopes.store.refs import meta_ref
 from scopes.store.repository import read_commit
 from tests.support.history import history, say, texts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.history.messages import read_body_bytes
-from scopes.history.revisions import MAIN, list_branch_tips
+from scopes.history.names import MAIN, list_branch_tips
 from scopes.ids import Oid
 from scopes.store.objects import COMMIT, Identity, format_commit, is_written_so, object_id, parse_commit
 from scopes.store.repository import read_commit, read_data

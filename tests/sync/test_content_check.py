@@ -7,7 +7,7 @@ import pytest
 from scopes.errors import Corrupt, ScopesError
 from scopes.importers.import_sample import import_sample
 from scopes.model import encoding
-from scopes.model.path_encoding import leaf
+from scopes.model.encoding import leaf
 from scopes.store.repository import read_commit
 from scopes.store.trees import find_entry, read_blob, walk_blobs
 from scopes.sync.content_check import STATE_NAMES, check_depth, check_metadata_file, check_state_file, fork_of

@@ -17,17 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete, delete_branch
+from scopes.conversation.branch import branch, delete_tag, tag
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import continue_merge
+from scopes.conversation.new_rename_delete import delete, delete_branch, rename_branch, rename_title
 from scopes.conversation.rebase import continue_rebase
-from scopes.conversation.rename import rename_branch, rename_title
-from scopes.conversation.resolve import resolve_conflict
-from scopes.conversation.tag import delete_tag, tag
 from scopes.errors import Inaccessible, NotFound, Refused
 from scopes.history.messages import header_of
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.history.names import list_branch_tips, read_active_branch
 from scopes.ids import BranchName, ConversationId
 from scopes.merge.in_progress import list_conflicts_of, list_in_progress
 from scopes.model.conversation import branch_id

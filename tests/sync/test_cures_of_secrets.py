@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.rename import rename_branch, rename_title
-from scopes.conversation.tag import delete_tag, tag
+from scopes.conversation.branch import branch, delete_tag, tag
+from scopes.conversation.new_rename_delete import delete_branch, rename_branch, rename_title
 from scopes.history.metadata import read_metadata
 from scopes.history.transaction import Transaction
 from scopes.model.conversation import BranchEntry

@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.tag import tag
+from scopes.conversation.branch import branch, tag
+from scopes.conversation.new_rename_delete import delete, delete_branch
 from scopes.errors import Corrupt, Invalid, NotFound, Refused
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.store.refs import REMOTES
 from scopes.sync import delete_on_remote as module
 from scopes.sync.addresses import parse_address

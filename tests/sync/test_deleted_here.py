@@ -7,12 +7,11 @@ import shlex
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.delete import delete
-from scopes.conversation.gc import gc
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import delete, new
+from scopes.conversation.store import gc
 from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest

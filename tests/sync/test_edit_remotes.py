@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.config import get_setting, set_setting
+from scopes.conversation.store import get_setting, set_setting
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.messages import message_id_of
-from scopes.history.revisions import resolve_revision
+from scopes.history.names import resolve_revision
 from scopes.purge.on_remotes import read_values
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from scopes.store.refs import PURGED, REMOTE_SOURCES, REMOTES
-from scopes.store.remote_file import DEFAULT, find_default
+from scopes.store.remotes import DEFAULT, find_default
 from scopes.store.repository import read_commit
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import remove_remote

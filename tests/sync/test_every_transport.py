@@ -6,10 +6,10 @@ from contextlib import ExitStack
 
 import pytest
 
-from scopes.conversation.rename import rename_title
+from scopes.conversation.new_rename_delete import rename_title
 from scopes.errors import Inaccessible
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.sync.bundles import create_bundle
 from scopes.sync.change_remotes import show_remotes
 from scopes.sync.fetch import fetch

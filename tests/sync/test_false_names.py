@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.delete import delete
+from scopes.conversation.new_rename_delete import delete
 from scopes.errors import NotFound
 from scopes.store.refs import REMOTES
 from scopes.sync.delete_on_remote import delete_on_remote

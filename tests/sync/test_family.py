@@ -8,15 +8,14 @@ import shutil
 import pytest
 
 from scopes import clock
-from scopes.conversation.config import set_setting
-from scopes.conversation.list import list_conversations
+from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.store import set_setting
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.purge.offers import list_offers
 from scopes.store.chosen_projects import choose_name
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from scopes.store.refs import REMOTES
-from scopes.store.remote_family import find_first, list_firsts
-from scopes.store.remote_file import DEFAULT, FILE, find_default, read_addresses
+from scopes.store.remotes import DEFAULT, FILE, find_default, find_first, list_firsts, read_addresses
 from scopes.sync.addresses import parse_address
 from scopes.sync.bundles import import_bundle
 from scopes.sync.change_remotes import remove_remote

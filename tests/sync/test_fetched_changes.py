@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.changes import changes
-from scopes.conversation.rename import rename_title
+from scopes.conversation.new_rename_delete import rename_title
 from scopes.conversation.undo import undo
 from tests.render.rendering import seen_lines
 from tests.support.recalled import recalled

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 from scopes.conversation.append import append
-from scopes.conversation.list import list_conversations
-from scopes.conversation.rename import rename_title
+from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.new_rename_delete import rename_title
 from scopes.history.messages import plain_message, write_root_commit
 from scopes.model.conversation import Root
 from scopes.model.message import Author
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from scopes.store.refs import REMOTES
 from scopes.sync.delete_on_remote import delete_on_remote
 from scopes.sync.remotes import resolve_remote

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.delete import delete_branch
+from scopes.conversation.new_rename_delete import delete_branch
 from scopes.errors import Invalid, NotFound, Refused
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.sync.delete_on_remote import delete_on_remote
 from scopes.sync.local_conversations import Selection
 from scopes.sync.push import push

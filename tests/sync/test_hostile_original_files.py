@@ -10,12 +10,12 @@ import pytest
 
 from scopes.errors import Corrupt
 from scopes.exporters.original import list_sources, name_files
+from scopes.history.names import Revision, list_branch_tips
 from scopes.history.purged import NOTHING
-from scopes.history.revisions import Revision, list_branch_tips
 from scopes.model import encoding
 from scopes.store.objects import COMMIT, find_in_tree, parse_commit, parse_tree
-from scopes.store.objects_in_memory import ObjectsInMemory
 from scopes.store.refs import FETCHED_SOURCES, REMOTE_SOURCES, REMOTES
+from scopes.store.trees import ObjectsInMemory
 from scopes.sync.source_check import SourceCheck, check_description
 from tests.support.every_byte import find_word
 from tests.support.forged_remotes import FILE, FOLDER, LINK, MODULE, PROGRAM, Forger

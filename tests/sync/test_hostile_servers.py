@@ -166,7 +166,7 @@ def hooked(tmp_path):
 
 
 def test_a_batch_that_a_hook_refuses_is_halved_down_to_the_conversation(ours, hooked):
-    from scopes.conversation.rename import rename_title
+    from scopes.conversation.new_rename_delete import rename_title
 
     for number in range(2, 5):
         history(ours, "main: x")

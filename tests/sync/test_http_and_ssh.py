@@ -7,7 +7,7 @@ import os
 import pytest
 
 from scopes.errors import Inaccessible
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote
 from tests.support.git_servers import PASSWORD, serve_http, write_credential_helper

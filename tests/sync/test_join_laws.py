@@ -12,15 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_branch, rename_title
-from scopes.conversation.tag import delete_tag, tag
+from scopes.conversation.branch import branch, delete_tag, tag
+from scopes.conversation.new_rename_delete import delete_branch, new, rename_branch, rename_title
 from scopes.conversation.undo import undo
 from scopes.errors import ScopesError
 from scopes.history.metadata import read_metadata_at
-from scopes.history.revisions import find_root_commit
+from scopes.history.names import find_root_commit
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.store.objects import COMMIT, TREE, parse_commit, parse_tree

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from scopes.conversation.gc import gc
+from scopes.conversation.store import gc
 from scopes.conversation.verify import verify
-from scopes.store import recovery
+from scopes.store import transactions as recovery
 from scopes.store.quarantine import QUARANTINE_PREFIX, open_quarantine
-from scopes.store.recovery import list_leftovers
+from scopes.store.transactions import list_leftovers
 from tests.support.examples import sample
 from tests.support.history import history, say
 from tests.support.recalled import recalled

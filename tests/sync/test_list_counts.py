@@ -6,19 +6,17 @@ import json
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.config import set_setting
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.list import list_conversations
-from scopes.conversation.list_cached import find_cached_list
+from scopes.conversation.branch import branch, rewind
+from scopes.conversation.list import find_cached_list
+from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.merge import merge
-from scopes.conversation.rename import rename_title
-from scopes.conversation.rewind import rewind
+from scopes.conversation.new_rename_delete import delete_branch, rename_title
 from scopes.conversation.show import show
+from scopes.conversation.store import set_setting
 from scopes.conversation.undo import undo
-from scopes.history.remote_branches import RemoteState
+from scopes.history.metadata import RemoteState
 from scopes.store.refs import REMOTES
-from scopes.store.remote_file import FILE
+from scopes.store.remotes import FILE
 from scopes.sync.change_remotes import remove_remote
 from tests.support.history import history, say
 from tests.support.recalled import recalled
@@ -173,7 +171,7 @@ def test_another_default_remote_makes_the_cached_counts_invalid(theirs, index, t
 
 
 def test_only_changed_conversations_are_walked(theirs, monkeypatch):
-    from scopes.conversation import remote_counts
+    from scopes.conversation import list_from_store as remote_counts
 
     for number in range(5):
         history(theirs, f"main: other {number}")

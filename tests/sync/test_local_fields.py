@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_outcomes import MergeConflicted
-from scopes.conversation.rename import rename_branch, rename_title
-from scopes.conversation.tag import tag
+from scopes.conversation.branch import branch, tag
+from scopes.conversation.merge import MergeConflicted, merge
+from scopes.conversation.new_rename_delete import rename_branch, rename_title
 from scopes.errors import NotFound
 from scopes.history.metadata import read_metadata, read_metadata_at
-from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.history.names import list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, Oid
 from scopes.merge.in_progress import WAITING, list_in_progress

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from scopes.errors import NotFound
-from scopes.history.revisions import find_root_commit
+from scopes.history.names import find_root_commit
 from scopes.sync.change_remotes import remove_remote
 from scopes.sync.delete_on_remote import delete_on_remote
 from scopes.sync.edit_remotes import rename_remote

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.history.revisions import find_root_commit
+from scopes.history.names import find_root_commit
 from scopes.sync import member_push, source_push
 from scopes.sync.edit_remotes import rename_remote
 from tests.support.history import say

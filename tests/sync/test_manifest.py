@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.merge import merge
-from scopes.conversation.rename import rename_title
+from scopes.conversation.new_rename_delete import rename_title
 from scopes.errors import Corrupt, SecretsFound, TooNew
-from scopes.history.open_tips import closed_tip
+from scopes.history.sessions import closed_tip
 from scopes.ids import ConversationId, parse_branch_name
-from scopes.model.conversation import branch_id
-from scopes.model.manifest import Manifest, ManifestBranch, decode_manifest, encode_manifest, tips_of
+from scopes.model.conversation import Manifest, ManifestBranch, branch_id, decode_manifest, encode_manifest, tips_of
 from scopes.secrets.gates import gate_of
 from scopes.store.repository import read_commit
 from scopes.sync.clearance import clear_for_push

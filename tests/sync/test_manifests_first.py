@@ -9,10 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from scopes.conversation.delete import delete
-from scopes.conversation.rename import rename_title
+from scopes.conversation.new_rename_delete import delete, rename_title
 from scopes.errors import Ambiguous, Corrupt, Inaccessible, Invalid, NotFound
-from scopes.model.manifest import Manifest, ManifestBranch
+from scopes.model.conversation import Manifest, ManifestBranch
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.sync import fetch_manifests as fetch_manifests_module

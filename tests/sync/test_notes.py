@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
+from scopes.conversation.branch import branch, rewind, tag
 from scopes.conversation.merge import merge
-from scopes.conversation.rename import rename_title
-from scopes.conversation.rewind import rewind
-from scopes.conversation.tag import tag
+from scopes.conversation.new_rename_delete import delete_branch, rename_title
 from scopes.conversation.undo import redo, undo
 from scopes.errors import Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.merge.in_progress import list_in_progress
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from scopes.store.refs import REMOTES
 from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.history import open_tips
-from scopes.history.revisions import list_branch_tips
+from scopes.history import sessions as open_tips
+from scopes.history.names import list_branch_tips
 from scopes.sync.bundles import create_bundle, verify_bundle
 from scopes.sync.grown_tips import find_grown
 from scopes.sync.local_conversations import Selection

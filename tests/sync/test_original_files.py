@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.delete import delete
+from scopes.conversation.new_rename_delete import delete
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.import_sources import import_sources
 from scopes.store.refs import FETCHED_SOURCES, REMOTE_SOURCES
 from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle

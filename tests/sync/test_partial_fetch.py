@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.rename import rename_title
+from scopes.conversation.new_rename_delete import rename_title
 from scopes.errors import Corrupt, Inaccessible
 from scopes.store.quarantine import QUARANTINE_PREFIX
 from scopes.sync import incoming

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.revisions import find_directory
+from scopes.history.names import find_directory
 from scopes.store.chosen_projects import choose_directory, choose_name
 from scopes.store.projects import find_project
 from scopes.sync import git_transport

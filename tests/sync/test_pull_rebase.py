@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.rebase import abort_rebase, continue_rebase
-from scopes.conversation.resolve import resolve_conflict
 from scopes.conversation.undo import undo
 from scopes.history.messages import header_of
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from scopes.store.graph import walk_newest_first
 from scopes.store.repository import read_commit

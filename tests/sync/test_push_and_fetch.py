@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete, delete_branch
-from scopes.conversation.rename import rename_branch, rename_title
-from scopes.conversation.rewind import rewind
-from scopes.conversation.switch import switch
-from scopes.conversation.tag import tag
+from scopes.conversation.branch import branch, rewind, switch, tag
+from scopes.conversation.new_rename_delete import delete, delete_branch, rename_branch, rename_title
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.history.names import list_branch_tips, read_active_branch
 from scopes.secret_scan import prefilter
-from scopes.store.raw_refs import RefFiles
-from scopes.store.received_objects import ReceivedObjects
+from scopes.store.quarantine import ReceivedObjects
+from scopes.store.ref_files import RefFiles
 from scopes.store.refs import REMOTES
 from scopes.sync.git_transport import PushStatus, RefUpdate
 from scopes.sync.local_conversations import list_roots
@@ -220,7 +216,7 @@ def test_names_of_refs_and_manifests_are_the_same_on_every_machine(ours, theirs,
 
 
 def test_the_directory_of_a_conversation_stays_at_home(repository, bare):
-    from scopes.conversation.new import new
+    from scopes.conversation.new_rename_delete import new
 
     new(repository, directory="/home/carol/secret-project")
     add(repository, bare)
@@ -231,7 +227,7 @@ def test_the_directory_of_a_conversation_stays_at_home(repository, bare):
 
 
 def test_what_stays_at_home_is_kept_by_a_fetch(repository, bare, tmp_path):
-    from scopes.conversation.new import new
+    from scopes.conversation.new_rename_delete import new
 
     new(repository, directory="/home/carol/shop")
     add(repository, bare)

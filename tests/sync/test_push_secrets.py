@@ -6,13 +6,11 @@ import typing
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_title
-from scopes.conversation.tag import tag
+from scopes.conversation.branch import branch, tag
+from scopes.conversation.new_rename_delete import new, rename_title
 from scopes.errors import Invalid
 from scopes.history.messages import plain_message, read_below, write_commit_over, write_message_blob
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.allow import allow, disallow

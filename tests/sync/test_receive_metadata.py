@@ -6,14 +6,11 @@ import pytest
 
 from scopes import clock
 from scopes.clock import now_milliseconds
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
-from scopes.conversation.rename import rename_branch, rename_title
-from scopes.conversation.tag import delete_tag, tag
+from scopes.conversation.branch import branch, delete_tag, tag
+from scopes.conversation.new_rename_delete import delete_branch, rename_branch, rename_title
 from scopes.errors import Corrupt
-from scopes.history.metadata import read_metadata, read_metadata_at, write_metadata
-from scopes.history.registers import read_clocks
-from scopes.history.revisions import list_branch_tips
+from scopes.history.metadata import read_clocks, read_metadata, read_metadata_at, write_metadata
+from scopes.history.names import list_branch_tips
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import branch_id
 from scopes.store.refs import meta_ref

@@ -6,23 +6,20 @@ import re
 
 import pytest
 
-from scopes.conversation.branch import branch
-from scopes.conversation.conflicts import list_conflicts
-from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.merge_outcomes import Merged
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.branch import branch, tag
+from scopes.conversation.conflicts import list_conflicts, resolve_conflict
+from scopes.conversation.merge import Merged, continue_merge, merge
 from scopes.conversation.show import show
-from scopes.conversation.tag import tag
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.messages import message_id_of
-from scopes.history.remote_branches import RemoteState
-from scopes.history.revisions import list_branch_tips, resolve_revision
+from scopes.history.metadata import RemoteState
+from scopes.history.names import list_branch_tips, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author
 from scopes.store.refs import REMOTES
-from scopes.store.remote_file import FILE
+from scopes.store.remotes import FILE
 from scopes.store.repository import read_commit
 from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull

@@ -7,10 +7,10 @@ import os
 
 import pytest
 
-from scopes.conversation.config import set_setting
+from scopes.conversation.store import set_setting
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
 from scopes.store.refs import REMOTES
-from scopes.store.remote_file import DEFAULT, FILE
+from scopes.store.remotes import DEFAULT, FILE
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import remove_remote, show_remotes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.errors import Corrupt
-from scopes.history.revisions import find_root_commit
+from scopes.history.names import find_root_commit
 from scopes.purge.accept import accept_purges
 from scopes.purge.on_remotes import list_copies
 from scopes.purge.purge import Places, purge

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.purge.accept import plan_accept
 from scopes.purge.on_remotes import list_copies
 from scopes.purge.purge import Places, purge

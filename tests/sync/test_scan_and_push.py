@@ -10,11 +10,10 @@ import pytest
 from scopes.clock import new_uuid, now
 from scopes.conversation.branch import branch
 from scopes.conversation.merge_requests import open_merge_request
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_title
+from scopes.conversation.new_rename_delete import new, rename_title
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import write_root_commit
-from scopes.history.revisions import MAIN
+from scopes.history.names import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import ConversationId
 from scopes.model.conversation import BranchEntry, Root
@@ -24,7 +23,7 @@ from scopes.secrets import scan_cache
 from scopes.secrets.allow import allow
 from scopes.secrets.list import list_secrets
 from scopes.secrets.scan import scan
-from scopes.store.read_once import ReadOnce
+from scopes.store.graph import ReadOnce
 from scopes.store.transactions import exclusive_write
 from scopes.sync import clearance, cleared_tips
 from scopes.sync.outgoing_secrets import find_outside_messages

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.rename import rename_title
-from scopes.history.revisions import find_root_commit
+from scopes.conversation.new_rename_delete import rename_title
+from scopes.history.names import find_root_commit
 from scopes.store.chosen_projects import choose_name
 from scopes.store.refs import REMOTES
 from scopes.sync.fetch_manifests import fetch_manifests

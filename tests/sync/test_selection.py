@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
 from scopes.store.chosen_projects import choose_directory, choose_name
 from scopes.store.objects import COMMIT, TREE, Identity, format_commit

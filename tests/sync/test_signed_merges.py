@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.merge import merge
 from scopes.conversation.verify_signatures import verify_signatures
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.store.objects import COMMIT
 from scopes.store.repository import read_data
 from scopes.store.signing import add_signature

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.operations import list_operations
-from scopes.conversation.rewind import rewind
-from scopes.conversation.undo import undo
+from scopes.conversation.branch import rewind
+from scopes.conversation.undo import list_operations, undo
 from scopes.sync.unmerged import UnmergedBranch
 from tests.support.history import say, texts
 from tests.support.recalled import recalled

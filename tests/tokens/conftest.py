@@ -7,8 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.support.random_ids import spread_ids
 
 __all__ = ["spread_ids"]

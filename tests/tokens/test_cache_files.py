@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.tokens.cache_files import write_file
+from scopes.tokens.count import write_file
 
 
 def test_a_file_and_its_directories_are_readable_by_the_owner_only(tmp_path):

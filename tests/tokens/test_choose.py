@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.errors import Refused
-from scopes.tokens.choose import FETCH_HINT, choose_tokenizer
-from scopes.tokens.encodings import ENCODINGS
-from scopes.tokens.models import resolve_model
-from scopes.tokens.rank_files import RankFilePaths
+from scopes.tokens.count import ENCODINGS, FETCH_HINT, RankFilePaths, choose_tokenizer, resolve_model
 from tests.tokens.conftest import INSTALLED
 
 TEXT = "one two three four five six seven eight nine ten"

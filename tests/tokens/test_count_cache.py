@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from scopes.tokens import count_cache
-from scopes.tokens.count_cache import FILE, CachingTokenizer, CountCache
+from scopes.tokens import count as count_cache
+from scopes.tokens.count import FILE, CachingTokenizer, CountCache
 
 
 class Counting:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.tokens.estimate import EstimatingTokenizer
+from scopes.tokens.count import EstimatingTokenizer
 from tests.tokens.transcripts import TRANSCRIPTS, texts_of
 
 count = EstimatingTokenizer().count

@@ -14,11 +14,19 @@ from hypothesis import strategies as st
 
 from scopes.errors import Inaccessible
 from scopes.loading import load
-from scopes.tokens.choose import choose_tokenizer
-from scopes.tokens.encodings import ENCODINGS
-from scopes.tokens.exact import MAX_TOKEN_BYTES, ExactTokenizer, chunks_of, parts_of
-from scopes.tokens.models import resolve_model
-from scopes.tokens.rank_files import RankFilePaths, decode_ranks, find_ranks, walk_rank_files
+from scopes.tokens.count import (
+    ENCODINGS,
+    MAX_TOKEN_BYTES,
+    ExactTokenizer,
+    RankFilePaths,
+    choose_tokenizer,
+    chunks_of,
+    decode_ranks,
+    find_ranks,
+    parts_of,
+    resolve_model,
+    walk_rank_files,
+)
 from tests.cli.running import environment
 from tests.support.examples import examples
 from tests.tokens.conftest import INSTALLED, skip_without_rank_files
@@ -36,7 +44,7 @@ texts = st.text(max_size=40) | st.text(AWKWARD, max_size=40) | st.text(string.pr
 @pytest.fixture(autouse=True)
 def no_shared_tokenizers(monkeypatch):
     """Build every tokenizer anew, as a new process does."""
-    monkeypatch.setattr("scopes.tokens.exact._shared", {})
+    monkeypatch.setattr("scopes.tokens.count._shared", {})
 
 
 def test_a_process_builds_the_vocabulary_of_an_encoding_once():
@@ -253,7 +261,7 @@ def test_a_text_announced_while_another_one_is_counted_is_part_of_the_next_build
         return text
 
     announcing = threads[0]
-    monkeypatch.setattr("scopes.tokens.exact._replace_surrogates", replace_surrogates)
+    monkeypatch.setattr("scopes.tokens.count._replace_surrogates", replace_surrogates)
     tokenizer.count("alpha")
     announcing.join()
     for text in ("beta", "omega", "psi"):

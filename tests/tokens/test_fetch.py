@@ -9,11 +9,8 @@ from hashlib import sha256
 import pytest
 
 from scopes.errors import Corrupt, Inaccessible, Invalid
-from scopes.tokens import fetch
-from scopes.tokens.encodings import ENCODINGS
-from scopes.tokens.fetch import fetch_ranks
-from scopes.tokens.rank_files import RankFilePaths, walk_rank_files
-from scopes.tokens.status import tokens_status
+from scopes.tokens import count as fetch
+from scopes.tokens.count import ENCODINGS, RankFilePaths, fetch_ranks, tokens_status, walk_rank_files
 
 RANKS = b"aGVsbG8= 0\n"
 

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.errors import Invalid
 from scopes.store.config import Setting, check_key, check_value
-from scopes.tokens.models import MODELS, resolve_model
+from scopes.tokens.count import MODELS, resolve_model
 
 
 def setting(key, value):

@@ -9,8 +9,7 @@ from hashlib import sha1, sha256
 
 import pytest
 
-from scopes.tokens.encodings import ENCODINGS
-from scopes.tokens.rank_files import RankFilePaths, decode_ranks, find_ranks, walk_rank_files
+from scopes.tokens.count import ENCODINGS, RankFilePaths, decode_ranks, find_ranks, walk_rank_files
 from tests.tokens.conftest import INSTALLED, skip_without_rank_files
 
 ENCODING = ENCODINGS["o200k_base"]._replace(sha256=sha256(b"ranks").hexdigest())

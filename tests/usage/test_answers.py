@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.abandon import abandon
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete
-from scopes.conversation.new import new
-from scopes.conversation.rewind import rewind
+from scopes.conversation.branch import abandon, branch, rewind
+from scopes.conversation.new_rename_delete import delete, new
 from tests.support.history import history, say
 from tests.usage.answers import AGENT, OPUS, answer, count
 

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from scopes.clock import parse_time, parse_window
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid, NotFound
 from scopes.store.chosen_projects import ChosenProject
 from scopes.store.projects import Project

@@ -7,9 +7,8 @@ import sqlite3
 
 import pytest
 
-from scopes.conversation.delete import delete
-from scopes.conversation.new import new
-from scopes.index.usage_cache import USAGE
+from scopes.conversation.new_rename_delete import delete, new
+from scopes.index.caches import USAGE
 from scopes.store.open_repository import open_repository
 from scopes.usage import read_usage as reading
 from scopes.usage.read_usage import read_usage

@@ -18,8 +18,8 @@ from scopes.check.shell_command import Change
 from scopes.check.weaker_tests import count_lost, find_removed_functions, read_changes
 from scopes.check.workspace import is_outside, path_in_workspaces, relative_to, resolve
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.file_edits import FileEdit
 from scopes.model.message import FILE_WRITES
+from scopes.model.tools import FileEdit
 
 _TEST_FILES = [
     "tests/**", "test/**", "**/tests/**", "**/test/**", "**/__tests__/**", "test_*", "*_test.*", "*.test.*", "*.spec.*",

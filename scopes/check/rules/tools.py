@@ -14,7 +14,7 @@ from scopes.check.run import Run
 from scopes.check.shell_command import Command
 from scopes.check.workspace import matches_in_workspaces
 from scopes.lazy_patterns import compile_lazily
-from scopes.model.agent_tools import SHELLS
+from scopes.model.tools import SHELLS
 from scopes.secret_scan.shown import hide_secrets
 
 _ALLOWED = compile_lazily(r"([\w*.-]+)(?:\((.*)\))?", re.DOTALL)

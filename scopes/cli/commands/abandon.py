@@ -7,7 +7,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import BranchArgument, ConversationOrBranchArgument, require_branch
 from scopes.cli.invocation import Invocation
-from scopes.conversation.abandon import abandon as run_abandon
+from scopes.conversation.branch import abandon as run_abandon
 
 
 def abandon(

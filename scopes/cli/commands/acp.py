@@ -13,7 +13,6 @@ from scopes.cli.invocation import Invocation
 from scopes.clock import format_time, now_nanoseconds, parse_date
 from scopes.errors import Invalid
 from scopes.ids import parse_agent_name
-from scopes.loading import load
 from scopes.server.acp.options import (
     CONTINUE,
     HISTORY_MESSAGES,
@@ -185,7 +184,9 @@ def acp_stats(context: usage.Context, since: Since = None, all_stores: AllStores
     """
     invocation: Invocation = context.obj
     wanted = _wanted_events(invocation, None, since, all_stores=all_stores)
-    return invocation.show(load("scopes.server.acp.acp_events:acp_stats")(invocation.state_directory, wanted))
+    from scopes.server.acp.acp_events import acp_stats
+
+    return invocation.show(acp_stats(invocation.state_directory, wanted))
 
 
 def acp_log(
@@ -214,9 +215,9 @@ def acp_log(
     """
     invocation: Invocation = context.obj
     wanted = _wanted_events(invocation, conversation, since, all_stores=all_stores)
-    return invocation.show(
-        load("scopes.server.acp.acp_events:acp_log")(invocation.state_directory, wanted, limit=count, agent=agent)
-    )
+    from scopes.server.acp.acp_events import acp_log
+
+    return invocation.show(acp_log(invocation.state_directory, wanted, limit=count, agent=agent))
 
 
 def _wanted_events(
@@ -226,8 +227,12 @@ def _wanted_events(
         raise Invalid("a conversation cannot be combined with --all-stores", hint="it is in one store; leave one out")
     of = None
     if conversation is not None:
-        of = load("scopes.server.acp.event_filter:of_conversation")(invocation.repository(), conversation)
-    wanted: EventFilter = load("scopes.server.acp.event_filter:EventFilter")(
+        from scopes.server.acp.event_filter import of_conversation
+
+        of = of_conversation(invocation.repository(), conversation)
+    from scopes.server.acp.event_filter import EventFilter as EventFilter_
+
+    wanted: EventFilter = EventFilter_(
         None if all_stores else os.path.realpath(invocation.store_path),
         of,
         None if since is None else format_time(parse_date(since, now_nanoseconds())),

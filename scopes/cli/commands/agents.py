@@ -14,7 +14,7 @@ from scopes.cli.input import open_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.facts.fact import KEYS
-from scopes.history.name_syntax import find_nearest
+from scopes.history.names import find_nearest
 from scopes.result import Note
 
 AgentArgument: TypeAlias = Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.append_input import (
@@ -34,20 +34,13 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.append import MessageAppended, append_to
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.message_names import complete_message_id
 from scopes.history.messages import is_root
-from scopes.history.revisions import resolve_conversation
+from scopes.history.names import complete_message_id, resolve_conversation
 from scopes.ids import BranchName
-from scopes.loading import deferred
 from scopes.model.message import Message
 from scopes.render.view_options import ViewOptions
 from scopes.store.maintenance import pack_when_needed
 from scopes.store.repository import Repository, read_commit
-
-if TYPE_CHECKING:
-    from scopes.conversation.branch import append_to_new_branch
-else:
-    append_to_new_branch = deferred("scopes.conversation.branch:append_to_new_branch")
 
 Kind: TypeAlias = Annotated[
     str, usage.Option("--kind", metavar="KIND", help="plain, prompt, answer, decision, proposal, analysis, ...")
@@ -284,6 +277,8 @@ def _append_to_new(repository: Repository, conversation: str, message: Message, 
     """Append to a new branch; with --create to that of another process which was faster."""
     start, name = given.start, given.branch or ""
     try:
+        from scopes.conversation.branch import append_to_new_branch
+
         return append_to_new_branch(repository, conversation, message, start=start, name=name, switch=not given.create)
     except Refused:
         if not given.create or not _has_branch(repository, conversation, name):

@@ -7,7 +7,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import LATEST, find_conversation
 from scopes.cli.invocation import Invocation
-from scopes.conversation.blame import blame as run_blame
+from scopes.conversation.changes import blame as run_blame
 from scopes.errors import Invalid
 
 

@@ -20,7 +20,7 @@ from scopes.cli.sharing_options import (
     WithSources,
 )
 from scopes.errors import Invalid
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.sync.bundles import create_bundle, import_bundle, verify_bundle
 
 

@@ -10,7 +10,6 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.cat import cat as run_cat
 from scopes.conversation.cat import read_original
 from scopes.errors import Invalid
-from scopes.loading import load
 from scopes.render.view_options import ViewOptions
 
 
@@ -67,6 +66,8 @@ def cat(
         return invocation.show(read_original(invocation.repository(), message, conversation=conversation))
     view = run_cat(invocation.repository(), message, conversation=conversation)
     if show_signature:
-        add = load("scopes.conversation.shown_signatures:with_message_signature")
+        from scopes.conversation.verify_signatures import with_message_signature
+
+        add = with_message_signature
         view = add(invocation.repository(), view, invocation.cwd)
     return invocation.show(view, options=ViewOptions(raw=raw, signatures=show_signature))

@@ -13,7 +13,7 @@ from scopes.errors import Invalid
 from scopes.handover.checkout import CheckoutRequest, plan_checkout, print_session
 from scopes.handover.checkout import checkout as write_session
 from scopes.handover.resume import User
-from scopes.history.revisions import find_latest_with_branch
+from scopes.history.names import find_latest_with_branch
 
 
 def checkout(

@@ -9,10 +9,10 @@ from scopes.cli import usage
 from scopes.cli.arguments import LATEST, OnBranch, find_conversation, split_branch
 from scopes.cli.continue_options import Abort, Continue, DryRun, Skip, requested_step
 from scopes.cli.invocation import Invocation
-from scopes.conversation.cherry_pick import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
-from scopes.conversation.cherry_pick import cherry_pick as run_cherry_pick
+from scopes.conversation.rebase import abort_cherry_pick, continue_cherry_pick, skip_cherry_pick
+from scopes.conversation.rebase import cherry_pick as run_cherry_pick
 from scopes.errors import Invalid, NotFound
-from scopes.history.revisions import resolve_conversation, resolve_with_latest
+from scopes.history.names import resolve_conversation, resolve_with_latest
 from scopes.store.repository import Repository
 
 

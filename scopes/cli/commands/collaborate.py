@@ -20,7 +20,7 @@ from scopes.collaboration.contribute import argue, close, join
 from scopes.collaboration.records import THE_TASK, TYPES, parse_evidence, parse_type
 from scopes.collaboration.report import list_collaborations, show_collaboration
 from scopes.collaboration.start import Request, start
-from scopes.model.argument import Argument
+from scopes.model.message import Argument
 
 Collaboration: TypeAlias = Annotated[
     str, usage.Argument(metavar="CONV[/BRANCH]", help="Its branch; CONV alone if one is open there")

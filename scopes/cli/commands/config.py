@@ -10,7 +10,7 @@ from scopes.cli import usage
 from scopes.cli.command_line import split_words
 from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE
-from scopes.conversation.config import get_setting, list_settings, set_setting
+from scopes.conversation.store import get_setting, list_settings, set_setting
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
 from scopes.store.config import ALIAS, is_read_from_store

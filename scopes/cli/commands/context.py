@@ -29,24 +29,13 @@ from scopes.render.view_options import ViewOptions, check_layout
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository
-from scopes.tokens.choose import TokenizerChoice
+from scopes.tokens.count import TokenizerChoice
 
 if TYPE_CHECKING:
-    from scopes.context.context_diff import diff_contexts
     from scopes.context.result import Context
-    from scopes.exporters.atomic_save import save_unless_purged
-    from scopes.exporters.export import Exported, ExportedFile
-    from scopes.render.wire.context import write_context
-    from scopes.store.prunes import Prunes
-    from scopes.store.transactions import unless_pruned
+    from scopes.exporters.export import Exported
 else:
-    diff_contexts = deferred("scopes.context.context_diff:diff_contexts")
-    save_unless_purged = deferred("scopes.exporters.atomic_save:save_unless_purged")
     Exported = deferred("scopes.exporters.export:Exported")
-    ExportedFile = deferred("scopes.exporters.export:ExportedFile")
-    write_context = deferred("scopes.render.wire.context:write_context")
-    Prunes = deferred("scopes.store.prunes:Prunes")
-    unless_pruned = deferred("scopes.store.transactions:unless_pruned")
 
 _EXTENSIONS = {"markdown": "md", "messages": "json", "json": "json"}
 
@@ -142,11 +131,15 @@ def context(
     if diff:
         repository = invocation.repository()
         names = split_compared(repository, "context --diff", conversation or LATEST, left, right)
+        from scopes.context.context_diff import diff_contexts
+
         return invocation.show(diff_contexts(repository, request, tokenizer, invocation.cache_directory, names))
     build = partial(_build_context, invocation, request, tokenizer, options)
     if output != STANDARD_OUTPUT:
         repository = invocation.repository()
         make = partial(_export, repository, build, layout, gate_of(repository, request.secrets))
+        from scopes.exporters.atomic_save import save_unless_purged
+
         return invocation.show(save_unless_purged(repository, make, output, force=force))
     return invocation.show(build(), options=options)
 
@@ -173,10 +166,17 @@ def _check_output(output: str, *, report: str | None) -> None:
 
 def _export(repository: Repository, build: Callable[[], Context], layout: str, gate: Gate) -> Exported:
     """Build a context that is written to a file as an export, with the notes of the context."""
+    from scopes.store.repository import Prunes
+
     prunes = Prunes(repository.path)
     result = build()
     name = f"{result.conversation}-context.{_EXTENSIONS[layout]}"
+    from scopes.exporters.export import ExportedFile
+    from scopes.render.wire.context import write_context
+
     file = ExportedFile(name, None, [gate.clear(write_context(result, layout).encode(), "the context")])
+    from scopes.store.transactions import unless_pruned
+
     return Exported(
         conversation=result.conversation,
         format=layout,

@@ -20,10 +20,9 @@ from scopes.cli.arguments import (
 )
 from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
+from scopes.conversation.amend import withdraw_decision
 from scopes.conversation.decisions import decisions as run_decisions
-from scopes.conversation.withdraw import withdraw_decision
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.loading import load
 from scopes.store.repository import Repository
 
 ConversationOrCandidate: TypeAlias = Annotated[
@@ -59,7 +58,9 @@ def decisions(
     """
     invocation: Invocation = context.obj
     if candidates:
-        list_candidates = load("scopes.memory.decision_candidates:list_candidates")
+        from scopes.memory.decision_candidates import list_candidates as list_candidates_
+
+        list_candidates = list_candidates_
         return invocation.show(list_candidates(invocation.repository(), where))
     return invocation.show(run_decisions(invocation.repository(), where))
 
@@ -90,7 +91,9 @@ def decisions_accept(
     """
     invocation: Invocation = context.obj
     where, name = _split(invocation.repository(), first, second)
-    accept = load("scopes.memory.decision_candidates:accept_candidate")
+    from scopes.memory.decision_candidates import accept_candidate
+
+    accept = accept_candidate
     who = author_of(invocation, author, author_kind)
     return invocation.show(accept(invocation.repository(), where, name, topic=topic, author=who, branch=branch))
 
@@ -113,7 +116,9 @@ def decisions_dismiss(
     """
     invocation: Invocation = context.obj
     where, name = _split(invocation.repository(), first, second)
-    dismiss = load("scopes.memory.decision_candidates:dismiss_candidate")
+    from scopes.memory.decision_candidates import dismiss_candidate
+
+    dismiss = dismiss_candidate
     who = author_of(invocation, author, author_kind)
     return invocation.show(dismiss(invocation.repository(), where, name, reason=reason, author=who))
 

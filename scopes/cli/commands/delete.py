@@ -7,8 +7,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import ConversationArgument
 from scopes.cli.invocation import Invocation
-from scopes.conversation.delete import delete as run_delete
-from scopes.loading import load
+from scopes.conversation.new_rename_delete import delete as run_delete
 
 
 def delete(
@@ -32,5 +31,7 @@ def delete(
     repository = invocation.repository()
     if dry_run:
         return invocation.show(run_delete(repository, conversation, dry_run=True))
-    delete_with_journal = load("scopes.importers.deleted_journals:delete_with_journal")
+    from scopes.importers.deleted_journals import delete_with_journal as delete_with_journal_
+
+    delete_with_journal = delete_with_journal_
     return invocation.show(delete_with_journal(repository, conversation, invocation.environ))

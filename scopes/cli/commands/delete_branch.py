@@ -7,7 +7,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import BranchArgument, ConversationOrBranchArgument, require_branch
 from scopes.cli.invocation import Invocation
-from scopes.conversation.delete import delete_branch as run_delete_branch
+from scopes.conversation.new_rename_delete import delete_branch as run_delete_branch
 
 
 def delete_branch(

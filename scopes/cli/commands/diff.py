@@ -9,7 +9,6 @@ from scopes.cli.arguments import split_compared
 from scopes.cli.invocation import Invocation
 from scopes.conversation.diff import diff as run_diff
 from scopes.errors import Invalid
-from scopes.loading import load
 from scopes.render.view_options import ViewOptions
 
 
@@ -54,9 +53,15 @@ def diff(
     repository = invocation.repository()
     if commit is not None:
         conversation = None if left is None else left.partition("/")[0]
-        with load("scopes.cli.commit_options:index_progress")(invocation) as on_progress:
-            request = load("scopes.cli.commit_options:revision_request")(invocation, commit, conversation, on_progress)
-            account = load("scopes.conversation.diff_commit:diff_commit")(repository, request)
+        from scopes.cli.commit_options import index_progress
+
+        with index_progress(invocation) as on_progress:
+            from scopes.cli.commit_options import revision_request
+
+            request = revision_request(invocation, commit, conversation, on_progress)
+            from scopes.conversation.commits import diff_commit
+
+            account = diff_commit(repository, request)
         return invocation.show(account, options=ViewOptions(stat=stat))
     if left is None:
         raise Invalid("nothing to compare was given", hint="for example: scopes diff main fix")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from scopes.cli import usage
 from scopes.cli.host_options import hook_environment, user_directories
 from scopes.cli.invocation import Invocation
-from scopes.conversation.doctor import Check
-from scopes.conversation.doctor import doctor as run_doctor
+from scopes.conversation.verify import Check
+from scopes.conversation.verify import doctor as run_doctor
 from scopes.handover.skill_status import skills_status
 from scopes.hosts.mcp_status import mcp_status
 from scopes.server.background_check import BackgroundCheck

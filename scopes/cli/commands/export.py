@@ -148,9 +148,9 @@ def _export_site(
             meter.expect(lambda: total)
             meter(1 if done else 0)
 
-        result = load("scopes.exporters.html.site:export_site")(
-            invocation.repository(), output, force=force, secrets=secrets, on_progress=on_progress
-        )
+        from scopes.exporters.html.site import export_site
+
+        result = export_site(invocation.repository(), output, force=force, secrets=secrets, on_progress=on_progress)
     return invocation.show(result)
 
 
@@ -191,15 +191,19 @@ def _export_traces(
     """Export records of commits; `target` is the output, whether it may be replaced, and whether and where notes go."""
     output, force, notes, ref = target
     with index_progress(invocation) as on_progress:
-        request = load("scopes.exporters.commit_lines:CommitRequest")(
-            where, invocation.cwd, invocation.index_directory, on_progress, secrets
-        )
+        from scopes.exporters.commit_lines import CommitRequest
+
+        request = CommitRequest(where, invocation.cwd, invocation.index_directory, on_progress, secrets)
         if notes:
-            notes_ref = load("scopes.exporters.commit_notes:read_notes_ref")(ref)
+            from scopes.exporters.commit_notes import read_notes_ref
+
+            notes_ref = read_notes_ref(ref)
             is_git_ai = form == "git-ai"
             name = "scopes.exporters.git_ai:note_git_ai" if is_git_ai else "scopes.exporters.agent_trace:note_traces"
             return invocation.show(load(name)(invocation.repository(), request, notes_ref))
-        make = partial(load("scopes.exporters.agent_trace:export_traces"), invocation.repository(), request)
+        from scopes.exporters.agent_trace import export_traces
+
+        make = partial(export_traces, invocation.repository(), request)
         if output != STANDARD_OUTPUT:
             return invocation.show(save_unless_purged(invocation.repository(), make, output, force=force))
         result = make()

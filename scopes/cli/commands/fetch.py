@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.connection import choose_wanted, connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import WantedFrom
 from scopes.errors import Invalid
-from scopes.loading import deferred
 from scopes.sync.fetch_here import fetch_chosen
 from scopes.sync.remotes import resolve_remote
-
-if TYPE_CHECKING:
-    from scopes.sync.fetch_manifests import fetch_manifests
-else:
-    fetch_manifests = deferred("scopes.sync.fetch_manifests:fetch_manifests")
 
 
 @usage.shares("wanted", WantedFrom)
@@ -76,6 +70,8 @@ def fetch(
     with connect(invocation) as connection:
         directory = invocation.index_directory
         if manifests:
+            from scopes.sync.fetch_manifests import fetch_manifests
+
             return invocation.show(fetch_manifests(repository, chosen, selection, connection, directory))
         result = fetch_chosen(repository, chosen, selection, connection, directory)
     return invocation.show(result)

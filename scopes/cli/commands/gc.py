@@ -7,8 +7,8 @@ from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
-from scopes.conversation.gc import gc as run_gc
-from scopes.conversation.gc import parse_cutoff, plan_gc
+from scopes.conversation.store import gc as run_gc
+from scopes.conversation.store import parse_cutoff, plan_gc
 from scopes.loading import load
 
 _JOURNALS = ("scopes.importers.deleted_journals:list_trash", "scopes.importers.deleted_journals:remove_expired")

@@ -23,7 +23,6 @@ from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import NotFound
 from scopes.importers.import_sources import ImportOptions
 from scopes.importers.results import Imported
-from scopes.loading import load
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
 
@@ -101,7 +100,9 @@ def import_(
         return invocation.show(import_made_up_conversation(invocation))
     start = None if since is None else parse_date(since, now_nanoseconds())
     projects = choose_projects(invocation, project or [], all_projects=all_projects)
-    samples: Sequence[str] = load("scopes.importers.import_sample:SAMPLE_SESSIONS") if sample_sessions else ()
+    from scopes.importers.import_sample import SAMPLE_SESSIONS
+
+    samples: Sequence[str] = SAMPLE_SESSIONS if sample_sessions else ()
     options = ImportOptions(
         dry_run=dry_run, strict=strict, again=again, title=title, since=start, projects=projects, join=not no_join
     )

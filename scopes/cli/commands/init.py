@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
-from scopes.conversation.init import init as run_init
+from scopes.conversation.store import init as run_init
 
 
 def init(context: usage.Context) -> int:

@@ -10,10 +10,8 @@ from scopes.cli import usage
 from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, choose_project, refuse_both_scopes
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_window
-from scopes.conversation.list_cached import ConversationList, find_cached_list, has_copies
-from scopes.conversation.list_filter import ListFilter, check_limit
+from scopes.conversation.list import ConversationList, ListFilter, check_limit, find_cached_list, has_copies
 from scopes.errors import Invalid
-from scopes.loading import load
 from scopes.result import Note
 
 _OTHER_LINES = 7  # of a screen: the frame of the table, its title and heading, the line below it, and the prompt
@@ -91,7 +89,9 @@ def list_(
     if deleted:
         if others or limit is not None or include_all:
             raise Invalid("--deleted cannot be combined with other options of list", hint="leave them out")
-        return invocation.show(load("scopes.conversation.delete:list_deleted")(invocation.repository()))
+        from scopes.conversation.new_rename_delete import list_deleted
+
+        return invocation.show(list_deleted(invocation.repository()))
     refuse_both_scopes(project, all_projects=all_projects)
     terminal, data = invocation.stdout.isatty(), invocation.wants_data
     rows = _limit(invocation, limit, include_all=include_all)
@@ -103,13 +103,15 @@ def list_(
     )  # fmt: skip
     result = _list(invocation, wanted)
     if (terminal or data) and result.conversations and has_copies(invocation.store_path):
-        copies = load("scopes.history.redacted_copies:list_copies")(invocation.repository())
+        from scopes.history.rewritten_ids import list_copies
+
+        copies = list_copies(invocation.repository())
         result = replace(result, copies={each.copy: each.original or "" for each in copies})
     if not result.conversations and not result.more and not wanted.conditional:
         invocation.add_notes(_note_remotes(invocation))
-    options = load("scopes.render.view_options:ViewOptions")(
-        participants=participants, past=invocation.at_operation is not None
-    )
+    from scopes.render.view_options import ViewOptions
+
+    options = ViewOptions(participants=participants, past=invocation.at_operation is not None)
     return invocation.show(result, options=options)
 
 
@@ -123,7 +125,7 @@ def _list(invocation: Invocation, wanted: ListFilter) -> ConversationList:
     if repository is None:
         invocation.require_store_not_lost()
         return ConversationList(conversations=(), notes=invocation.no_store_notes())
-    from scopes.conversation.list import list_conversations
+    from scopes.conversation.list_from_store import list_conversations
     from scopes.render.progress import progress
 
     with progress(invocation.output(), "reading conversations") as on_progress:
@@ -144,16 +146,24 @@ def _limit(invocation: Invocation, limit: int | None, *, include_all: bool) -> i
 
 def _list_remote(invocation: Invocation, name: str, limit: int | None) -> int:
     repository = invocation.repository()
-    remote = load("scopes.sync.remotes:resolve_remote")(repository, name)
-    list_remote = load("scopes.sync.remote_conversations:list_remote")
-    members = load("scopes.sync.family:list_members")(repository, remote)
+    from scopes.sync.remotes import resolve_remote
+
+    remote = resolve_remote(repository, name)
+    from scopes.sync.remote_conversations import list_remote as list_remote_
+
+    list_remote = list_remote_
+    from scopes.sync.family import list_members
+
+    members = list_members(repository, remote)
     return invocation.show(list_remote(repository, members, invocation.index_directory, limit=limit))
 
 
 def _note_remotes(invocation: Invocation) -> tuple[Note, ...]:
     """Return what is known of remotes, for a store that has nothing itself."""
     repository = invocation.find_repository()
-    describe = load("scopes.sync.remote_conversations:note_remotes")
+    from scopes.sync.remote_conversations import note_remotes
+
+    describe = note_remotes
     if repository is None:
         return ()
     notes: tuple[Note, ...] = describe(repository, invocation.index_directory, invocation.store)

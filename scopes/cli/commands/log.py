@@ -12,7 +12,6 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.log import LogFilter, parse_kinds
 from scopes.conversation.log import log as run_log
 from scopes.errors import Invalid, NotFound
-from scopes.loading import load
 from scopes.render.view_options import ViewOptions
 
 Where: TypeAlias = Annotated[
@@ -101,13 +100,17 @@ def log(
         where, paths = LATEST, separated  # `log -- PATH`
     messages = None
     if commit is not None:
-        where, messages = load("scopes.cli.commit_options:find_commit_messages")(invocation, commit, where)
+        from scopes.cli.commit_options import find_commit_messages
+
+        where, messages = find_commit_messages(invocation, commit, where)
         include_all = True
     if paths and not separated:
         where, paths = _split_range(invocation, where, paths, include_all=include_all)
+    from scopes.search.text_match import grep_messages
+
     log_filter = LogFilter(
         author=author, kind=parse_kinds(kind or ()), since=since, until=until, path=paths[0] if paths else None,
-        body=load("scopes.search.grep:grep_messages")(grep, ignore_case=ignore_case) if grep else None,
+        body=grep_messages(grep, ignore_case=ignore_case) if grep else None,
         messages=messages,
     )  # fmt: skip
     on_terminal = invocation.stdout.isatty() and not invocation.wants_data
@@ -118,9 +121,13 @@ def log(
         digests=on_terminal and not oneline and not graph,
     )  # fmt: skip
     if messages is not None:
-        result = load("scopes.conversation.commit_turns:with_commit_turns")(result, messages)
+        from scopes.conversation.commits import with_commit_turns
+
+        result = with_commit_turns(result, messages)
     if show_signature:
-        add = load("scopes.conversation.shown_signatures:with_signatures")
+        from scopes.conversation.verify_signatures import with_signatures
+
+        add = with_signatures
         result = add(invocation.repository(), result, invocation.cwd)
     options = ViewOptions(graph=graph, oneline=oneline, full=full, signatures=show_signature)
     return invocation.show(result, options=options)
@@ -153,7 +160,9 @@ def _split_range(
         raise Invalid(f"no message touched {paths[0]!a}", hint=hint)
     _refuse_swapped(invocation, where, paths[0])
     try:
-        load("scopes.history.handles:StoreHandle")(invocation.repository()).conversation(where).revision(first)
+        from scopes.history.handles import StoreHandle
+
+        StoreHandle(invocation.repository()).conversation(where).revision(first)
     except NotFound as error:
         conversation = f"{where} has" if where != LATEST else "the latest conversation has"
         raise Invalid(

@@ -21,12 +21,8 @@ from scopes.server.mcp.address import McpServer
 
 if TYPE_CHECKING:
     from scopes.server.mcp.access import StoreAccess
-    from scopes.server.mcp.http import run_http
-    from scopes.server.mcp.server import run_stdio
 else:
     StoreAccess = deferred("scopes.server.mcp.access:StoreAccess")
-    run_http = deferred("scopes.server.mcp.http:run_http")
-    run_stdio = deferred("scopes.server.mcp.server:run_stdio")
 
 _TOKEN = "SCOPES_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _MIN_TOKEN = 16
@@ -70,12 +66,16 @@ def mcp(
     settings = {key: setting.value for key, setting in invocation.overrides.items()}
     access = _with_extra(lambda: StoreAccess(invocation.store_path, agent=name, settings=settings))
     if http is None:
+        from scopes.server.mcp.server import run_stdio
+
         run_stdio(access)
         return 0
     if not 0 <= http <= 65_535:
         raise Invalid(f"{http} is not a port", hint="for example: --http 8321")
     token, is_new = _choose_token(invocation)
     shown = token if is_new else None
+    from scopes.server.mcp.http import run_http
+
     run_http(access, http, token, lambda address: invocation.show(McpServer(address=address, token=shown)))
     return 0
 

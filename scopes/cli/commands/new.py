@@ -7,7 +7,7 @@ from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
-from scopes.conversation.new import new as run_new
+from scopes.conversation.new_rename_delete import new as run_new
 from scopes.errors import Invalid
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
-from scopes.conversation.operations import list_operations, show_operation
+from scopes.conversation.undo import list_operations, show_operation
 
 
 def operations_list(

@@ -26,7 +26,7 @@ from scopes.cli.commands.send import Queue
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.history.handles import StoreHandle
-from scopes.history.revisions import Revision
+from scopes.history.names import Revision
 from scopes.merge.in_progress import resolution_branch_notes
 from scopes.model import encoding
 from scopes.proposals.apply import apply_proposal, rollback_proposal, try_proposal

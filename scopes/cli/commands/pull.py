@@ -8,7 +8,6 @@ from scopes.cli import usage
 from scopes.cli.connection import choose_wanted, connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import WantedFrom
-from scopes.loading import load
 from scopes.sync.fetch_here import fetch_chosen
 from scopes.sync.pull import merge_fetched
 from scopes.sync.remotes import resolve_remote
@@ -51,7 +50,9 @@ def pull(
     selection = choose_wanted(invocation, wanted, "pull")
     repository = invocation.repository()
     chosen = resolve_remote(repository, wanted.remote)
-    places = load("scopes.cli.places:places_of")(invocation) if purged else None
+    from scopes.cli.places import places_of
+
+    places = places_of(invocation) if purged else None
     with connect(invocation) as connection:
         fetched = fetch_chosen(repository, chosen, selection, connection, invocation.index_directory, places=places)
         result = merge_fetched(repository, chosen, selection, fetched, rebasing=rebase)

@@ -14,9 +14,8 @@ from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import Everything, IncludeOpen, OfProject, OfYear, ToRemote, ToSend, WithSources
 from scopes.errors import Invalid, NotFound
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.ids import BranchName
-from scopes.loading import load
 from scopes.result import first_few
 from scopes.store.repository import Repository
 from scopes.sync.local_conversations import read_all_tips
@@ -164,7 +163,9 @@ def _delete(invocation: Invocation, names: list[str], remote: str | None, *, oth
     if not dry_run:
         invocation.confirm(f"delete {', '.join(names)} from {chosen.name}? Those who have fetched it keep it.")
     with connect(invocation) as connection:
-        delete = load("scopes.sync.delete_on_remote:delete_on_remote")
+        from scopes.sync.delete_on_remote import delete_on_remote
+
+        delete = delete_on_remote
         result = delete(repository, chosen, names, connection, dry_run=dry_run)
     return invocation.show(result)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import LATEST, find_conversation, names_revision
 from scopes.cli.invocation import Invocation
-from scopes.conversation.range_diff import range_diff as run_range_diff
+from scopes.conversation.diff import range_diff as run_range_diff
 from scopes.render.view_options import ViewOptions
 from scopes.store.repository import Repository
 

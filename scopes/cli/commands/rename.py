@@ -8,7 +8,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import ConversationOrBranchArgument, split_branch
 from scopes.cli.invocation import Invocation
-from scopes.conversation.rename import rename_branch, rename_conversation, rename_title
+from scopes.conversation.new_rename_delete import rename_branch, rename_conversation, rename_title
 from scopes.errors import Invalid
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.commands.verify import MORE_CHECKS
 from scopes.cli.invocation import Invocation
-from scopes.conversation.repair import repair as run_repair
-from scopes.store.repair import repair_unopened
+from scopes.conversation.verify import repair as run_repair
+from scopes.store.verify import repair_unopened
 
 
 def repair(

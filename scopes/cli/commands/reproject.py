@@ -8,7 +8,6 @@ from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.reproject import reproject as run_reproject
-from scopes.loading import load
 
 
 def reproject(
@@ -40,7 +39,9 @@ def reproject(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    with load("scopes.render.progress:progress")(invocation.output(), "reading transcripts") as on_progress:
+    from scopes.render.progress import progress
+
+    with progress(invocation.output(), "reading transcripts") as on_progress:
         result = run_reproject(
             repository, conversations or (), FORMATS, dry_run=dry_run, on_progress=lambda _size: on_progress(1)
         )

@@ -7,7 +7,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import ConversationOrBranchArgument, OnBranch
 from scopes.cli.invocation import Invocation
-from scopes.conversation.rewind import rewind as run_rewind
+from scopes.conversation.branch import rewind as run_rewind
 
 
 def rewind(

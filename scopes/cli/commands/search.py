@@ -11,12 +11,11 @@ from scopes.cli import usage
 from scopes.cli.arguments import Since, Until
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
-from scopes.history.revisions import resolve_conversation
-from scopes.loading import load
+from scopes.history.names import resolve_conversation
 from scopes.render.progress import progress
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
-from scopes.search.search import search as run_search
+from scopes.search.run import search as run_search
 
 _CONVERSATION_ID = re.compile(r"conv-[0-9]+")
 
@@ -109,7 +108,9 @@ def search(
 
 
 def _search_titles(invocation: Invocation, words: list[str], count: int) -> int:
-    search_titles = load("scopes.sync.remote_conversations:search_titles")
+    from scopes.sync.remote_conversations import search_titles as search_titles_
+
+    search_titles = search_titles_
     return invocation.show(search_titles(invocation.repository(), words, invocation.index_directory, limit=count))
 
 

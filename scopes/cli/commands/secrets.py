@@ -10,7 +10,6 @@ from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid
 from scopes.ids import ConversationId
-from scopes.loading import load
 from scopes.render.progress import progress
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.allow import allow, disallow
@@ -173,14 +172,20 @@ def _find_outside(
     repository: Repository, conversation: ConversationId, scanned: ScannedMessages, gate: Gate
 ) -> Iterable[SecretPlace]:
     """Search what a push sends of a conversation in addition to messages; imported only if one has changed."""
-    find: FindOutside = load("scopes.sync.outgoing_secrets:find_outside_messages")
+    from scopes.sync.outgoing_secrets import find_outside_messages
+
+    find: FindOutside = find_outside_messages
     return find(repository, conversation, scanned, gate)
 
 
 def _find_elsewhere(repository: Repository) -> list[SecretRow]:
     """Search everything that a push would send, original files included; imported only when needed."""
-    found: list[SecretRow] = load("scopes.sync.outgoing_secrets:find_outgoing_secrets")(repository)
-    files: list[SecretRow] = load("scopes.sync.outgoing_sources:find_source_secrets")(repository)
+    from scopes.sync.outgoing_secrets import find_outgoing_secrets
+
+    found: list[SecretRow] = find_outgoing_secrets(repository)
+    from scopes.sync.outgoing_sources import find_source_secrets
+
+    files: list[SecretRow] = find_source_secrets(repository)
     return [*found, *files]
 
 

@@ -24,8 +24,8 @@ from scopes.cli.input import STANDARD_INPUT, has_piped_input
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, NotFound
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.message_names import complete_message_id
-from scopes.history.session_branches import NOTES
+from scopes.history.names import complete_message_id
+from scopes.history.sessions import NOTES
 from scopes.ids import BranchName
 from scopes.store.repository import Repository
 

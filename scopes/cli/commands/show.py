@@ -11,9 +11,7 @@ from scopes.cli.invocation import Invocation
 from scopes.conversation.show import RECENT, read_drawing
 from scopes.conversation.show import show as run_show
 from scopes.errors import Ambiguous, NotFound
-from scopes.history.name_syntax import could_be_id, may_name_message
-from scopes.history.revisions import find_copies
-from scopes.loading import load
+from scopes.history.names import could_be_id, find_copies, may_name_message
 from scopes.render.mermaid_view import as_mermaid
 from scopes.store.repository import Repository
 
@@ -66,8 +64,12 @@ def show(
     invocation: Invocation = context.obj
     repository = invocation.repository()
     if commits:
-        with load("scopes.cli.commit_options:index_progress")(invocation) as on_progress:
-            found = load("scopes.conversation.show_commits:show_commits")(
+        from scopes.cli.commit_options import index_progress
+
+        with index_progress(invocation) as on_progress:
+            from scopes.conversation.commits import show_commits
+
+            found = show_commits(
                 repository, where.partition("/")[0], directory=invocation.cwd,
                 index_directory=invocation.index_directory, on_progress=on_progress,
             )  # fmt: skip
@@ -81,7 +83,9 @@ def show(
         hint = f"print it: scopes cat {quote(where)}{option}"
         raise NotFound(f"{where!a} is a message, not a conversation", hint=hint) from error
     if show_signature:
-        add = load("scopes.conversation.shown_signatures:with_recent_signatures")
+        from scopes.conversation.verify_signatures import with_recent_signatures
+
+        add = with_recent_signatures
         view = add(repository, view, invocation.cwd)
     if form == "mermaid":
         return invocation.show(as_mermaid(view, read_drawing(repository, view)))

@@ -8,7 +8,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import split_source
 from scopes.cli.invocation import Invocation
-from scopes.conversation.switch import switch as run_switch
+from scopes.conversation.branch import switch as run_switch
 from scopes.errors import Invalid
 
 

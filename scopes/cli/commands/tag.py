@@ -8,8 +8,8 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import ConversationOrBranchArgument, split_branch
 from scopes.cli.invocation import Invocation
-from scopes.conversation.tag import TagList, delete_tag, list_tags
-from scopes.conversation.tag import tag as run_tag
+from scopes.conversation.branch import TagList, delete_tag, list_tags
+from scopes.conversation.branch import tag as run_tag
 from scopes.errors import NotFound
 from scopes.store.repository import Repository
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 from scopes.cli import usage as parameters
 from scopes.cli.arguments import OfProjects, Since, Until, choose_project
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.errors import Invalid
-from scopes.loading import load
-from scopes.store.discovery import may_user_have_set
+from scopes.store.projects import may_user_have_set
 from scopes.usage.prices import PriceTable, configured_prices, read_prices
+
+if TYPE_CHECKING:
+    from scopes.usage.usage import By
 
 
 def usage(
@@ -79,8 +81,10 @@ def usage(
             raise Invalid("--statusline can be combined with --utc and --prices only", hint="leave the others out")
         return _show_status(invocation, _read_prices(invocation, prices), utc=utc)
     start, end = parse_window(since, until, now_nanoseconds(), utc=utc)
-    request = load("scopes.usage.usage:UsageRequest")(
-        by=tuple(word.strip() for word in (by or "day").split(",")),
+    from scopes.usage.usage import UsageRequest
+
+    request = UsageRequest(
+        by=tuple(cast("By", word.strip()) for word in (by or "day").split(",")),  # it is checked there
         since=start,
         until=end,
         conversations=tuple(where) if where else None,
@@ -91,14 +95,20 @@ def usage(
     )
     table = _read_prices(invocation, prices)
     repository = invocation.repository()
-    with load("scopes.render.progress:progress")(invocation.output(), "reading conversations") as on_progress:
-        result = load("scopes.usage.usage:usage")(repository, request, table, on_progress=on_progress)
+    from scopes.render.progress import progress
+
+    with progress(invocation.output(), "reading conversations") as on_progress:
+        from scopes.usage.usage import usage
+
+        result = usage(repository, request, table, on_progress=on_progress)
     return invocation.show(result)
 
 
 def _show_status(invocation: Invocation, prices: PriceTable, *, utc: bool) -> int:
     """Print the line of a status bar."""
-    status = load("scopes.usage.statusline:usage_status")
+    from scopes.usage.statusline import usage_status
+
+    status = usage_status
     where = invocation.store_path, invocation.index_directory, invocation.find_repository
     return invocation.show(status(*where, prices, now_nanoseconds(), utc=utc))
 

@@ -13,7 +13,6 @@ from scopes.errors import Invalid
 from scopes.facts.damage import walk_fact_defects
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.verify_source import verify_source
-from scopes.loading import load
 from scopes.purge.damage import walk_purge_defects
 from scopes.secrets.damage import walk_allowed_defects
 
@@ -82,11 +81,9 @@ def verify(
     if signatures or require_signatures:
         if source is not None:
             raise Invalid("--signatures and --source cannot be combined", hint="leave out one of them")
-        return invocation.show(
-            load("scopes.conversation.verify_signatures:verify_signatures")(
-                repository, invocation.cwd, required=require_signatures, since=since
-            )
-        )
+        from scopes.conversation.verify_signatures import verify_signatures
+
+        return invocation.show(verify_signatures(repository, invocation.cwd, required=require_signatures, since=since))
     if source is not None:
         return invocation.show(verify_source(repository, source, FORMATS))
     return invocation.show(run_verify(repository, MORE_CHECKS))

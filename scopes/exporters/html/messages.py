@@ -11,9 +11,8 @@ from scopes.exporters.html.parts import PartWriter
 from scopes.exporters.html.template import EMPTY, Html, Template, join
 from scopes.exporters.selection import BranchSlice, ExportSelection
 from scopes.exporters.transcript import Transcript
-from scopes.history.amendments import latest
 from scopes.history.lanes import lane_changes
-from scopes.history.messages import MessageHeader, read_body
+from scopes.history.messages import MessageHeader, latest, read_body
 from scopes.model.message import Message
 from scopes.store.repository import Repository
 

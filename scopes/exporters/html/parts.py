@@ -10,7 +10,7 @@ from typing import Any, Final
 from scopes.exporters.html.markdown import render_markdown, render_plain
 from scopes.exporters.html.template import EMPTY, Html, Template, join
 from scopes.model.message import FileTouch, Message, Part
-from scopes.model.tool_calls import is_refused, main_argument, tool_name
+from scopes.model.tools import is_refused, main_argument, tool_name
 
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}")

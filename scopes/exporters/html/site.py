@@ -20,14 +20,13 @@ from scopes.exporters.html.template import Template, join
 from scopes.exporters.html.usage_chart import UsageCounter
 from scopes.exporters.json_export import utf8
 from scopes.exporters.selection import select_messages
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.ids import ConversationId
 from scopes.part_files import part_of
 from scopes.result import Note, few, plural
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacted_notes
-from scopes.store.prunes import Prunes, again_after_prunes
-from scopes.store.repository import Repository
+from scopes.store.repository import Prunes, Repository, again_after_prunes
 from scopes.store.transactions import unless_pruned
 from scopes.usage.prices import configured_prices
 

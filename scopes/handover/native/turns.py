@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.ids import MessageId
-from scopes.merge.commits import SCOPES
+from scopes.merge.plan import SCOPES
 from scopes.model.message import Message, Part, payload_key
 
 NO_RESULT = "[no result recorded]"

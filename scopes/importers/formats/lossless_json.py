@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any, Self
 
 from scopes import fast_json
-from scopes.loading import load
 
 MAX_DEPTH = 200  # as deep as a stored document may be
 NOT_DECODED = object()
@@ -165,13 +164,19 @@ def _fast_decoder() -> Any:
 @cache
 def _field_decoder(name: str) -> Any:
     """Return a decoder of objects with one field; msgspec reads over all others."""
-    fields = [("found", Any, load("msgspec:field")(default=None, name=name))]
-    return fast_json.library.Decoder(load("msgspec:defstruct")("OneField", fields))
+    from msgspec import field
+
+    fields = [("found", Any, field(default=None, name=name))]
+    from msgspec import defstruct
+
+    return fast_json.library.Decoder(defstruct("OneField", fields))
 
 
 @cache
 def _fast_encoder() -> Any:
-    raw = load("msgspec:Raw")
+    from msgspec import Raw
+
+    raw = Raw
     return fast_json.library.Encoder(enc_hook=lambda number: raw(number.token.encode()))
 
 

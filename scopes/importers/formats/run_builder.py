@@ -14,8 +14,8 @@ from scopes.clock import format_time
 from scopes.importers.formats.events import STREAM, ByteRange, Draft, Ending, Event, RunEnd, SessionRecord, Unparsed
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.unknown_parts import report_unknown_parts
-from scopes.model.file_edits import touches_of_call
 from scopes.model.message import Author, FileTouch, Part
+from scopes.model.tools import touches_of_call
 
 ANSWER = "answer"
 ERROR = "error"

@@ -22,12 +22,16 @@ from scopes.render.text.phrases import (
 from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
-    from scopes.conversation.abandon import BranchAbandoned
-    from scopes.conversation.branch import BranchCreated, BranchList
-    from scopes.conversation.rewind import BranchRewound
+    from scopes.conversation.branch import (
+        BranchAbandoned,
+        BranchCreated,
+        BranchList,
+        BranchRewound,
+        BranchSwitched,
+        Tagged,
+        TagList,
+    )
     from scopes.conversation.show import BranchRow
-    from scopes.conversation.switch import BranchSwitched
-    from scopes.conversation.tag import Tagged, TagList
 
 _REMOVED = (Column("ID"), Column("Author"), Column("Subject", flexible=True))
 _WIDE = 100

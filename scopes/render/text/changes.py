@@ -12,7 +12,7 @@ from scopes.clock import in_seconds
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.history.messages import NO_TEXT
 from scopes.ids import is_oid
-from scopes.merge.conflict_keys import decoded_key
+from scopes.merge.keys import decoded_key
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, short_time
 from scopes.render.view import Cell, Column, View

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from scopes.clock import in_seconds
 from scopes.history.messages import display_time, shown_author
-from scopes.loading import load
-from scopes.merge.conflict_keys import decoded_key, display_key, group_of
+from scopes.merge.keys import decoded_key, display_key, group_of
+from scopes.model.encoding import relative_path
 from scopes.model.message import FILE_OPERATIONS
-from scopes.model.path_encoding import relative_path
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
@@ -28,10 +27,10 @@ from scopes.render.view import Cell, Column, Span, View, clean_spans
 from scopes.render.wrap import count_span_cells, truncate_line
 
 if TYPE_CHECKING:
-    from scopes.conversation.blame import BlameList, BlameRow
+    from scopes.conversation.amend import DecisionWithdrawn
+    from scopes.conversation.changes import BlameList, BlameRow
     from scopes.conversation.decisions import DecisionList, DecisionRow
-    from scopes.conversation.files import FileList, FileRow
-    from scopes.conversation.withdraw import DecisionWithdrawn
+    from scopes.conversation.show import FileList, FileRow
     from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
 
 _ORDER = {name: place for place, name in enumerate(FILE_OPERATIONS)}
@@ -244,7 +243,9 @@ def _what_was_done(row: BlameRow, room: int | None) -> tuple[str | Span, ...]:
     """Return the call that set a claim, else the subject of the message."""
     if row.call is None:
         return (subject(row.head),)
-    line: tuple[Span, ...] = load("scopes.render.text.tool:call_line")(row.call, (), room)
+    from scopes.render.text.tool import call_line
+
+    line: tuple[Span, ...] = call_line(row.call, (), room)
     return line
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from scopes.collaboration.records import THE_TASK
 from scopes.collaboration.report import describe_end
 from scopes.exporters.markdown_escape import escape_inline
-from scopes.merge.conflict_keys import decoded_key
+from scopes.merge.keys import decoded_key
 from scopes.model.conflicts import ENDED
 from scopes.render.color import Style
 from scopes.render.dispatch import render_text
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from scopes.collaboration.debate import Choice, Debate
     from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport, Consensus
     from scopes.collaboration.start import CollaborationStarted
-    from scopes.merge.conflict_list import ConflictRow
-    from scopes.model.argument import Evidence, Position
+    from scopes.merge.conflicts import ConflictRow
+    from scopes.model.message import Evidence, Position
 
 _STYLES: dict[str, Style] = {"open": "good", "merged": "active", "closed": "dim"}
 _COLUMNS = (

@@ -6,8 +6,8 @@ from itertools import islice
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from scopes.merge.conflict_keys import decoded_key, display_key, group_of
-from scopes.model.claims import MESSAGES
+from scopes.merge.keys import decoded_key, display_key, group_of
+from scopes.model.message import MESSAGES
 from scopes.render.text.claims import claim_text
 from scopes.render.text.phrases import (
     SHORT_ID_LENGTH,
@@ -23,9 +23,9 @@ from scopes.render.wrap import truncate_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from scopes.conversation.merge_outcomes import MergeAborted, MergeConflicted
+    from scopes.conversation.merge import MergeAborted, MergeConflicted
     from scopes.ids import BranchName
-    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted
+    from scopes.merge.replay import ReplayAborted, ReplayConflicted
     from scopes.model.conflicts import Conflict, EarlierResolution, Position
     from scopes.render.color import Style
 

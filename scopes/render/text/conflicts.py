@@ -8,9 +8,9 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from scopes.history.messages import display_time
-from scopes.merge.conflict_keys import can_have_value
-from scopes.model.argument import list_support
+from scopes.merge.keys import can_have_value
 from scopes.model.conflicts import ENDED
+from scopes.model.message import list_support
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_text
 from scopes.render.text.conflict_phrases import (
@@ -42,9 +42,8 @@ from scopes.sanitize import clean, clean_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from scopes.conversation.conflicts import ConflictList, ConflictView, FileChanges
-    from scopes.conversation.resolve import ConflictResolved
-    from scopes.merge.conflict_list import ConflictRow
+    from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView, FileChanges
+    from scopes.merge.conflicts import ConflictRow
     from scopes.model.conflicts import Conflict, Position, Resolution
     from scopes.render.color import Style
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from scopes.clock import in_seconds, now_nanoseconds
 from scopes.conversation.show import BranchRow, ConversationView, OpenMerge
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time
-from scopes.loading import load
 from scopes.render.dispatch import render_text
 from scopes.render.relative_time import ago
 from scopes.render.text.phrases import (
@@ -37,10 +36,14 @@ from scopes.sanitize import clean_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList
-    from scopes.conversation.new import ConversationCreated
-    from scopes.conversation.rename import Renamed
-    from scopes.history.endings import Ending
+    from scopes.conversation.new_rename_delete import (
+        BranchDeleted,
+        ConversationCreated,
+        ConversationDeleted,
+        DeletedList,
+        Renamed,
+    )
+    from scopes.history.sessions import Ending
     from scopes.model.message import Message
 
 _KEY_WIDTH = len("Directory: ")
@@ -71,10 +74,12 @@ def render_conversation_view(result: ConversationView, view: View) -> None:
         view.line()
         view.line(Span("Recent Activity:", "key"))
     bodies, endings, signatures = result.recent_bodies, result.recent_endings, result.recent_signatures
+    from scopes.render.text.verify_signatures import signature_spans
+
     for head, message, ending, signature in zip_longest(result.recent, bodies, endings, signatures):
         view.line(*_recent_line(head, message, ending, view))
         if signature is not None:
-            spans = load("scopes.render.text.verify_signatures:signature_spans")(signature)
+            spans = signature_spans(signature)
             _write_line(view, Span("  Signed: ", "key"), *spans)
     view.line()
     view.line(Span("Details:", "key"))

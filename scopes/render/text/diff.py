@@ -9,8 +9,8 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import NO_TEXT, MessageHeader, display_time, shown_author
-from scopes.merge.conflict_keys import decoded_key, group_of, noun_of
-from scopes.model.claims import FILES
+from scopes.merge.keys import decoded_key, group_of, noun_of
+from scopes.model.message import FILES
 from scopes.render.dispatch import render_text
 from scopes.render.text.claims import claim_name, claim_text
 from scopes.render.text.message_summary import summarize_message

@@ -9,7 +9,7 @@ from scopes.render.text.phrases import SHORT_ID_LENGTH, counted
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
-    from scopes.conversation.diff_commit import CommitAccount, FileAccount
+    from scopes.conversation.commits import CommitAccount, FileAccount
 
 _COLUMNS = (Column("Path"), Column("Line"), Column("Text"))
 _STAT_COLUMNS = (Column("Path"), Column("Added"), Column("Edited"), Column("Short"), Column("Others"))

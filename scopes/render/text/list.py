@@ -13,7 +13,7 @@ from scopes.render.view import Cell, Column, Span, View, plain_text
 from scopes.render.wrap import count_cells, truncate_line
 
 if TYPE_CHECKING:
-    from scopes.conversation.list_cached import ConversationList
+    from scopes.conversation.list import ConversationList
     from scopes.index.conversation_table import ConversationRow
 
 _PIPED_COLUMNS = (

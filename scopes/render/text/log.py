@@ -40,9 +40,13 @@ def render_log(result: Log, view: View) -> None:
     entries = (item for item in result.items if isinstance(item, LogEntry))
     options = view.options
     if options.graph:
-        load("scopes.render.text.log_graph:write_graph")(entries, view, oneline=options.oneline, full=options.full)
+        from scopes.render.text.log_graph import write_graph
+
+        write_graph(entries, view, oneline=options.oneline, full=options.full)
     elif view.terminal:
-        write = load("scopes.render.text.log_entry:write_entries")
+        from scopes.render.text.log_entry import write_entries
+
+        write = write_entries
         write(entries, view, oneline=options.oneline, full=options.full, oldest_first=result.oldest_first)
     elif options.oneline:
         view.rows(_PIPED_ONELINE, ((_oneline(entry),) for entry in entries))
@@ -60,7 +64,9 @@ def render_log_entry(result: LogEntry, view: View) -> None:
 
 
 def _write_entries(entries: Iterable[LogEntry], view: View, *, oneline: bool, full: bool = False) -> None:
-    load("scopes.render.text.log_entry:write_entries")(entries, view, oneline=oneline, full=full)
+    from scopes.render.text.log_entry import write_entries
+
+    write_entries(entries, view, oneline=oneline, full=full)
 
 
 def _write_rows(entries: Iterable[LogEntry], view: View) -> None:

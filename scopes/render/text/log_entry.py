@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from scopes.history.lanes import lane_changes
 from scopes.history.messages import display_time
-from scopes.loading import load
 from scopes.model.message import HANDOVER
 from scopes.render.text.message_summary import is_folded, spawn_mark, summarize_message
 from scopes.render.text.part import INDENT, document_lines, format_files, part_line, whole_part
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from scopes.conversation.log import LogEntry
     from scopes.history.messages import MessageHeader
-    from scopes.merge.lane_marks import LaneMark
+    from scopes.merge.lanes import LaneMark
     from scopes.model.message import Message, Part
     from scopes.render.color import Style
 
@@ -130,14 +129,18 @@ def _signature(entry: LogEntry) -> tuple[Line, ...]:
     """Return the line that says what git thinks of the signature, if it was asked."""
     if entry.signature is None:
         return ()
-    return ((Span("Signed: ", "key"), *load("scopes.render.text.verify_signatures:signature_spans")(entry.signature)),)
+    from scopes.render.text.verify_signatures import signature_spans
+
+    return ((Span("Signed: ", "key"), *signature_spans(entry.signature)),)
 
 
 def _signature_mark(entry: LogEntry) -> Line:
     """Return what git thinks of the signature and whose key it is, if it was asked."""
     if entry.signature is None:
         return ()
-    return load("scopes.render.text.verify_signatures:signature_mark")(entry.signature), " "
+    from scopes.render.text.verify_signatures import signature_mark
+
+    return signature_mark(entry.signature), " "
 
 
 def _is_terse(message: Message) -> bool:

@@ -24,14 +24,7 @@ from scopes.render.text.phrases import (
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
-    from scopes.conversation.merge_outcomes import (
-        FastForwarded,
-        MergeAborted,
-        MergeConflicted,
-        Merged,
-        MergeOutcome,
-        UpToDate,
-    )
+    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
 
 _PREVIEW = tuple(map(Column, ("Result", "Conversation", "Target", "Source", "Messages", "Conflicts")))
 

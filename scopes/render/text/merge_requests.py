@@ -5,7 +5,8 @@ from __future__ import annotations
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from scopes.model.merge_request import CLOSED, MERGED, OPEN
+from scopes.model.conversation import CLOSED, OPEN
+from scopes.model.conversation import MERGED_MERGE_REQUEST as MERGED
 from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import conflict_key
 from scopes.render.text.file_comparison import write_files

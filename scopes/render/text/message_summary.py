@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import subject_of
-from scopes.history.sub_agents import is_spawned, spawner_of
+from scopes.history.sessions import is_spawned, spawner_of
 from scopes.render.text.part import format_reasoning, part_line
 from scopes.render.text.phrases import sub_agent_label, subject
 from scopes.render.text.tool import calls_line

@@ -11,8 +11,7 @@ from scopes.render.text.phrases import identifier, short_time, write_field, writ
 from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
-    from scopes.conversation.operations import OperationList, OperationView
-    from scopes.conversation.undo import Undone
+    from scopes.conversation.undo import OperationList, OperationView, Undone
     from scopes.model.operation import Operation
 
 _COLUMNS = (

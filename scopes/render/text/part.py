@@ -6,22 +6,18 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from scopes.loading import deferred
-from scopes.model.agent_tools import DIFFS
-from scopes.model.tool_calls import is_refused
+from scopes.model.tools import DIFFS, is_refused
 from scopes.render.text.phrases import counted, format_size
 from scopes.render.text.tool import call_line
 from scopes.render.text.tool_outcome import result_line
 from scopes.render.view import Span, View
 
 if TYPE_CHECKING:
-    from difflib import unified_diff
-
     from scopes.model.message import FileTouch, Part
     from scopes.render.color import Style
 
 if not TYPE_CHECKING:
-    unified_diff = deferred("difflib:unified_diff")
+    pass
 
 INDENT = 4
 _MAX_LINE_LENGTH = 1000
@@ -149,6 +145,8 @@ def _change(diff: Mapping[str, Any]) -> str:
     path, before, after = (diff.get(name) for name in ("path", "oldText", "newText"))
     if not (isinstance(path, str) and isinstance(after, str) and (before is None or isinstance(before, str))):
         return ""
+    from difflib import unified_diff
+
     lines = unified_diff(
         (before or "").splitlines(), after.splitlines(), path if before is not None else "/dev/null", path, lineterm=""
     )

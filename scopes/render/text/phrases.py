@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import in_seconds, now_nanoseconds
-from scopes.loading import load
 from scopes.render.relative_time import ago
 from scopes.render.view import Span, View
 from scopes.result import plural
@@ -14,8 +13,8 @@ from scopes.sanitize import SUBJECT_LENGTH, clean_line, mark_cut
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scopes.history.endings import Ending
     from scopes.history.messages import MessageHeader
+    from scopes.history.sessions import Ending
     from scopes.ids import BranchName, MessageId, OperationId
     from scopes.model.message import Message
 
@@ -67,7 +66,9 @@ def subject(head: MessageHeader) -> str:
 
 def summarize(head: MessageHeader, message: Message | None, room: int | None = None) -> tuple[Span, ...]:
     """Return a message as one line of about `room` cells. What formats its parts is loaded only now."""
-    line: tuple[Span, ...] = load("scopes.render.text.message_summary:summarize_message")(head, message, (), room)
+    from scopes.render.text.message_summary import summarize_message
+
+    line: tuple[Span, ...] = summarize_message(head, message, (), room)
     return line
 
 

@@ -12,7 +12,7 @@ from scopes.render.wrap import truncate_line
 from scopes.sanitize import mark_cut
 
 if TYPE_CHECKING:
-    from scopes.conversation.range_diff import NumberedMessage, RangeDifference, RangePair
+    from scopes.conversation.diff import NumberedMessage, RangeDifference, RangePair
     from scopes.render.color import Style
 
 _COLUMNS = (

@@ -21,7 +21,7 @@ from scopes.render.view import Span, View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scopes.merge.replay_control import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
+    from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
     from scopes.merge.rewrite import Rewrite
 
 

@@ -24,9 +24,8 @@ from scopes.sanitize import clean_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scopes.search.hits import Neighbor, SearchHit
-    from scopes.search.search import Search, SearchCoverage
-    from scopes.search.snippet import Piece
+    from scopes.search.query import Piece
+    from scopes.search.run import Neighbor, Search, SearchCoverage, SearchHit
 
 _INDENT = 4
 _MAX_ROWS = 3

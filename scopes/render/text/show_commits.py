@@ -12,7 +12,7 @@ from scopes.result import plural
 
 if TYPE_CHECKING:
     from scopes.code_links.link import CodeLink
-    from scopes.conversation.show_commits import CommitRow, ConversationCommits
+    from scopes.conversation.commits import CommitRow, ConversationCommits
     from scopes.render.color import Style
 
 _COLUMNS = (

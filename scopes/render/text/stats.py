@@ -13,8 +13,8 @@ from scopes.sanitize import clean_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from scopes.conversation.stats import Stats
-    from scopes.history.usage import Tokens
+    from scopes.conversation.show import Stats
+    from scopes.history.activity import Tokens
 
 _PIPED_COLUMNS = (Column("Name"), Column("Value"))
 _COUNTS = ("branches", "messages", "characters", "files", "files_changed", "tool_calls")

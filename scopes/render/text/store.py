@@ -13,14 +13,10 @@ from scopes.render.wrap import truncate_line
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scopes.conversation.config import ConfigList, ConfigValue
-    from scopes.conversation.doctor import Diagnosis
-    from scopes.conversation.gc import GarbageCollected
-    from scopes.conversation.init import StoreCreated
-    from scopes.conversation.repair import Repaired
-    from scopes.conversation.verify import Verification
+    from scopes.conversation.store import ConfigList, ConfigValue, GarbageCollected, StoreCreated
+    from scopes.conversation.verify import Diagnosis, Repaired, Verification
     from scopes.render.color import Style
-    from scopes.store.fsck import Finding
+    from scopes.store.verify import Finding
 
 _STYLES: dict[str, Style] = {"ok": "good", "warning": "warn", "failed": "bad", "error": "bad"}
 _FINDINGS = (Column("Severity"), Column("Where"), Column("Problem"), Column("Cure"))

@@ -10,8 +10,7 @@ from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
     from scopes.context.count import TokenCount
-    from scopes.tokens.fetch import RanksFetched
-    from scopes.tokens.status import TokenStatus
+    from scopes.tokens.count import RanksFetched, TokenStatus
 
 _FILES = (Column("Encoding"), Column("Counts"), Column("From"), Column("File", flexible=True))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from scopes.model.tool_calls import main_argument, tool_name
+from scopes.model.tools import main_argument, tool_name
 from scopes.render.text.tool_outcome import failure_spans, outcome_spans
 from scopes.render.view import Span
 from scopes.render.wrap import truncate_text

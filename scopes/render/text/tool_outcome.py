@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from scopes.model.agent_tools import DURATIONS, MARKUPS, PREAMBLES, RUNNING
-from scopes.model.tool_calls import is_refused
+from scopes.model.tools import DURATIONS, MARKUPS, PREAMBLES, RUNNING, is_refused
 from scopes.render.text.phrases import counted, format_duration, format_size
 from scopes.render.view import Span
 from scopes.render.wrap import truncate_text

@@ -10,11 +10,15 @@ from scopes.render.wire.conversation import branch_object
 from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.abandon import BranchAbandoned
-    from scopes.conversation.branch import BranchCreated, BranchList
-    from scopes.conversation.rewind import BranchRewound
-    from scopes.conversation.switch import BranchSwitched
-    from scopes.conversation.tag import Tagged, TagList
+    from scopes.conversation.branch import (
+        BranchAbandoned,
+        BranchCreated,
+        BranchList,
+        BranchRewound,
+        BranchSwitched,
+        Tagged,
+        TagList,
+    )
 
 
 @to_wire.register

@@ -10,10 +10,10 @@ from scopes.render.wire.fields import heading_fields
 from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.blame import BlameList
+    from scopes.conversation.amend import DecisionWithdrawn
+    from scopes.conversation.changes import BlameList
     from scopes.conversation.decisions import DecisionList
-    from scopes.conversation.files import FileList
-    from scopes.conversation.withdraw import DecisionWithdrawn
+    from scopes.conversation.show import FileList
     from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
 
 

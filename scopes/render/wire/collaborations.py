@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.model.argument import evidence_object
 from scopes.model.encoding import without_none
+from scopes.model.message import evidence_object
 from scopes.render.dispatch import to_wire
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from scopes.collaboration.debate import Debate
     from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport
     from scopes.collaboration.start import CollaborationStarted
-    from scopes.merge.conflict_list import ConflictRow
-    from scopes.model.argument import Position
+    from scopes.merge.conflicts import ConflictRow
+    from scopes.model.message import Position
 
 
 @to_wire.register

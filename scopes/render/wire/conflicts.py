@@ -14,9 +14,8 @@ from scopes.render.wire.message import header_object
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from scopes.conversation.conflicts import ConflictList, ConflictView, FileChanges
-    from scopes.conversation.resolve import ConflictResolved
-    from scopes.merge.conflict_list import ConflictRow
+    from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView, FileChanges
+    from scopes.merge.conflicts import ConflictRow
     from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolution
 
 _NO_TEXTS: Mapping[str, str] = {}

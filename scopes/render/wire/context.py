@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from scopes.context.decision_lines import ContextDecision
     from scopes.context.history_block import HistoryBlock
     from scopes.context.result import Context, ContextLane, ContextMessage
-    from scopes.tokens.fetch import RanksFetched
-    from scopes.tokens.status import TokenStatus
+    from scopes.tokens.count import RanksFetched, TokenStatus
 
 
 @to_wire.register

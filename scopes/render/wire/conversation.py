@@ -11,12 +11,15 @@ from scopes.render.wire.fields import heading_fields, signature_fields, stalenes
 from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.delete import BranchDeleted, ConversationDeleted, DeletedList
-    from scopes.conversation.new import ConversationCreated
-    from scopes.conversation.rename import Renamed
-    from scopes.conversation.show import BranchRow, ConversationView
-    from scopes.conversation.stats import Stats
-    from scopes.history.usage import Tokens
+    from scopes.conversation.new_rename_delete import (
+        BranchDeleted,
+        ConversationCreated,
+        ConversationDeleted,
+        DeletedList,
+        Renamed,
+    )
+    from scopes.conversation.show import BranchRow, ConversationView, Stats
+    from scopes.history.activity import Tokens
 
 
 @to_wire.register

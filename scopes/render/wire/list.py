@@ -9,7 +9,7 @@ from scopes.render.dispatch import to_wire
 from scopes.render.wire.fields import utc
 
 if TYPE_CHECKING:
-    from scopes.conversation.list_cached import ConversationList
+    from scopes.conversation.list import ConversationList
     from scopes.index.conversation_table import ConversationRow
 
 

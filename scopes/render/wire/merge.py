@@ -10,14 +10,7 @@ from scopes.render.wire.conflicts import conflict_object
 from scopes.render.wire.file_comparison import file_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.merge_outcomes import (
-        FastForwarded,
-        MergeAborted,
-        MergeConflicted,
-        Merged,
-        MergeOutcome,
-        UpToDate,
-    )
+    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
 
 
 @to_wire.register

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.clock import known_seconds
-from scopes.history.endings import Ending, ending_of
 from scopes.history.messages import MessageHeader, stored_time, summarize_payload
+from scopes.history.sessions import Ending, ending_of
 from scopes.model.encoding import without_none
 from scopes.model.message import FileTouch, Message, payload_key
 from scopes.render.dispatch import to_wire
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from scopes.conversation.cat import MessageView
     from scopes.conversation.log import CommitTurn, Log, LogEntry
     from scopes.ids import BranchName
-    from scopes.search.hits import SearchHit
-    from scopes.search.search import Search, SearchCoverage
+    from scopes.search.run import Search, SearchCoverage, SearchHit
 
 
 def message_object(

@@ -10,8 +10,7 @@ from scopes.render.wire.fields import utc
 
 if TYPE_CHECKING:
     from scopes.conversation.changes import Change, ChangeLog
-    from scopes.conversation.operations import OperationList, OperationView
-    from scopes.conversation.undo import Undone
+    from scopes.conversation.undo import OperationList, OperationView, Undone
     from scopes.model.operation import Operation
 
 

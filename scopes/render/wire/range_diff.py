@@ -10,7 +10,7 @@ from scopes.render.view_options import DEFAULT_OPTIONS, ViewOptions
 from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.range_diff import NumberedMessage, RangeDifference, RangePair, RangeSide
+    from scopes.conversation.diff import NumberedMessage, RangeDifference, RangePair, RangeSide
 
 _STATUS = {"=": "equal", "!": "changed", "<": "only-old", ">": "only-new"}
 

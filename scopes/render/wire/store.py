@@ -10,13 +10,9 @@ from scopes.render.dispatch import to_wire
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scopes.conversation.config import ConfigList, ConfigValue
-    from scopes.conversation.doctor import Diagnosis
-    from scopes.conversation.gc import GarbageCollected
-    from scopes.conversation.init import StoreCreated
-    from scopes.conversation.repair import Repaired
-    from scopes.conversation.verify import Verification
-    from scopes.store.fsck import Finding
+    from scopes.conversation.store import ConfigList, ConfigValue, GarbageCollected, StoreCreated
+    from scopes.conversation.verify import Diagnosis, Repaired, Verification
+    from scopes.store.verify import Finding
 
 
 @to_wire.register

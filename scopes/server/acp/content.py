@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from scopes.errors import Invalid
 from scopes.model import encoding
-from scopes.model.agent_tools import DELETED, DIFFS
 from scopes.model.message import FileTouch, Part
+from scopes.model.tools import DELETED, DIFFS
 from scopes.secret_patterns import redact_value
 from scopes.secret_scan.shown import hide_secrets
 from scopes.server.acp.options import unchanged

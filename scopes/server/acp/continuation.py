@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from scopes.errors import NotFound, ScopesError
 from scopes.history.handles import StoreHandle
-from scopes.history.session_branches import is_followed
+from scopes.history.sessions import is_followed
 from scopes.live.event_log import EventLog
 from scopes.result import Note
 from scopes.server.acp import envelope

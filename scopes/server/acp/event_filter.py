@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import resolve_branch, resolve_conversation
+from scopes.history.names import resolve_branch, resolve_conversation
 from scopes.ids import BranchName, ConversationId
 from scopes.live.event_log import Event
 from scopes.model.conversation import ACP

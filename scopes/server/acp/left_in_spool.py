@@ -12,7 +12,6 @@ import threading
 
 from scopes.errors import Busy, Inaccessible, NotFound, ScopesError
 from scopes.live.event_log import EventLog
-from scopes.loading import load
 from scopes.server.acp.options import RecordingTarget
 from scopes.server.acp.recorder import SessionStart
 from scopes.server.acp.recordings import RecordedBranch, SessionWriter
@@ -54,9 +53,13 @@ class LeftInSpool:
         if not list_spooled(self._state_directory):
             return
         try:
-            waiting = load("scopes.server.acp.take_spool:waiting_messages")(self._state_directory)
+            from scopes.server.acp.take_spool import waiting_messages
+
+            waiting = waiting_messages(self._state_directory)
             is_wanted = os.path.realpath(self._target.store_path) in {each.store for each in waiting}
-            load("scopes.server.acp.take_spool:take_spooled")(
+            from scopes.server.acp.take_spool import take_spooled
+
+            take_spooled(
                 self._state_directory, self._target.open_for_writing(create=is_patient or is_wanted), self._log,
                 ends=self._ends, is_patient=is_patient,
             )  # fmt: skip

@@ -16,13 +16,11 @@ from typing import Any, NamedTuple, TypeAlias
 from scopes.clock import new_uuid, now, parse_time
 from scopes.conversation.append import message_writers
 from scopes.errors import Busy, Corrupt, NotFound
-from scopes.history.conversations import next_conversation_id
-from scopes.history.handles import StoreHandle
-from scopes.history.latest import list_latest
+from scopes.history.handles import StoreHandle, next_conversation_id
 from scopes.history.messages import is_root, message_id_of, read_body, read_message, write_root_commit
 from scopes.history.metadata import read_metadata, read_metadata_at
+from scopes.history.names import MAIN, list_branch_tips, list_latest, read_active_branch
 from scopes.history.purged import read_purged
-from scopes.history.revisions import MAIN, list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction, append_commit
 from scopes.hosts.agents import target_named
 from scopes.ids import AgentName, BranchName, ConversationId, Oid, free_name, slug

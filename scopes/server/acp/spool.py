@@ -19,8 +19,7 @@ from typing import Any, Final, NamedTuple
 from scopes.clock import new_id, read_clock
 from scopes.errors import Corrupt, Refused
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.model.codec import decode, encode
-from scopes.model.message import Message
+from scopes.model.message import Message, decode, encode
 from scopes.server.acp.recordings import Identity, RecordedBranch, SessionWriter
 
 DIRECTORY: Final = "acp-spool"

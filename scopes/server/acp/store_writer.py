@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 
 from scopes.code_links.record_commits import has_commits, record_turn
 from scopes.errors import Busy, Corrupt, Invalid, NotFound, ScopesError
-from scopes.history.conversations import read_uuid
+from scopes.history.handles import read_uuid
 from scopes.live.event_log import EventLog
-from scopes.model.codec import encode
-from scopes.model.message import Message, Part
+from scopes.model.message import Message, Part, encode
 from scopes.server.acp.recordings import SessionWriter
 from scopes.server.acp.spool import Spool, SpooledMessage, spooled
 from scopes.store.repository import Repository

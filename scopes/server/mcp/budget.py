@@ -16,7 +16,7 @@ from scopes.ids import MAX_NAME_BYTES
 from scopes.render.json_line import json_line
 from scopes.sanitize import clip, for_prompt
 from scopes.server.mcp.clearing import COUNT, clear_value, with_count
-from scopes.tokens.estimate import EstimatingTokenizer
+from scopes.tokens.count import EstimatingTokenizer
 
 DEFAULT_TOKENS = 4_000
 MIN_TOKENS = 100

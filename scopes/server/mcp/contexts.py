@@ -15,8 +15,7 @@ from scopes.server.mcp.answers import note_objects, text_answer
 from scopes.server.mcp.budget import Document, check_budget, count_tokens, document_text, safe_value
 from scopes.server.mcp.clearing import clear_text, with_count
 from scopes.store.repository import Repository
-from scopes.tokens.choose import TokenizerChoice
-from scopes.tokens.estimate import EstimatingTokenizer
+from scopes.tokens.count import EstimatingTokenizer, TokenizerChoice
 
 if TYPE_CHECKING:
     from mcp.types import CallToolResult

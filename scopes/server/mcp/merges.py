@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from shlex import quote
 from typing import NamedTuple
 
-from scopes.conversation.merge import abort_merge
-from scopes.conversation.merge_outcomes import MergeAborted
+from scopes.conversation.merge import MergeAborted, abort_merge
 from scopes.errors import NotFound, Refused
-from scopes.history.revisions import read_active_branch
+from scopes.history.names import read_active_branch
 from scopes.ids import ConversationId
 from scopes.merge.in_progress import InProgress, list_in_progress
 from scopes.store import refs
-from scopes.store.operation_log import walk_operations
+from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository
 
 _MERGE = "merge"

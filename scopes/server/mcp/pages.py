@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 from scopes.conversation.log import LogEntry, log
 from scopes.errors import NotFound
 from scopes.history.messages import message_id_of, read_body
-from scopes.history.revisions import resolve_revision
+from scopes.history.names import resolve_revision
 from scopes.ids import BranchName, ConversationId
 from scopes.render.dispatch import to_wire
 from scopes.store.repository import Repository, read_commit

@@ -6,8 +6,8 @@ import os
 from contextlib import suppress
 
 from scopes.errors import Inaccessible, NotFound
-from scopes.history.limits import check_limits, idle_before, read_limits
-from scopes.history.revisions import list_branch_tips, resolve_branch
+from scopes.history.handles import check_limits, idle_before, read_limits
+from scopes.history.names import list_branch_tips, resolve_branch
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.encoding import without_none
 from scopes.store.repository import Repository

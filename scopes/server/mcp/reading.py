@@ -12,15 +12,14 @@ from scopes.code_links.why import WhyRequest
 from scopes.code_links.why import why as find_why
 from scopes.context.request import new_request
 from scopes.conversation.decisions import decisions
-from scopes.conversation.list import list_conversations
-from scopes.conversation.list_cached import ConversationList
-from scopes.conversation.list_filter import ListFilter
+from scopes.conversation.list import ConversationList, ListFilter
+from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.show import show
 from scopes.errors import Invalid
-from scopes.history.revisions import resolve_branch
+from scopes.history.names import resolve_branch
 from scopes.memory.search import MemoryFilter, MemoryHits
 from scopes.memory.search import search as search_memory
-from scopes.search.search import search
+from scopes.search.run import search
 from scopes.server.mcp.access import NO_STORE, Client, StoreAccess
 from scopes.server.mcp.answers import answer, empty_search, note_objects, result_answer
 from scopes.server.mcp.budget import DEFAULT_TOKENS, Rows

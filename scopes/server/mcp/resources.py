@@ -5,13 +5,12 @@ from __future__ import annotations
 from mcp.server.mcpserver.exceptions import ResourceError
 
 from scopes.context.request import new_request
-from scopes.conversation.list import list_conversations
-from scopes.conversation.list_cached import ConversationList
-from scopes.conversation.list_filter import ListFilter
-from scopes.history.revisions import resolve_branch
+from scopes.conversation.list import ConversationList, ListFilter
+from scopes.conversation.list_from_store import list_conversations
+from scopes.history.names import resolve_branch
 from scopes.memory.list import show_memory
 from scopes.render.dispatch import to_wire
-from scopes.search.search import search
+from scopes.search.run import search
 from scopes.server.mcp.access import StoreAccess
 from scopes.server.mcp.answers import empty_search
 from scopes.server.mcp.budget import Rows, document_text, fit

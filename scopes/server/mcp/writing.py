@@ -17,24 +17,20 @@ from scopes.agents.send import Routed, send
 from scopes.api.message_fields import MessageFields, make_message
 from scopes.conversation.append import append_to, message_writers
 from scopes.conversation.branch import branch as create_branch
-from scopes.conversation.merge import MergeOptions, merge
-from scopes.conversation.merge_outcomes import MergeOutcome
-from scopes.conversation.new import new
+from scopes.conversation.merge import MergeOptions, MergeOutcome, merge
+from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.facts.propose import Proposal, propose
-from scopes.history.conversations import read_uuid
-from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.message_names import complete_message_id
+from scopes.history.handles import BranchHandle, StoreHandle, read_uuid
 from scopes.history.messages import check_typed_author
-from scopes.history.revisions import resolve_branch, resolve_revision
-from scopes.history.session_branches import NOTES, is_written_by_session
+from scopes.history.names import complete_message_id, resolve_branch, resolve_revision
+from scopes.history.sessions import NOTES, is_written_by_session
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, MessageId
 from scopes.memory.add import add as add_memory
-from scopes.merge.commits import derived_id
-from scopes.model.codec import encode
+from scopes.merge.plan import derived_id
 from scopes.model.encoding import without_none
-from scopes.model.message import EXAMPLES, TYPED_KINDS, Author, Message, payload_key
+from scopes.model.message import EXAMPLES, TYPED_KINDS, Author, Message, encode, payload_key
 from scopes.result import Note
 from scopes.server.mcp.access import Client, StoreAccess
 from scopes.server.mcp.answers import note_objects, result_answer, result_document, written_answer

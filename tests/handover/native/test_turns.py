@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.handover.native.turns import NO_RESULT, list_turns
-from scopes.merge.commits import SCOPES
+from scopes.merge.plan import SCOPES
 from scopes.model.message import Author, Part
 from tests.handover.native.sessions import AGENT, HUMAN, SHOP, TOOL, call, message, result, text
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from scopes.errors import CannotImport
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.formats.base import choose_format
 from scopes.importers.formats.chatgpt.format import ChatGpt
 from scopes.importers.formats.events import Draft, Session

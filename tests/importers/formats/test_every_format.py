@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scopes.errors import CannotImport
 from scopes.exporters.export import export
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.formats.base import choose_format
 from scopes.importers.formats.registry import FORMATS
 from tests.importers.damage import damaged, draw_damaged, odd_records

@@ -9,7 +9,7 @@ import pytest
 
 from scopes.check.check import check
 from scopes.check.policy import Policy
-from scopes.history.conversations import resolve_scope
+from scopes.history.handles import resolve_scope
 from scopes.importers.formats.registry import FORMATS
 from tests.importers.reading import events_of, real_transcript
 from tests.importers.streams import calls_of, import_orders, import_paths, runs_of

@@ -10,7 +10,7 @@ from operator import getitem
 import pytest
 
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.formats.row_lines import encode_row
 from tests.importers.databases import response_row

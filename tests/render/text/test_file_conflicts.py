@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch
-from scopes.conversation.conflicts import show_conflict
+from scopes.conversation.conflicts import resolve_conflict, show_conflict
 from scopes.conversation.merge import MergeOptions, merge
-from scopes.conversation.new import new
-from scopes.conversation.resolve import resolve_conflict
+from scopes.conversation.new_rename_delete import new
 from scopes.model.message import Author
 from tests.render.rendering import document, piped, seen, seen_lines
 from tests.support.decisions import decide

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.list_cached import ConversationList
+from scopes.conversation.list import ConversationList
 from scopes.errors import Invalid
 from scopes.render.view_options import ViewOptions
 from scopes.render.wrap import count_cells

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.log import Log, LogEntry
-from scopes.merge.lane_marks import LaneMark
+from scopes.merge.lanes import LaneMark
 from scopes.model.message import Part
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from scopes.conversation.log import Log
-from scopes.history.endings import ending_of
+from scopes.history.sessions import ending_of
 from scopes.model.message import FileTouch, Part
 from scopes.render.view_options import ViewOptions
 from tests.render.hostile import forbidden

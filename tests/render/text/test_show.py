@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from scopes.conversation.branch import BranchList
-from scopes.conversation.continued import Continued
-from scopes.conversation.show import OpenMerge
-from scopes.history.sub_agents import SubAgent
+from scopes.conversation.show import Continued, OpenMerge
+from scopes.history.sessions import SubAgent
 from scopes.ids import ConversationId
 from scopes.model.message import Part
 from scopes.render.dispatch import to_wire

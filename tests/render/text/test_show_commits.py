@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scopes.code_links.link import CodeLink, Evidence, LinkedTurn
-from scopes.conversation.show_commits import CommitRow, ConversationCommits
+from scopes.conversation.commits import CommitRow, ConversationCommits
 from tests.render.rendering import piped, seen
 
 COMMIT = "1234567890" * 4

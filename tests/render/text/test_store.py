@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scopes.conversation.doctor import Check
+from scopes.conversation.verify import Check
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import SAMPLES
 

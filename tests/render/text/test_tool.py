@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.model.message import Part
-from scopes.model.tool_calls import main_argument
+from scopes.model.tools import main_argument
 from scopes.render.text.tool import call_line, calls_line
 from tests.support.tool_calls import REFUSED
 

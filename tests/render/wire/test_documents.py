@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.history.sub_agents import SubAgent
+from scopes.history.sessions import SubAgent
 from scopes.render.json_line import result_line
 from scopes.result import Note
 from tests.render.rendering import document

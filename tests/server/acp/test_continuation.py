@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.metadata import read_metadata
 from scopes.ids import ConversationId
 from scopes.memory.add import add

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.delete import delete
+from scopes.conversation.new_rename_delete import delete
 from scopes.conversation.undo import redo, undo
 from scopes.errors import NotFound
 from tests.server.acp.test_endings import wait_for

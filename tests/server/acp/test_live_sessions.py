@@ -11,7 +11,7 @@ import pytest
 
 from scopes.live.event_log import EventLog, read_events
 from scopes.server.acp.live_sessions import Holder, LiveSessions
-from scopes.store.session_locks import DIRECTORY
+from scopes.store.locks import DIRECTORY
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo
 from tests.server.acp.test_endings import wait_for

@@ -9,16 +9,13 @@ import pytest
 
 from scopes.clock import new_id, now
 from scopes.conversation.append import append
-from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete, delete_branch
+from scopes.conversation.branch import branch, rewind, switch
+from scopes.conversation.new_rename_delete import delete, delete_branch, rename_branch, rename_conversation
 from scopes.conversation.rebase import rebase
-from scopes.conversation.rename import rename_branch, rename_conversation
-from scopes.conversation.rewind import rewind
-from scopes.conversation.switch import switch
 from scopes.conversation.undo import undo
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.history.revisions import find_root_commit
+from scopes.history.names import find_root_commit
 from scopes.live.event_log import EventLog, read_events
 from scopes.model.conversation import ACP
 from scopes.model.message import Author, Message, text_parts

@@ -9,7 +9,7 @@ import pytest
 from scopes.conversation.append import append
 from scopes.history.messages import plain_message
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import MAIN
+from scopes.history.names import MAIN
 from scopes.history.transaction import Transaction
 from scopes.ids import ConversationId
 from scopes.model.conversation import ACP

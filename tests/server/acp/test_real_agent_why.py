@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from scopes.live.event_log import read_events
-from scopes.store.discovery import list_conversations
+from scopes.store.projects import list_conversations
 from tests.cli.running import PRODUCT, scopes
 from tests.live.test_real_agent_hooks import run, texts, wait_for
 from tests.support import agent_tools, shop_work

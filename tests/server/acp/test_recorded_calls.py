@@ -11,7 +11,7 @@ import json
 import pytest
 
 from scopes.history.activity import find_test_command
-from scopes.model.file_edits import command_of
+from scopes.model.tools import command_of
 from tests.cli.running import PRODUCT, scopes
 from tests.support.worktrees import Project
 

@@ -10,11 +10,10 @@ import pytest
 
 from scopes.cli.invocation import Invocation
 from scopes.conversation.branch import branch
-from scopes.conversation.operations import list_operations
-from scopes.conversation.undo import undo
+from scopes.conversation.undo import list_operations, undo
 from scopes.history.messages import read_message_bytes
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import find_directory, list_branch_tips
+from scopes.history.names import find_directory, list_branch_tips
 from scopes.ids import ConversationId
 from tests.support.acp_client import AcpError, prompt_params
 

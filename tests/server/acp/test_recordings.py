@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scopes.clock import new_id, now
-from scopes.conversation.delete import delete
-from scopes.conversation.new import new
-from scopes.conversation.rename import rename_conversation
+from scopes.conversation.new_rename_delete import delete, new, rename_conversation
 from scopes.errors import Corrupt
-from scopes.history.latest import list_latest
+from scopes.history.names import list_latest
 from scopes.importers import conversation_roots
 from scopes.model.message import Author, Message, text_parts
 from scopes.server.acp import recordings

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.model.codec import decode, encode
-from scopes.model.message import Author
+from scopes.model.message import Author, decode, encode
 from scopes.server.acp.session_turns import SessionTurns, TurnSettings
 
 WILD = st.recursive(

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from scopes.conversation.delete import delete
+from scopes.conversation.new_rename_delete import delete
 from scopes.errors import Inaccessible
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_message
@@ -155,7 +155,7 @@ def test_what_waits_in_memory_has_a_limit(repository, tmp_path, monkeypatch):
 
 
 def test_a_message_that_is_too_large_for_the_store_does_not_keep_others_out_of_the_spool(bench, monkeypatch):
-    monkeypatch.setattr("scopes.model.codec.MAX_MESSAGE_BYTES", 4000)
+    monkeypatch.setattr("scopes.model.message.MAX_MESSAGE_BYTES", 4000)
     bench.put(message(1, "x" * 5000), message(2, "small"))
     bench.writer.spool_waiting()
     bench.writer._spool.clear, descriptor = (lambda: None), bench.writer._spool._descriptor

@@ -12,7 +12,7 @@ from scopes.conversation.undo import undo
 from scopes.history.messages import plain_message
 from scopes.history.metadata import read_metadata
 from scopes.ids import ConversationId
-from scopes.store.session_locks import DIRECTORY
+from scopes.store.locks import DIRECTORY
 from tests.support.acp_client import prompt_params
 
 
@@ -91,7 +91,7 @@ def test_a_turn_that_is_taken_back_meanwhile_stays_so_and_the_next_one_is_record
 
 
 def test_a_conversation_that_is_deleted_meanwhile_goes_on_as_a_new_one(desk):
-    from scopes.conversation.delete import delete
+    from scopes.conversation.new_rename_delete import delete
 
     editor = desk.editor()
     session = editor.open(desk.project)

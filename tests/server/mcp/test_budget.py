@@ -14,7 +14,7 @@ from scopes.errors import BudgetExhausted, Invalid
 from scopes.secret_scan.clearance import without_store
 from scopes.server.mcp.budget import MIN_TOKENS, Rows, count_document, count_tokens, document_text, fit, shorten
 from scopes.server.mcp.clearing import answering
-from scopes.tokens.estimate import EstimatingTokenizer
+from scopes.tokens.count import EstimatingTokenizer
 from tests.support.examples import examples
 
 ROWS = Rows(name="rows")

@@ -16,7 +16,7 @@ from scopes.clock import new_id, now
 from scopes.conversation.append import append_all
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.model.validation import check_message
 from scopes.server.mcp.budget import MIN_TOKENS, count_document, count_tokens
 from tests.support.examples import examples

@@ -7,9 +7,9 @@ import pytest
 pytest.importorskip("mcp")
 
 from scopes.agents.register import register
+from scopes.conversation.branch import switch
 from scopes.conversation.log import log
-from scopes.conversation.switch import switch
-from scopes.history.revisions import list_branch_tips, read_active_branch
+from scopes.history.names import list_branch_tips, read_active_branch
 from tests.support.history import history
 from tests.support.mcp_client import NAME, Agent
 from tests.support.store import make_store, open_store

@@ -8,8 +8,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from scopes.conversation.branch import branch
-from scopes.conversation.tag import tag
+from scopes.conversation.branch import branch, tag
 from scopes.memory.add import add as add_to_memory
 from scopes.secret_scan.prefilter import is_fast
 from scopes.secrets.allow import allow

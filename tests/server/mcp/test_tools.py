@@ -8,13 +8,13 @@ pytest.importorskip("mcp")
 
 from scopes.agents.register import register
 from scopes.conversation.append import append_all
-from scopes.conversation.list import list_conversations
+from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.verify import verify
 from scopes.facts.list import list_facts
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.server.mcp.budget import count_document, count_tokens
 from tests.importers.streams import import_paths
 from tests.support.code_sessions import ClaudeSession, Project

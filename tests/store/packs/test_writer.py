@@ -21,10 +21,17 @@ from hypothesis import strategies as st
 
 from scopes.errors import Inaccessible
 from scopes.ids import Oid
-from scopes.store.packs import format as pack_format
-from scopes.store.packs import writer as packing
-from scopes.store.packs.format import deflate_by_zlib, format_entry, format_pack_header, parse_entry
-from scopes.store.packs.writer import PackIndex, PackWriter, _RecentObjects
+from scopes.store import packs as pack_format
+from scopes.store import packs as packing
+from scopes.store.packs import (
+    PackIndex,
+    PackWriter,
+    _RecentObjects,
+    deflate_by_zlib,
+    format_entry,
+    format_pack_header,
+    parse_entry,
+)
 from tests.support.examples import examples
 from tests.support.store import git_bytes
 

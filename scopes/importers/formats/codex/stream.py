@@ -21,7 +21,7 @@ from scopes.importers.formats.run_builder import ANSWER, ERROR, RESULTS, TOOL, R
 from scopes.importers.formats.session_walk import read_beginning, walk_runs
 from scopes.importers.formats.stream_documents import digest_of_record, first_records, name_stream
 from scopes.model.message import Author, Part
-from scopes.model.quoted_words import split_quoted
+from scopes.model.tools import split_quoted
 
 _AGENT = Author(NAME, "agent")
 _HARNESS = Author(NAME, "system")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from scopes.errors import Invalid
 from scopes.importers.formats.cursor.names import NAME
-from scopes.store.discovery import state_directory
+from scopes.store.projects import state_directory
 
 _CONVERSATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 

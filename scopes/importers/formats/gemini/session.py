@@ -30,8 +30,8 @@ from scopes.importers.formats.gemini.stream import NAME
 from scopes.importers.formats.json_lines import Record
 from scopes.importers.formats.run_builder import ANSWER, ERROR, HUMAN, INJECTED, META, PROMPT, RESULTS, TOOL
 from scopes.importers.formats.unknown_parts import report_unknown_parts
-from scopes.model.file_edits import touches_of_call
 from scopes.model.message import Author, FileTouch, Part
+from scopes.model.tools import touches_of_call
 
 SUB_AGENT: Final = "subagent"
 AGENT_FIELD: Final = "agentId"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.formats.chatgpt.format import ChatGpt
 from scopes.importers.formats.events import Ending, Session
 from scopes.model.message import Part

@@ -11,8 +11,7 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.events import Draft, Ending, Session, SessionRecord, Unparsed
 from scopes.importers.identity import content_bytes
-from scopes.model.codec import encode
-from scopes.model.message import Message
+from scopes.model.message import Message, encode
 
 SESSION = "11111111-2222-4333-8444-555555555555"
 LAST = object()

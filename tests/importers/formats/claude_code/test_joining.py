@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.claude_code.header import read_header

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.events import Ending, Session
 from tests.importers.reading import drafts, events_of, real_transcript, states, unparsed

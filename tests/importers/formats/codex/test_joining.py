@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.formats.codex.format import Codex
 from scopes.importers.import_sources import import_sources
 from scopes.store.init import create_store

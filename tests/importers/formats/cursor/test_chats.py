@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import CannotImport
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.formats.cursor.cells import encode_cells
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.cursor.protobuf import read_fields

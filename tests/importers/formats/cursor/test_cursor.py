@@ -8,7 +8,7 @@ import pytest
 
 from scopes.errors import CannotImport
 from scopes.history.messages import read_message, walk_headers_oldest_first
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.formats.base import choose_format
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.registry import FORMATS

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.cursor.cells import encode_cells
 from scopes.importers.formats.cursor.format import Cursor

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.cursor.format import Cursor
 from scopes.importers.formats.events import Ending, RunEnd

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.formats.base import choose_format
 from scopes.importers.formats.gemini.format import Gemini
 from scopes.importers.formats.registry import FORMATS

@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 
 from scopes.history.metadata import read_metadata
-from scopes.history.revisions import conversation_ids, find_directory, list_branch_tips
+from scopes.history.names import conversation_ids, find_directory, list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.gemini.format import Gemini
 from scopes.importers.formats.gemini.project_root import find_parent_session, find_project_root

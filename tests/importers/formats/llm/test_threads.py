@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.formats.llm.format import Llm
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.formats.row_lines import encode_row

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.opencode.format import OpenCode
 from scopes.importers.formats.registry import FORMATS

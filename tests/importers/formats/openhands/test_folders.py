@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import CannotImport
-from scopes.history.revisions import conversation_ids, list_branch_tips
+from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.importers.discovery import find_session_file, find_sources
 from scopes.importers.expand import find_folder_of
 from scopes.importers.formats.openhands.format import OpenHands

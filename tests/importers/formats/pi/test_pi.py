@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.history.revisions import list_branch_tips
+from scopes.history.names import list_branch_tips
 from scopes.importers.formats.events import Session
 from scopes.importers.formats.pi.format import Pi
 from tests.importers.reading import drafts, events_of

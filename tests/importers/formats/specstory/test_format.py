@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.history.revisions import conversation_ids
+from scopes.history.names import conversation_ids
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.formats.specstory.format import SpecStory

@@ -1,0 +1,506 @@
+"""Open a commit of the project that a revision names, with its links to conversations: for `--commit REV`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from shlex import quote
+from typing import Final, NamedTuple
+
+from scopes.clock import parse_time
+from scopes.code_links.commit_facts import CommitFacts, resolve_commit
+from scopes.code_links.commit_lines import lines_by_path
+from scopes.code_links.commit_record import CommitRecord, is_commit_id
+from scopes.code_links.edit_index import EditIndex
+from scopes.code_links.edit_times import times_of
+from scopes.code_links.line_hash import hash_line, hash_short
+from scopes.code_links.link import CodeLink, CommitId, LinkRole
+from scopes.code_links.linked_commits import CommitLinker, LinkedCommit, best_links, conversations_of, open_linker
+from scopes.code_links.linked_turns import TurnFinder, with_own_turn
+from scopes.code_links.project_commits import AddedLine, all_commits
+from scopes.code_links.project_git import ProjectGit, ProjectGitFailed
+from scopes.code_links.recorded_links import RecordedCommits
+from scopes.code_links.turns import TurnMessage, branches_of_messages, list_turn_messages, messages_of_turn
+from scopes.conversation.log import CommitTurn, Log, LogEntry, TurnLink
+from scopes.errors import Inaccessible, NotFound
+from scopes.history.messages import header_of, is_root, read_body
+from scopes.history.names import list_branch_tips, resolve_conversation
+from scopes.history.sessions import spawner_of
+from scopes.hosts.agents import import_hint
+from scopes.ids import ConversationId, MessageId
+from scopes.result import Note, Result, plural
+from scopes.store.graph import walk_newest_first
+from scopes.store.projects import find_repository
+from scopes.store.repository import Repository
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionRequest:
+    """Which commit is asked for.
+
+    revision: the commit, as git names it, in the project around `directory`
+    index_directory: where the index of edits is
+    conversation: only links with this conversation count; None for all
+    on_progress: gets the conversations that are read into the index
+    """
+
+    revision: str
+    directory: str
+    index_directory: str
+    conversation: str | None = None
+    on_progress: Progress = lambda _done, _all: None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedRevision:
+    """A commit, its links that are more than candidates, the surest first, and what found them."""
+
+    linker: CommitLinker
+    commit: LinkedCommit
+    links: tuple[CodeLink, ...]
+
+
+@contextmanager
+def open_revision(repository: Repository, request: RevisionRequest) -> Iterator[LinkedRevision]:
+    """Find a commit of the project and its links; the project and the index are open until the block ends.
+
+    Raises:
+        NotFound: there is no such commit or conversation, or no conversation is linked to the commit.
+        Inaccessible: git is not installed, or cannot read the project.
+    """
+    wanted = None if request.conversation is None else resolve_conversation(repository, request.conversation)
+    with open_linker(repository, request.index_directory, request.directory, request.on_progress) as linker:
+        linked = _link(linker, request.revision)
+        yield LinkedRevision(linker, linked, _require_links(linked, wanted))
+
+
+def _link(linker: CommitLinker, revision: str) -> LinkedCommit:
+    """Return the commit that a revision of the project names, with its links.
+
+    Raises:
+        NotFound: it names none.
+        Inaccessible: git cannot read it.
+    """
+    commit = resolve_commit(linker.git, revision)
+    linked = next(linker.link([commit]), None)
+    if linked is None:
+        raise Inaccessible(f"the commit {commit[:8]} cannot be read", hint="see: git fsck")
+    return linked
+
+
+def _require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple[CodeLink, ...]:
+    """Return the links of a commit that are more than candidates; only those with a conversation if it is given.
+
+    Raises:
+        NotFound: there is none; the error says what is known instead.
+    """
+    links = best_links(linked.links)
+    if wanted is not None:
+        links = tuple(link for link in links if link.conversation == wanted)
+    if links:
+        return links
+    name = name_commit(linked.facts)
+    if linked.unknown:
+        record = linked.unknown[0]
+        raise NotFound(f"{name} was made by {_describe(record)}", hint=import_hint(record.tool or ""))
+    other = conversations_of(link for link in linked.links if wanted is None or link.conversation != wanted)
+    if wanted is not None and other:
+        raise NotFound(f"{wanted} is not linked to {name}", hint=f"perhaps: {', '.join(other[:5])}")
+    hint = f"perhaps: {', '.join(other[:5])}" if other else "if an agent wrote it, import its session: scopes import"
+    raise NotFound(f"no session is known to have written {name}", hint=hint)
+
+
+def _describe(record: CommitRecord) -> str:
+    if record.session is None:
+        return f"a session of {record.tool}, which does not tell its commands which one it is"
+    return f"the session {record.session} of {record.tool}, which is not in the store"
+
+
+def note_likely(links: Sequence[CodeLink]) -> tuple[Note, ...]:
+    """Return a note for each conversation whose links with a commit are likely only, with the evidence."""
+    best = {link.conversation: link for link in reversed(links)}  # the surest one comes first
+    unsure = [best[name] for name in conversations_of(links) if best[name].level != "certain"]
+    return tuple(
+        Note(
+            f"the link of the commit with {link.conversation} is only {link.level}: "
+            + "; ".join(evidence.text for evidence in link.evidence)
+        )
+        for link in unsure
+    )
+
+
+def name_commit(facts: CommitFacts) -> str:
+    """Return a commit as errors and notes name it."""
+    return f"commit {facts.commit[:8]} {facts.subject!a}"
+
+
+MAX_COMMITS: Final = 5_000  # of the project, the newest since the conversation began
+_BEFORE_SECONDS: Final = 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRow:
+    """A commit of the project and what links it to the conversation, the surest link first.
+
+    authored: when it was first made, RFC 3339; None if that is not known
+    is_gone: it was recorded in the project around the current directory, and no branch or tag of that has it
+    replaced_by: the commit as which git made it again, by amending or rebasing it, if it is gone since
+    """
+
+    commit: CommitId
+    subject: str
+    authored: str | None
+    links: tuple[CodeLink, ...]
+    is_gone: bool = False
+    replaced_by: CommitId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationCommits(Result):
+    """The commits of a conversation, oldest first."""
+
+    conversation: ConversationId
+    commits: tuple[CommitRow, ...]
+
+
+def show_commits(
+    repository: Repository,
+    conversation: str,
+    *,
+    directory: str,
+    index_directory: str,
+    on_progress: Progress = lambda _done, _all: None,
+) -> ConversationCommits:
+    """Return the commits that a conversation made or wrote lines of, with the evidence; candidates are left out.
+
+    Outside of a git repository these are the commits that were recorded when they were made.
+
+    Raises:
+        NotFound, Ambiguous: the conversation cannot be resolved.
+        Inaccessible: git is not installed, or cannot read the project.
+    """
+    name = resolve_conversation(repository, conversation)
+    try:
+        with open_linker(repository, index_directory, directory, on_progress) as linker:
+            return _search(repository, name, linker)
+    except NotFound:
+        recorded = RecordedCommits(repository)
+        rows = tuple(_recorded_rows(recorded, name, recorded.commits_of(name).values()))
+        note = Note(
+            f"{directory} is not in a git repository: only recorded commits are shown", "see also: scopes -C DIR"
+        )
+        return ConversationCommits(conversation=name, commits=rows, notes=(note, *recorded.notes))
+
+
+def _search(repository: Repository, name: ConversationId, linker: CommitLinker) -> ConversationCommits:
+    recorded = linker.known.recorded.commits_of(name)
+    commits, is_cut = _list_commits(linker.git, _first_time(repository, name))
+    turns = TurnFinder(repository, linker.index)
+    found = {
+        each.facts.commit: row
+        for each in linker.link(dict.fromkeys((*recorded, *commits)))
+        if (row := _row(each, turns.links_of(each, name))) is not None
+    }
+    missing = [record for commit, record in recorded.items() if commit not in found]
+    of_others = _find_elsewhere(linker.git, missing, {recorded[each].root for each in found if each in recorded})
+    missing = [record for record in missing if record not in of_others]
+    gone = _find_unreachable(linker.git, [commit for commit in recorded if commit in found])
+    rows = [replace(row, is_gone=row.commit in gone) for row in found.values()]
+    rows += _recorded_rows(linker.known.recorded, name, missing)
+    rows = _mark_replaced(linker.known.recorded, rows)
+    notes: tuple[Note, ...] = (Note(f"only the newest {MAX_COMMITS:,} commits were searched"),) if is_cut else ()
+    notes += _note_elsewhere(name, of_others)
+    places = {commit: place for place, commit in enumerate(reversed(commits))}  # parents have lower ones
+    ordered = tuple(sorted(rows, key=lambda row: (row.authored or "", places.get(row.commit, 0), row.commit)))
+    return ConversationCommits(conversation=name, commits=ordered, notes=(*linker.notes, *notes))
+
+
+def _list_commits(git: ProjectGit, since: int) -> tuple[list[CommitId], bool]:
+    """Return the commits of the project since a time, and whether there are more."""
+    words = ("rev-list", "--date-order", f"--max-count={MAX_COMMITS + 1}", f"--since={since}", *all_commits())
+    with suppress(ProjectGitFailed):
+        found = [CommitId(line) for line in git.run(*words).decode("ascii", "replace").split() if is_commit_id(line)]
+        return found[:MAX_COMMITS], len(found) > MAX_COMMITS
+    return [], False
+
+
+def _find_unreachable(git: ProjectGit, commits: Sequence[CommitId]) -> set[CommitId]:
+    """Return those of some commits of the project that no branch or tag has; they are there until git deletes them."""
+    if not commits:
+        return set()
+    given = "".join(f"{commit}\n" for commit in commits).encode()
+    with suppress(ProjectGitFailed):
+        lines = git.run("rev-list", "--stdin", "--not", *all_commits(), stdin=given).decode("ascii", "replace")
+        return set(commits) & {CommitId(line) for line in lines.split()}
+    return set()
+
+
+def _find_elsewhere(git: ProjectGit, records: Iterable[CommitRecord], roots: Collection[str]) -> list[CommitRecord]:
+    """Return the records of commits that were made in other repositories and never were in this one.
+
+    A working tree that is no longer there was one of this project if other commits of it are here: `roots`.
+    """
+    places = {root: _find_shared(root) for root in {record.root for record in records if record.root}}
+    return [
+        record
+        for record in records
+        if record.root
+        and places[record.root] != git.repository.shared
+        and (places[record.root] is not None or record.root not in roots)
+    ]
+
+
+def _find_shared(directory: str) -> str | None:
+    """Return the git directory of the repository around a directory, None if there is none."""
+    with suppress(OSError, ValueError):
+        found = find_repository(directory) if os.path.isdir(directory) else None
+        return None if found is None else found[1]
+    return None
+
+
+def _note_elsewhere(name: ConversationId, records: Sequence[CommitRecord]) -> tuple[Note, ...]:
+    if not records:
+        return ()
+    text = f"{len(records):,} {plural(len(records), 'commit')} of other repositories left out"
+    return (Note(text, f"show them: scopes -C {quote(records[-1].root)} show {quote(name)} --commits"),)
+
+
+def _mark_replaced(recorded: RecordedCommits, rows: Sequence[CommitRow]) -> list[CommitRow]:
+    """Return rows in which those of commits that are gone name the commit as which git made them again."""
+    replaced = recorded.replacements_of(row.commit for row in rows)
+    return [replace(row, replaced_by=replaced.get(row.commit) if row.is_gone else None) for row in rows]
+
+
+def _first_time(repository: Repository, name: ConversationId) -> int:
+    """Return when a conversation began, in seconds, with an hour to spare."""
+    commits = walk_newest_first(repository, list_branch_tips(repository, name).values())
+    times = (header_of(commit).time for commit in commits if not is_root(commit))
+    return max(0, min((time for time in times if time), default=0) - _BEFORE_SECONDS)
+
+
+def _row(linked: LinkedCommit, links: tuple[CodeLink, ...]) -> CommitRow | None:
+    facts = linked.facts
+    return (
+        CommitRow(commit=facts.commit, subject=facts.subject, authored=facts.authored, links=links) if links else None
+    )
+
+
+def _recorded_rows(
+    recorded: RecordedCommits, name: ConversationId, records: Iterable[CommitRecord]
+) -> Iterator[CommitRow]:
+    """Yield recorded commits that the project does not have: those of another project, or rewritten since."""
+    for record in records:
+        links = recorded.links_of_commit(record.commit).links
+        own = tuple(with_own_turn(link) for link in best_links(links) if link.conversation == name)
+        if own:
+            yield CommitRow(commit=record.commit, subject=record.subject, authored=record.at, links=own, is_gone=True)
+
+
+_ROLES: Final[Mapping[LinkRole, str]] = {"made": "made in", "wrote": "lines written in"}
+
+
+class CommitTurns(NamedTuple):
+    """The messages of the turns in one conversation that a commit is from, with the links of their turns."""
+
+    conversation: ConversationId
+    messages: Mapping[MessageId, CommitTurn]
+    notes: tuple[Note, ...] = ()
+
+
+def find_commit_turns(
+    repository: Repository,
+    request: RevisionRequest,
+) -> CommitTurns:
+    """Return the turn that made a commit and those that wrote lines of it, in the conversation with the surest link.
+
+    Raises:
+        NotFound: there is no such commit or conversation, no conversation is linked to the commit, or its turn is not
+            recorded yet.
+        Inaccessible: git is not installed, or cannot read the project.
+    """
+    with open_revision(repository, request) as found:
+        first = found.links[0].conversation
+        own = TurnFinder(repository, found.linker.index).links_of(found.commit, first)
+        messages = list_turn_messages(repository, list_branch_tips(repository, first).values())
+        turns = dict.fromkeys(turn.message for link in own for turn in link.turns)
+        if not turns:
+            raise NotFound(
+                f"{name_commit(found.commit.facts)} was made by {first}, in a turn that is not recorded yet",
+                hint="import the session when the turn has ended: scopes import",
+            )
+        wanted = [name for message in turns for name in _messages_about(repository, messages, message)]
+        described = _describe_turns(repository, found, own, messages, wanted)
+        about = _note_turns(found.commit.facts, first, own)
+        likely = note_likely([link for link in found.links if link.conversation == first])
+        notes = (*found.linker.notes, about, *likely, *_note_others(found.links, first, request.revision))
+        return CommitTurns(first, described, notes)
+
+
+def with_commit_turns(log: Log, found: Mapping[MessageId, CommitTurn]) -> Log:
+    """Return a log whose entries say how their turns are linked with a commit."""
+    return replace(log, items=(_with_commit_turn(item, found) for item in log.items))
+
+
+def _with_commit_turn(item: Result, found: Mapping[MessageId, CommitTurn]) -> Result:
+    return replace(item, commit_turn=found.get(item.head.id)) if isinstance(item, LogEntry) else item
+
+
+def _describe_turns(
+    repository: Repository,
+    found: LinkedRevision,
+    own: Sequence[CodeLink],
+    messages: Sequence[TurnMessage],
+    wanted: Sequence[MessageId],
+) -> dict[MessageId, CommitTurn]:
+    """Return for each message its branch and the links of its turn: turns of two branches may have one number."""
+    conversation = found.links[0].conversation
+    also = tuple(name for name in conversations_of(found.links) if name != conversation)
+    links: dict[MessageId, list[TurnLink]] = {}
+    for link in own:
+        for turn in link.turns:
+            for message in messages_of_turn(messages, turn.message):
+                links.setdefault(message, []).append(TurnLink(link.role, link.level, turn.number))
+    branches = branches_of_messages(repository, conversation, wanted)
+    return {
+        message: CommitTurn(
+            conversation,
+            branches.get(message),
+            found.commit.facts.commit,
+            tuple(dict.fromkeys(links.get(message, ()))),
+            also,
+        )
+        for message in wanted
+    }
+
+
+def _messages_about(repository: Repository, messages: Sequence[TurnMessage], message: MessageId) -> Iterator[MessageId]:
+    """Yield the messages of the turn that a message is in, and of the one in which its sub-agent was started."""
+    heads = {each.head.id: each.head for each in messages}
+    seen: set[MessageId] = set()
+    wanted: MessageId | None = message
+    while wanted in heads and wanted not in seen:
+        turn = messages_of_turn(messages, wanted)
+        seen.update(turn)
+        yield from turn
+        spawner = spawner_of(read_body(repository, heads[turn[0]]))
+        wanted = None if spawner is None else MessageId(spawner)
+
+
+def _note_turns(facts: CommitFacts, conversation: ConversationId, links: Sequence[CodeLink]) -> Note:
+    """Return a note that says which of the turns made a commit, and which wrote lines of it."""
+    roles = {
+        role: sorted({turn.number for link in links if link.role == role for turn in link.turns}) for role in _ROLES
+    }
+    found = [
+        f"{_ROLES[role]} {plural(len(turns), 'turn')} {', '.join(map(str, turns))}"
+        for role, turns in roles.items()
+        if turns
+    ]
+    text = f"{name_commit(facts)}: {'; '.join(found) or 'no turn is known'}"
+    return Note(text, f"the evidence: scopes show {quote(conversation)} --commits")
+
+
+def _note_others(links: Sequence[CodeLink], first: ConversationId, revision: str) -> tuple[Note, ...]:
+    others = [name for name in conversations_of(links) if name != first]
+    if not others:
+        return ()
+    hint = f"show it: scopes log {quote(others[0])} --commit {quote(revision)}"
+    return (Note(f"also linked to the commit: {', '.join(others)}", hint),)
+
+
+_SECOND = 1_000_000_000
+
+
+class OtherLine(NamedTuple):
+    """A line of a commit that no edit accounts for; `number` is its place in the file."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileAccount:
+    """The lines that a commit added to a file.
+
+    added: all of them
+    edited: those that an edit of the conversations has
+    short: those that are too short to tell where they are from; some edit of the file has those with a letter or digit
+    others: the rest
+    """
+
+    path: str
+    added: int
+    edited: int
+    short: int
+    others: tuple[OtherLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitAccount(Result):
+    """A commit and the lines in it, by file."""
+
+    commit: CommitId
+    subject: str
+    conversations: tuple[ConversationId, ...]
+    files: tuple[FileAccount, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 if the edits account for every line, otherwise 1."""
+        return int(any(file.others for file in self.files))
+
+
+def diff_commit(
+    repository: Repository,
+    request: RevisionRequest,
+) -> CommitAccount:
+    """Compare the lines that a commit added with those that the edits of its conversations added.
+
+    Raises:
+        NotFound: there is no such commit or conversation, or no conversation is linked to the commit.
+        Inaccessible: git is not installed, or cannot read the project.
+    """
+    with open_revision(repository, request) as found:
+        linked, index = found.commit, found.linker.index
+        names = conversations_of(found.links)
+        files = tuple(
+            _account(index, linked, path, lines, names) for path, lines in lines_by_path(linked.added).items()
+        )
+        return CommitAccount(
+            commit=linked.facts.commit,
+            subject=linked.facts.subject,
+            conversations=names,
+            files=files,
+            notes=(*found.linker.notes, *note_likely(found.links)),
+        )
+
+
+def _account(
+    index: EditIndex, linked: LinkedCommit, path: str, lines: list[AddedLine], names: tuple[ConversationId, ...]
+) -> FileAccount:
+    hashes = {line.number: hash_line(line.text) for line in lines}
+    shorts = {line.number: hash_short(line.text) for line in lines}
+    authored = parse_time(linked.facts.authored or "") or 0
+    wanted = [value for value in (*hashes.values(), *shorts.values()) if value is not None]
+    edits = times_of(authored / _SECOND, linked.links).find_edits(index, wanted, *_names_of(linked, path))
+    known = {value for value, found in edits.items() if any(edit.conversation in names for edit in found)}
+    known_shorts = {
+        value for found in edits.values() for edit in found if edit.conversation in names for value in edit.shorts
+    }
+    others = tuple(
+        OtherLine(line.number, line.text)
+        for line in lines
+        if hashes[line.number] not in {None, *known} or shorts[line.number] not in {None, *known_shorts}
+    )
+    listed = {each.number for each in others}
+    short = sum(value is None for number, value in hashes.items() if number not in listed)
+    return FileAccount(path=path, added=len(lines), edited=len(lines) - short - len(others), short=short, others=others)
+
+
+def _names_of(linked: LinkedCommit, path: str) -> tuple[str, ...]:
+    """Return the base names under which edits of a file of the commit may have been recorded."""
+    return () if linked.added is None else (*linked.added.names_of(path), *linked.added.moved.get(path, ()))

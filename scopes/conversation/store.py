@@ -1,0 +1,234 @@
+"""`init`: create a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scopes.clock import now_nanoseconds, parse_date
+from scopes.errors import Invalid, NotFound
+from scopes.index.database import delete_files
+from scopes.model.operation import Operation
+from scopes.result import Note, Result
+from scopes.store.config import (
+    COMMANDS,
+    NOT_FROM_STORE,
+    Config,
+    Setting,
+    check_key,
+    check_known,
+    check_value,
+    is_known,
+    is_read_from_store,
+    nearest_key,
+    open_user_file,
+    read_setting,
+    write_setting,
+)
+from scopes.store.init import create_store
+from scopes.store.locks import defer_signals
+from scopes.store.maintenance import count_loose_objects, expire, pack, plan_expire
+from scopes.store.repository import Repository
+from scopes.store.settings import DEFAULTS, SETTINGS
+from scopes.store.transactions import exclusive_write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreCreated(Result):
+    """The path of the store; `created` is False if it existed already."""
+
+    path: str
+    created: bool
+
+
+def init(path: str) -> StoreCreated:
+    """Create an empty store at `path`; an existing store is not changed.
+
+    Raises:
+        Invalid: the path exists and is not a store.
+        Inaccessible: the store cannot be written.
+    """
+    return StoreCreated(path=path, created=create_store(path))
+
+
+LEVELS = ("store", "user")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigValue(Result):
+    """The value of one setting and the level or file it comes from; None if it was removed.
+
+    `before` is the value that the written level had before.
+    """
+
+    key: str
+    value: str | None
+    origin: str
+    written: bool
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigList(Result):
+    """Every value of every setting, lowest precedence first."""
+
+    settings: tuple[Setting, ...]
+
+
+def get_setting(config: Config, key: str) -> ConfigValue:
+    """Read the effective value of a setting.
+
+    Raises:
+        Invalid: the key is not a setting of scopes.
+        NotFound: the setting has no value.
+    """
+    value = config.find(check_key(key))
+    if value is None:
+        raise NotFound(f"{key} is not set", hint=_describe(key))
+    origins = [setting.origin for setting in config.walk() if setting.key.lower() == key.lower()]
+    return ConfigValue(key=key, value=value, origin=origins[-1] if origins else "user", written=False)
+
+
+def _describe(key: str) -> str:
+    """Return the hint about a setting without a value."""
+    description = next((text for name, text in SETTINGS.items() if name.lower() == key.lower()), None)
+    if description is not None:
+        return f"it is {description}"
+    near = None if is_known(key) else nearest_key(key)
+    return f"did you mean {near}?" if near else "list what is set: scopes config list"
+
+
+def list_settings(config: Config, *, defaults: bool = False) -> ConfigList:
+    """List the values of all levels, with `defaults` also the defaults of the settings that have one."""
+    lowest = tuple(Setting(key, value, "default") for key, value in DEFAULTS.items()) if defaults else ()
+    return ConfigList(settings=(*lowest, *config.walk()))
+
+
+def set_setting(
+    repository: Repository | None, home: str, key: str, value: str | None, *, level: str, force: bool = False
+) -> ConfigValue:
+    """Write a setting to the configuration of the store or of the user; the value None removes it.
+
+    With `force` the key may be one that scopes does not know, such as one of a newer version.
+
+    Raises:
+        Invalid: the key, value or level is not valid, or the level is `store` and the setting is not read from stores.
+        NotFound: the setting to remove has no value, or there is no store.
+        Inaccessible: the file cannot be written.
+    """
+    check_key(key)
+    if value is not None:
+        if not force:
+            check_known(key)
+        check_value(key, value)
+    if level not in LEVELS:
+        raise Invalid(f"{level!a} is not a valid config level", hint="levels: " + ", ".join(LEVELS))
+    if level == "store" and not is_read_from_store(key):
+        effect = "starts work by itself" if key.lower() in NOT_FROM_STORE - COMMANDS else "names a command"
+        raise Invalid(f"{key} {effect} and is read from your own settings only", hint="set it with --level user")
+    if level == "store" and repository is None:
+        raise NotFound("there is no store for the setting", hint="create one: scopes init, or use --level user")
+    if level == "user" or repository is None:
+        files, path = open_user_file(home), os.path.join(home, ".gitconfig")
+    else:
+        files, path = repository.config.store_level(), os.path.join(repository.path, "config")
+    before = read_setting(files, key)
+    with defer_signals():
+        if not write_setting(files, path, key, value):
+            raise NotFound(f"{key} is not set at the level {level}", hint="see: scopes config list --show-origin")
+        if repository is not None:
+            repository.committed = f"the setting {key}"
+    return ConfigValue(key=key, value=value, origin=level, written=True, before=before)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GarbageCollected(Result):
+    """The size of the object database before and after, and the number of expired operations and trash refs.
+
+    With `dry_run` nothing was changed: the numbers are those of the run without it, the size afterwards is unknown, and
+    `loose_objects`, `operations` and `refs` are what would be packed and deleted.
+    """
+
+    path: str
+    bytes_before: int
+    bytes_after: int | None
+    expired_operations: int
+    expired_refs: int
+    dry_run: bool = False
+    loose_objects: int = 0
+    operations: tuple[Operation, ...] = ()
+    refs: tuple[str, ...] = ()
+
+
+def parse_cutoff(text: str) -> int:
+    """Return the time before which operations expire, in nanoseconds since 1970.
+
+    Raises:
+        Invalid: the text is not a time.
+    """
+    return parse_date(text, now_nanoseconds())
+
+
+def plan_gc(repository: Repository, *, expire_before: str | None = None) -> GarbageCollected:
+    """Return what `gc` would do with the same options, and change nothing.
+
+    Raises:
+        Invalid: the date cannot be parsed.
+    """
+    cutoff = None if expire_before is None else parse_cutoff(expire_before)
+    _, operations, trash = ([], [], []) if cutoff is None else plan_expire(repository, cutoff)
+    return GarbageCollected(
+        path=repository.path,
+        bytes_before=_size(repository.path),
+        bytes_after=None,
+        expired_operations=len(operations),
+        expired_refs=len(trash),
+        dry_run=True,
+        loose_objects=count_loose_objects(repository),
+        operations=tuple(operations),
+        refs=tuple(change.ref for change in trash),
+    )
+
+
+def gc(repository: Repository, *, expire_before: str | None = None, caches: Iterable[str] = ()) -> GarbageCollected:
+    """Pack the store under the exclusive lock; unreachable objects stay for two more weeks.
+
+    `expire_before` is a date: operations before it can no longer be undone, and the trash refs that they created are
+    deleted. With it, the directories in `caches`, which hold data derived from the store, are emptied at once, because
+    they may contain the text of expired messages.
+
+    Raises:
+        Invalid: the date cannot be parsed.
+        Busy, Inaccessible: nothing was deleted.
+    """
+    cutoff = None if expire_before is None else parse_cutoff(expire_before)
+    with exclusive_write(repository):
+        before = _size(repository.path)
+        operations, refs = (0, 0) if cutoff is None else expire(repository, cutoff)
+        pack(repository)
+        after = _size(repository.path)
+    notes = [Note("git deletes expired objects two weeks after they were written")] if refs or operations else []
+    if cutoff is not None:
+        failures = [failure for directory in caches for failure in delete_files(directory)]
+        notes += [Note(f"a cache may still hold what was deleted: {why}", "remove it yourself") for why in failures]
+    return GarbageCollected(
+        path=repository.path,
+        bytes_before=before,
+        bytes_after=after,
+        expired_operations=operations,
+        expired_refs=refs,
+        notes=tuple(notes),
+    )
+
+
+def _size(path: str) -> int:
+    """Return the disk usage of the object database in bytes."""
+    total = 0
+    for top, _, files in os.walk(os.path.join(path, "objects")):
+        for name in files:
+            try:
+                total += os.stat(os.path.join(top, name)).st_blocks * 512
+            except OSError:
+                continue
+    return total

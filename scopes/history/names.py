@@ -1,0 +1,888 @@
+"""The forms of names that have one meaning each, whatever else has the name.
+
+refs/heads/BRANCH   refs/tags/TAG   refs/remotes/REMOTE/BRANCH   the whole id of a message or commit
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from hashlib import sha1
+from itertools import chain, islice
+from shlex import quote
+from typing import Final, NamedTuple
+
+from scopes.clock import format_seconds, now_nanoseconds, parse_date
+from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
+from scopes.history.messages import OWN_ADDRESS, RecordedTimes, header_of, is_root, read_root, read_root_of
+from scopes.history.metadata import read_directory_and_fork, read_metadata
+from scopes.ids import (
+    MAX_NAME_BYTES,
+    BranchName,
+    ConversationId,
+    Oid,
+    is_message_id,
+    is_name,
+    is_oid,
+    parse_branch_name,
+    parse_conversation_id,
+    parse_tag_name,
+)
+from scopes.model.conversation import CONFLICT_RESOLUTION, Root
+from scopes.result import plural
+from scopes.store import refs
+from scopes.store.graph import walk_newest_first, walk_oldest_first
+from scopes.store.operations import find_value_at, walk_moves
+from scopes.store.remotes import BUNDLE, read_addresses
+from scopes.store.repository import Repository, read_commit
+
+LONG_FORMS: Final = "refs/"
+HEADS_FORM: Final = "refs/heads/"
+TAGS_FORM: Final = "refs/tags/"
+REMOTES_FORM: Final = "refs/remotes/"
+
+
+def is_whole_id(text: str) -> bool:
+    """Return True for the form of a whole message id or commit id."""
+    return is_message_id(text) or is_oid(text)
+
+
+def is_misleading(name: str) -> bool:
+    """Return True for a name that no branch should have: of the form of a whole id, or of one of the long forms."""
+    return is_whole_id(name) or name.startswith(LONG_FORMS)
+
+
+LATEST = "@"
+MIN_PREFIX_LENGTH = 4
+_STEP = re.compile(r"[~^]([0-9]*)")
+_LATEST = re.compile(r"@(?:(?P<one>-)|\{(?P<count>[0-9]{1,9})\})?")
+_TIME_SUFFIX = re.compile(r"(?P<name>.*)@\{(?P<time>[^{}]*)\}", re.DOTALL)
+_MAX_STEPS = 10**9
+
+
+def parse_latest(text: str) -> int | None:
+    """Return the position that `@`, `@-` or `@{2}` names: 0 is the latest; None for another text."""
+    found = _LATEST.fullmatch(text)
+    if found is None:
+        return None
+    return 1 if found["one"] else int(found["count"] or 0)
+
+
+def split_time(text: str) -> tuple[str, str | None]:
+    """Split `main@{2 hours ago}` into the name and the time or position; `@{2}` alone names a conversation."""
+    found = None if parse_latest(text) is not None else _TIME_SUFFIX.fullmatch(text)
+    return (text, None) if found is None else (found["name"], found["time"])
+
+
+def split_steps(text: str) -> tuple[str, int]:
+    """Split `main~2^` into the name and the number of steps back, without a regular expression that backtracks."""
+    tail = text[len(text.rstrip("~^0123456789")) :]
+    first = _STEP.search(tail)
+    if first is None:
+        return text, 0
+    steps = tail[first.start() :]
+    counts = _STEP.findall(steps)
+    return text.removesuffix(steps), sum(int(n or 1) if len(n) < 10 else _MAX_STEPS for n in counts)
+
+
+def is_short_prefix(text: str) -> bool:
+    """Return True if a text would be the prefix of an id if it were longer."""
+    return len(text) < MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
+
+
+def could_be_id(text: str) -> bool:
+    """Return True if a text may be the prefix of the id of a message or commit."""
+    return len(text) >= MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
+
+
+def may_be_root(text: str) -> bool:
+    """Return True if a text may be the beginning of the id of a root commit, or the whole id."""
+    return 7 <= len(text) <= 40 and not text.strip("0123456789abcdef")
+
+
+def may_name_message(text: str) -> bool:
+    """Return True if a text may name a message without `CONV/` before it: by its id, or by steps or a time."""
+    return could_be_id(text) or text.startswith(LATEST) or split_steps(text)[1] > 0 or split_time(text)[1] is not None
+
+
+def match_prefix(text: str, candidates: Iterable[str], what: str, hint: str | None, *, whole: bool = False) -> str:
+    """Return the candidate that equals the text, or the only one that it is a prefix of, unless it has to be `whole`.
+
+    Raises:
+        Ambiguous: several match; with the first of them.
+        NotFound: none does; `what` names it in the message, and the hint has the nearest names, or else `hint`.
+    """
+    known = list(candidates)
+    if text in known:
+        return text
+    found = [name for name in known if name.startswith(text)]
+    if len(found) == 1 and not whole:
+        return found[0]
+    if len(found) == 1:
+        article = "an" if what[0] in "aeio" else "a"
+        hint = f"did you mean {found[0]}? A command that changes something needs the whole name of {article} {what}"
+        raise NotFound(f"there is no {what} {text!a}", hint=hint)
+    if found:
+        more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+        raise Ambiguous(
+            f"{text!a} matches several: {', '.join(sorted(found)[:8])}{more}", hint="type a few more letters"
+        )
+    near = find_nearest(text, known)
+    raise NotFound(f"there is no {what} {text!a}", hint=f"did you mean {' or '.join(near)}?" if near else hint)
+
+
+def find_nearest(text: str, known: list[str]) -> list[str]:
+    """Return up to three names similar to a text, best first; those one edit away alone, if there are any.
+
+    Of names that differ from it in their number alone, `conv-39` means only `conv-039` or a number one edit away.
+    """
+    stem, _, number = text.rpartition("-")
+    if number.isdecimal():
+        same_number = [name for name in known if name.removeprefix(f"{stem}-").lstrip("0") == number.lstrip("0")]
+        if same_number:
+            return same_number[:3]
+    from difflib import get_close_matches
+
+    similar = get_close_matches(text, known)
+    nearest = [name for name in similar if _is_one_edit_away(text, name)]
+    return nearest or [name for name in similar if not number.isdecimal() or name.rpartition("-")[0] != stem]
+
+
+def _is_one_edit_away(left: str, right: str) -> bool:
+    """Return True if one character must be inserted, removed or replaced to turn a text into another."""
+    shorter = min(len(left), len(right))
+    start = next((at for at in range(shorter) if left[at] != right[at]), shorter)
+    a, b = left[start:], right[start:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:]
+
+
+_FEW: Final = 20  # conversations are read sooner than the index is opened
+
+
+class Origin(NamedTuple):
+    """Where a conversation began; each field is None if it is not recorded.
+
+    native_id: the id of the imported session
+    """
+
+    directory: str | None
+    uuid: str | None = None
+    native_id: str | None = None
+
+
+FindOrigin = Callable[[ConversationId], Origin]
+
+
+def walk_origins(
+    repository: Repository, conversations: Sequence[ConversationId], find: FindOrigin, *, prefix: str = ""
+) -> Iterator[tuple[ConversationId, Origin]]:
+    """Yield conversations with their origins; the index is opened only for the ones after the first.
+
+    find: is asked for those whose metadata do not name their root
+    prefix: those in which no value begins with this are left out, as far as that is seen without parsing them
+    """
+    begins = json.dumps(prefix)[:-1].encode() if prefix else b""
+    metadata = {ref[len(refs.META) :]: Oid(oid) for ref, oid in repository.list_refs(refs.META).items()}
+    rest = iter(conversations)
+    for conversation in islice(rest, _FEW):
+        data = _encode(repository, metadata[conversation]) if conversation in metadata else b""
+        if begins in data or not data:
+            yield conversation, _decode(data) if data else find(conversation)
+    if len(conversations) <= _FEW:
+        return
+    from scopes.index.caches import find_or_compute
+
+    known = find_or_compute(
+        repository.index_directory, repository.path, "origin", metadata.values(), lambda oid: _encode(repository, oid)
+    )
+    for conversation in rest:
+        data = known[metadata[conversation]] if conversation in metadata else b""
+        if begins in data or not data:
+            yield conversation, _decode(data) if data else find(conversation)
+
+
+def _encode(repository: Repository, metadata: Oid) -> bytes:
+    """Return the origin of a conversation as JSON; empty if it is not in these metadata and the root that they name."""
+    try:
+        directory, fork = read_directory_and_fork(repository, metadata)
+        commit = None if fork is None or not repository.has(fork) else read_commit(repository, fork)
+        if commit is None or not is_root(commit):
+            return b""
+        root = read_root_of(repository, commit, commit.oid)
+    except (Corrupt, NotFound):
+        return b""
+    return json.dumps(Origin(directory or root.cwd, root.uuid, root.native_id)).encode()
+
+
+def _decode(data: bytes) -> Origin:
+    return Origin(*json.loads(data))
+
+
+_MANY: Final = 200  # tips; fewer are read sooner than the index is opened
+_OWN: Final = b"!"  # the last byte of a time: the commit is one of scopes, which may have been written later
+
+
+def list_latest(repository: Repository, among: Container[ConversationId] | None = None) -> list[ConversationId]:
+    """Return conversations by the time at which their last message was written, newest first; by default all."""
+    tips: list[tuple[ConversationId, Oid]] = []
+    for ref, oid in repository.list_refs(refs.HEADS).items():
+        pair = refs.split_branch_ref(ref)
+        if pair is not None and (among is None or pair[0] in among):
+            tips.append((pair[0], Oid(oid)))
+    known = _read_times(repository, tips) if among is None and len(tips) >= _MANY else {}
+    recorded = RecordedTimes(repository)
+    times: dict[ConversationId, int] = {}
+    for conversation, tip in tips:
+        data = known.get(tip) or _time_of(repository, tip)
+        stored = int(data.removesuffix(_OWN))
+        written = recorded.find(tip, stored) if data.endswith(_OWN) else None
+        times[conversation] = max(times.get(conversation, 0), stored, written or 0)
+    return sorted(times, key=lambda conversation: (times[conversation], conversation), reverse=True)
+
+
+def _read_times(repository: Repository, tips: list[tuple[ConversationId, Oid]]) -> Mapping[Oid, bytes]:
+    """Return the times of tips from the index; those that it does not have are read and added to it."""
+    from scopes.index.caches import find_or_compute
+
+    return find_or_compute(
+        repository.index_directory, repository.path, "tip", [tip for _, tip in tips],
+        lambda tip: _time_of(repository, tip),
+    )  # fmt: skip
+
+
+def _time_of(repository: Repository, tip: Oid) -> bytes:
+    """Return the time in a commit, in seconds since 1970, and whether it is one of scopes."""
+    commit = read_commit(repository, tip)
+    return b"%d%b" % (commit.time, _OWN if commit.author.email == OWN_ADDRESS else b"")
+
+
+def walk_candidates(
+    repository: Repository,
+    prefix: str,
+    conversations: Iterable[ConversationId],
+    tips: Mapping[ConversationId, list[Oid]],
+) -> Iterator[ConversationId]:
+    """Yield the conversations that may have a message or a commit whose id has the prefix, in their order.
+
+    A few are yielded without a look, and of many the first ones for a whole id, which is perhaps there. One that cannot
+    be read is yielded, too.
+    """
+    rest = iter(conversations)
+    first = list(islice(rest, _FEW + 1))
+    is_looked_up = len(first) > _FEW and not is_message_id(prefix)
+    yield from [] if is_looked_up else first[:_FEW]
+    rest = chain(first if is_looked_up else first[_FEW:], rest)
+    keys = {conversation: _key_of(tips[conversation]) for conversation in rest if conversation in tips}
+    if not keys:
+        return
+    tips_of = {key: tips[conversation] for conversation, key in keys.items()}
+    from scopes.index.caches import find_or_compute
+
+    known = find_or_compute(
+        repository.index_directory, repository.path, "ids", tips_of, lambda key: _encode_ids(repository, tips_of[key])
+    )
+    begin = b"\n" + prefix.encode()
+    for conversation, key in keys.items():
+        if begin in known[key] or not known[key]:
+            yield conversation
+
+
+def _key_of(tips: Sequence[Oid]) -> Oid:
+    """Return a key for the history of a conversation, which depends on its tips alone."""
+    return Oid(sha1(" ".join(sorted(tips)).encode("ascii"), usedforsecurity=False).hexdigest())
+
+
+def _encode_ids(repository: Repository, tips: Sequence[Oid]) -> bytes:
+    """Return the ids of all messages and commits, a line each; empty if some cannot be read."""
+    try:
+        heads = list(map(header_of, walk_oldest_first(repository, tips)))
+    except (Corrupt, NotFound):
+        return b""
+    return "".join(f"\n{head.id}\n{head.oid}" for head in heads).encode()
+
+
+_POSITION = re.compile(r"[0-9]{1,9}")
+
+
+def find_tip_at(
+    repository: Repository, conversation: ConversationId, branch: BranchName | None, tip: Oid, text: str
+) -> Oid:
+    """Return where a branch was: `text` is a date, or a number of moves before its tip.
+
+    Raises:
+        Invalid: there is no branch, or the date cannot be read.
+        NotFound: the reflog does not go back so far.
+    """
+    if branch is None:
+        raise Invalid("a time needs a branch before it", hint="for example: conv-001/main@{2 hours ago}")
+    ref, where = refs.branch_ref(conversation, branch), f"{conversation}/{branch}"
+    if _POSITION.fullmatch(text):
+        return _find_earlier_tip(repository, ref, where, tip, int(text))
+    seconds = parse_date(text, now_nanoseconds()) // 1_000_000_000
+    oid = find_value_at(repository, ref, seconds)
+    if oid is None or not repository.has(oid):
+        raise NotFound(
+            f"no reflog entry for {where} at {format_seconds(seconds)}", hint=f"see: scopes log {quote(where)}"
+        )
+    return Oid(oid)
+
+
+def _find_earlier_tip(repository: Repository, ref: str, where: str, tip: Oid, position: int) -> Oid:
+    """Return the tip of a branch before its last `position` moves; each append is one move."""
+    if position == 0:
+        return tip
+    move = next(islice(walk_moves(repository, ref), position - 1, None), None)
+    if move is None or not repository.has(move.old):
+        raise NotFound(
+            f"the reflog of {where} does not go back {position} {plural(position, 'move')}",
+            hint=f"see: scopes log {quote(where)}",
+        )
+    return move.old
+
+
+def step_back(repository: Repository, conversation: ConversationId, oid: Oid, count: int) -> Oid:
+    """Return the commit so many messages before another one.
+
+    Raises:
+        NotFound: there are not so many.
+    """
+    commit = read_commit(repository, oid)
+    for _ in range(count):
+        if is_root(commit) or not commit.parents:
+            raise NotFound(
+                f"there are not that many messages before {header_of(commit).id[:8]} in {conversation}",
+                hint=f"see: scopes log {quote(conversation)}",
+            )
+        commit = read_commit(repository, commit.parents[0])
+    return commit.oid
+
+
+MAIN = BranchName("main")
+_LISTED_BRANCHES = 8
+_RESOLUTIONS = f"{CONFLICT_RESOLUTION}/"  # branches that scopes creates; nobody types their names
+
+
+class Revision(NamedTuple):
+    """A commit of a conversation, and the branch that it was named by, if any."""
+
+    conversation: ConversationId
+    branch: BranchName | None
+    oid: Oid
+
+
+def conversation_ids(repository: Repository) -> list[ConversationId]:
+    """Return the ids of all conversations, sorted."""
+    return sorted(refs.conversations_in(repository.list_refs(refs.HEADS)))
+
+
+def list_branch_tips(repository: Repository, conversation: ConversationId) -> dict[BranchName, Oid]:
+    """Return the tip of each branch of a conversation, sorted by name."""
+    prefix = f"{refs.HEADS}{conversation}/"
+    return {BranchName(ref[len(prefix) :]): Oid(oid) for ref, oid in repository.list_refs(prefix).items()}
+
+
+def resolve_conversation(repository: Repository, text: str) -> ConversationId:
+    """Resolve a conversation: by its id, `@`, or a unique prefix of its id, its UUID or its session's id.
+
+    Raises:
+        Invalid: the text is empty.
+        NotFound: with the nearest names.
+        Ambiguous: with the candidates.
+    """
+    if not text:
+        raise Invalid("the conversation's id is empty", hint="list them: scopes list")
+    if (position := parse_latest(text)) is not None:
+        return _resolve_latest(repository, position)
+    if is_name(text) and "/" not in text and repository.find_ref(f"{refs.HEADS}{text}/{MAIN}") is not None:
+        return ConversationId(text)  # the common case, without listing all refs
+    known = conversation_ids(repository)
+    if not any(conversation.startswith(text) for conversation in known):
+        found = _find_by_other_name(repository, text, known)
+        if found is not None:
+            return found
+    return ConversationId(match_prefix(text, known, "conversation", "list them: scopes list"))
+
+
+def _find_by_other_name(
+    repository: Repository, text: str, conversations: Sequence[ConversationId]
+) -> ConversationId | None:
+    """Find a conversation by its root, or in a place where the caller knows more, unless it is in the trash."""
+    found = _find_by_root(repository, text, conversations)
+    if found is None:
+        _check_not_deleted(repository, text)
+        found = None if repository.is_past else repository.caller.find_missing(text)
+    return found
+
+
+def _check_not_deleted(repository: Repository, text: str) -> None:
+    """Raise NotFound with the command that restores it if a text is the id of a conversation in the trash."""
+    ends = [ref.removeprefix(f"{refs.TRASH}{text}/") for ref in repository.list_refs(refs.TRASH)]
+    operations = [end.removesuffix("/meta") for end in ends if end.count("/") == 1 and end.endswith("/meta")]
+    if operations:
+        restore = f"scopes undo {quote(operations[0])}" if len(operations) == 1 else "scopes undo OPERATION"
+        hint = f"restore it: {restore}\nlist what was deleted: scopes list --deleted"
+        raise NotFound(f"conversation {text} is in the trash", hint=hint)
+
+
+def _resolve_latest(repository: Repository, position: int) -> ConversationId:
+    """Resolve `@{position}`: among the conversations of the caller's project if there are any, else of the store."""
+    latest = list_latest(repository)
+    project = repository.caller.find_project()
+    if project is not None and project.store != repository.path:
+        in_project: list[ConversationId] = []
+        contains = cache(project.contains)  # thousands of conversations began in a few directories
+        for conversation, directory in walk_directories(repository, latest):
+            if directory is not None and contains(directory):
+                in_project.append(conversation)
+            if len(in_project) > position:
+                return conversation
+        latest = in_project or latest
+    if position < len(latest):
+        return latest[position]
+    if not latest:
+        hint = "start one: scopes new, or import: scopes import"
+        raise NotFound("there is no conversation in this store", hint=hint)
+    name = "@-" if position == 1 else f"@{{{position}}}"
+    known = "there is only one: @" if len(latest) == 1 else f"there are {len(latest)}; the latest is @"
+    raise NotFound(f"there is no conversation {name}", hint=known)
+
+
+def find_directory(repository: Repository, conversation: ConversationId) -> str | None:
+    """Return the directory in which a conversation began; None if it is not recorded."""
+    return _find_origin(repository, conversation).directory
+
+
+def walk_directories(
+    repository: Repository, conversations: Sequence[ConversationId]
+) -> Iterator[tuple[ConversationId, str | None]]:
+    """Yield conversations with the directories in which they began; None if it is not recorded."""
+    for conversation, origin in walk_origins(repository, conversations, partial(_find_origin, repository)):
+        yield conversation, origin.directory
+
+
+def _find_origin(repository: Repository, conversation: ConversationId) -> Origin:
+    root = _find_root(repository, conversation)
+    directory = read_metadata(repository, conversation).directory
+    return Origin(directory) if root is None else Origin(directory or root.cwd, root.uuid, root.native_id)
+
+
+def _find_by_root(
+    repository: Repository, prefix: str, conversations: Sequence[ConversationId]
+) -> ConversationId | None:
+    """Find a conversation by a prefix of its UUID or of its session's id; unlike numbers, they are the same everywhere.
+
+    Raises:
+        Ambiguous: several match.
+    """
+    if len(prefix) < MIN_PREFIX_LENGTH:
+        return None
+    found: dict[str, ConversationId] = {}
+    find = partial(_find_origin, repository)
+    for conversation, origin in walk_origins(repository, conversations, find, prefix=prefix):
+        names = (origin.uuid or "", origin.native_id or "")
+        found |= {name: conversation for name in names if name.startswith(prefix)}
+    return found[match_prefix(prefix, found, "conversation", None)] if found else None
+
+
+def _find_root(repository: Repository, conversation: ConversationId) -> Root | None:
+    """Return the root of a conversation; None if it is damaged, or another process has deleted or renamed it."""
+    tips = list_branch_tips(repository, conversation)
+    if not tips:
+        return None
+    try:
+        main = read_metadata(repository, conversation).branches.get(MAIN)
+        tip = read_commit(repository, next(iter(tips.values())))
+        return read_root(repository, tip, None if main is None else main.fork)
+    except (Corrupt, NotFound):
+        return None
+
+
+def find_root_commit(repository: Repository, conversation: ConversationId) -> Oid | None:
+    """Return the root commit of a conversation; None if it is damaged or deleted."""
+    main = read_metadata(repository, conversation).branches.get(MAIN)
+    if main is not None and main.fork is not None and repository.has(main.fork):
+        commit = read_commit(repository, main.fork)
+        if is_root(commit):
+            return commit.oid
+    tips = list_branch_tips(repository, conversation)
+    commits = walk_newest_first(repository, list(tips.values())[:1])
+    return next((commit.oid for commit in commits if is_root(commit)), None)
+
+
+def read_active_branch(repository: Repository, conversation: ConversationId) -> BranchName:
+    """Return the active branch; if it is not set or was deleted, return main or else the first branch.
+
+    Raises:
+        NotFound: the conversation was deleted; another process may have deleted it since it was resolved.
+    """
+    value, tip = repository.find_symbolic(refs.active_ref(conversation))
+    pair = refs.split_branch_ref((value or "").removeprefix(refs.SYMBOLIC))
+    if pair is not None and pair[0] == conversation and tip is not None:
+        return pair[1]
+    tips = list_branch_tips(repository, conversation)
+    if not tips:
+        raise NotFound(f"conversation {conversation} no longer exists", hint="restore it: scopes undo")
+    return choose_active_branch(conversation, tips, None)
+
+
+def choose_active_branch(
+    conversation: ConversationId, tips: Mapping[BranchName, Oid], active: str | None
+) -> BranchName:
+    """Return the active branch, given at least one branch tip and the value of the active ref."""
+    pair = refs.split_branch_ref((active or "").removeprefix(refs.SYMBOLIC))
+    if pair is not None and pair[0] == conversation and pair[1] in tips:
+        return pair[1]
+    return MAIN if MAIN in tips else next(iter(tips))
+
+
+def resolve_branch_name(repository: Repository, conversation: ConversationId, text: str | None) -> BranchName:
+    """Resolve a branch by name or, for a command that only reads, by unique prefix; None means the active one.
+
+    Raises as `resolve_conversation` does.
+    """
+    if text is None:
+        return read_active_branch(repository, conversation)
+    if not (text := text.removeprefix(HEADS_FORM)):
+        raise Invalid("the branch's name is empty", hint=f"list them: scopes branch {quote(conversation)}")
+    could_be_ref = len(text) <= MAX_NAME_BYTES and is_name(text)  # libgit2 reports a longer name as a damaged ref
+    if could_be_ref and repository.find_ref(refs.branch_ref(conversation, BranchName(text))) is not None:
+        return BranchName(text)
+    tips = list_branch_tips(repository, conversation)
+    hint, whole = _describe_branches(conversation, tips), repository.caller.full_branch_names
+    return BranchName(match_prefix(text, tips, "branch", hint, whole=whole))
+
+
+def resolve_branch(repository: Repository, conversation: str, branch: str | None) -> tuple[ConversationId, BranchName]:
+    """Resolve a conversation, or `CONV/BRANCH`, and a branch in it (the active one when none is named).
+
+    Raises Invalid also for two different branches, and else as `resolve_conversation` does.
+    """
+    head, slash, rest = conversation.partition("/")
+    if branch is not None and rest and branch != rest:
+        hint = f"give {head} and one branch"
+        raise Invalid(f"the branch is given twice: {rest!a} and {branch!a}", hint=hint)
+    conversation_id = resolve_conversation(repository, head if slash else conversation)
+    return conversation_id, resolve_branch_name(
+        repository, conversation_id, branch if branch is not None else rest or None
+    )
+
+
+def resolve_revision(repository: Repository, text: str, conversation: ConversationId | None = None) -> Revision:
+    """Resolve a revision: in `conversation` if given, otherwise anywhere in the store.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: as for conversations and branches; there is no such message, step or time.
+    """
+    if not text:
+        raise Invalid("the message is not named", hint="for example: conv-001, conv-001/main~2, or an id from the log")
+    name, steps = split_steps(text)
+    before, time = split_time(name)
+    if time is not None and not before and conversation is None:
+        raise NotFound(
+            f"there is no conversation {name!a}", hint="the latest is @, the ones before are @{1}, @{2}, ..."
+        )
+    revision = _resolve_named(repository, before, conversation)
+    if time is not None:
+        tip = find_tip_at(repository, revision.conversation, revision.branch, revision.oid, time)
+        revision = revision._replace(oid=tip)
+    oid = step_back(repository, revision.conversation, revision.oid, steps) if steps else revision.oid
+    return revision._replace(oid=oid)
+
+
+def resolve_revision_anywhere(repository: Repository, text: str, conversation: ConversationId) -> Revision:
+    """Resolve a revision in a conversation or, if it has none of that name, anywhere in the store.
+
+    Raises as `resolve_revision` does; the error is the one of the conversation.
+    """
+    try:
+        return resolve_revision(repository, text, conversation)
+    except NotFound as error:
+        try:
+            return resolve_revision(repository, text)
+        except NotFound:
+            raise error from None
+
+
+def resolve_all_anywhere(repository: Repository, texts: Sequence[str], conversation: ConversationId) -> list[Revision]:
+    """Resolve revisions as `resolve_revision_anywhere` does, all complete message ids in one walk over the store."""
+    wanted = {text for text in texts if is_message_id(text)}
+    found: dict[str, Revision] = {}
+    if len(wanted) > 1:
+        tips = _tips_by_conversation(repository)
+        for each in dict.fromkeys([conversation, *_latest_first(repository, conversation_ids(repository))]):
+            for head in map(header_of, walk_oldest_first(repository, tips.get(each, []))):
+                if head.id in wanted and head.id not in found:
+                    found[head.id] = Revision(each, None, head.oid)
+            if len(found) == len(wanted):
+                break
+    return [found.get(text) or resolve_revision_anywhere(repository, text, conversation) for text in texts]
+
+
+def resolve_with_latest(repository: Repository, text: str) -> Revision:
+    """Resolve a revision that need not name its conversation: `main~2` for `@/main~2`.
+
+    An exact branch of the latest conversation comes first, then any name in the store, then other names in the latest
+    conversation. Raises as `resolve_revision` does; the error is the one of the whole store.
+    """
+    find_latest = cache(partial(_resolve_latest, repository, 0))  # it may look at all conversations
+    latest = find_latest_with_branch(repository, text, find_latest)
+    if latest is not None:
+        return resolve_revision(repository, text, latest)
+    try:
+        return resolve_revision(repository, text)
+    except NotFound as error:
+        try:
+            return resolve_revision(repository, text, find_latest())
+        except NotFound:
+            raise error from None
+
+
+def find_copies(repository: Repository, text: str) -> list[Revision]:
+    """Return the message of an id in every conversation that has it, the latest conversation first.
+
+    A cherry-pick between conversations makes such copies. Nothing is returned if the text is not the id of a message; a
+    complete id is looked up until it is found once.
+
+    Raises:
+        Ambiguous: it is a prefix of several ids.
+    """
+    known = conversation_ids(repository)
+    if not could_be_id(text) or (not is_whole_id(text) and any(each.startswith(text) for each in known)):
+        return []
+    candidates = _list_candidates(repository, text, known)
+    if not candidates or find_latest_with_branch(repository, text) is not None:
+        return []
+    try:
+        return _resolve_ids(repository, text, candidates)
+    except NotFound:
+        return []
+
+
+def _list_candidates(repository: Repository, prefix: str, known: Sequence[ConversationId]) -> Sequence[ConversationId]:
+    """Return the conversations that may have a message, the latest first; that is looked for if there are several."""
+    if not is_message_id(prefix):
+        known = list(walk_candidates(repository, prefix, known, _tips_by_conversation(repository)))
+    return known if len(known) <= 1 else _latest_first(repository, known)
+
+
+def _latest_first(repository: Repository, known: Sequence[ConversationId]) -> list[ConversationId]:
+    """Return conversations, the latest one first, the others sorted."""
+    latest = _resolve_latest(repository, 0) if known else None
+    return sorted(known, key=lambda conversation: (conversation != latest, conversation))
+
+
+def find_latest_with_branch(
+    repository: Repository, text: str, find_latest: Callable[[], ConversationId] | None = None
+) -> ConversationId | None:
+    """Return the latest conversation if `text` is exactly a branch of it, with or without `~2`, and no conversation."""
+    name, _ = split_steps(text)
+    head = name.partition("/")[0]
+    if name.startswith(LATEST) or len(name) > MAX_NAME_BYTES or not is_name(name) or not is_name(head):
+        return None
+    if is_whole_id(name):
+        return None
+    if repository.find_ref(f"{refs.HEADS}{head}/{MAIN}") is not None:
+        return None
+    if not any(ref.endswith(f"/{name}") for ref in repository.list_refs(refs.HEADS)):
+        return None  # which conversation is the latest one may depend on where each of them began
+    try:
+        latest = _resolve_latest(repository, 0) if find_latest is None else find_latest()
+    except NotFound:
+        return None
+    return latest if repository.find_ref(refs.branch_ref(latest, BranchName(name))) is not None else None
+
+
+def _resolve_named(repository: Repository, name: str, conversation: ConversationId | None) -> Revision:
+    head, slash, rest = name.partition("/")
+    if conversation is not None:
+        in_full = slash and head and conversation.startswith(head)
+        return _resolve_inside(
+            repository, rest if in_full and not _is_inside(repository, name, conversation) else name, conversation
+        )
+    known = conversation_ids(repository) if not slash and could_be_id(name) else None
+    is_prefix = known is not None and any(each.startswith(name) for each in known)
+    if known is not None and (is_whole_id(name) or not is_prefix):
+        try:
+            named = _resolve_ids(repository, name, _list_candidates(repository, name, known))[0]
+            names_all = is_root(read_commit(repository, named.oid))  # remotes name conversations by their roots
+            return _resolve_inside(repository, "", named.conversation) if names_all else named
+        except NotFound:
+            found = None if is_prefix else _find_by_other_name(repository, name, known)
+            if found is not None or is_prefix:
+                return _resolve_inside(repository, "", found or resolve_conversation(repository, name))
+            hint = "see: scopes list, scopes log; or create a conversation: scopes new"
+            match_prefix(name, known, "conversation or message", hint)  # raises with near names
+            raise
+    try:
+        conversation = resolve_conversation(repository, head)
+    except NotFound as error:
+        if not slash and is_short_prefix(name):
+            error.hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {error.hint}"
+        raise
+    return _resolve_inside(repository, rest, conversation)
+
+
+def _is_inside(repository: Repository, name: str, conversation: ConversationId) -> bool:
+    """Return True if `conv-001/fix` is or begins the name of a branch or tag of conv-001, and not `fix` in it.
+
+    After the conversation's own id a beginning is one of the rest, and a whole id is always that of the message.
+    """
+    if name.startswith(LONG_FORMS):
+        return True
+    head, _, rest = name.partition("/")
+    known = [*list_branch_tips(repository, conversation), *read_metadata(repository, conversation).tags]
+    if head == conversation:
+        return name in known and not is_whole_id(rest)
+    return any(each.startswith(name) for each in known)
+
+
+def _resolve_inside(repository: Repository, name: str, conversation: ConversationId) -> Revision:
+    """Resolve a name in a conversation: see above."""
+    tips = list_branch_tips(repository, conversation)
+    if name in ("", conversation) and name not in tips:
+        active = read_active_branch(repository, conversation)
+        return Revision(conversation, active, tips[active])
+    ids = _find_ids(repository, conversation, name) if is_whole_id(name) else []
+    found = ids or _find_exact(repository, conversation, name, tips)
+    if found:
+        return found[0]
+    longer = [branch for branch in tips if branch.startswith(name)]
+    ids = [] if is_whole_id(name) else _find_ids(repository, conversation, name, branches=longer)
+    if ids and not longer:
+        return ids[0]
+    if ids:
+        which = f"a message and {', '.join(longer[:_LISTED_BRANCHES])}"
+        raise Ambiguous(f"{name!a} matches several: {which}", hint="type a few more letters")
+    hint = _describe_branches(conversation, tips)
+    if is_short_prefix(name):
+        hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {hint}"
+    whole = repository.caller.full_branch_names
+    branch = BranchName(match_prefix(name, tips, "branch or message", hint, whole=whole))
+    return Revision(conversation, branch, tips[branch])
+
+
+def _find_exact(
+    repository: Repository, conversation: ConversationId, name: str, tips: Mapping[BranchName, Oid]
+) -> list[Revision]:
+    """Return what has exactly this name: a branch, a tag, a branch of a remote; only that kind in a long form."""
+    form = next((form for form in (HEADS_FORM, TAGS_FORM, REMOTES_FORM) if name.startswith(form)), "")
+    name = name.removeprefix(form)
+    found: list[Revision] = []
+    if form in ("", HEADS_FORM) and name in tips:
+        found.append(Revision(conversation, BranchName(name), tips[BranchName(name)]))
+    if form in ("", TAGS_FORM) and not found:
+        tag = read_metadata(repository, conversation).tags.get(name)
+        found += [] if tag is None else [Revision(conversation, None, tag)]
+    if form in ("", REMOTES_FORM) and not found and "/" in name:
+        from scopes.history.metadata import find_remote_branch
+
+        there = find_remote_branch(repository, find_root_commit(repository, conversation), name)
+        found += [] if there is None else [Revision(conversation, None, there)]
+    return found
+
+
+def _find_ids(
+    repository: Repository, conversation: ConversationId, prefix: str, *, branches: Sequence[str] = ()
+) -> list[Revision]:
+    """Return the message or commit whose id has a prefix, in a conversation; raises Ambiguous if no branch has it."""
+    if not could_be_id(prefix):
+        return []
+    try:
+        return _resolve_ids(repository, prefix, [conversation])
+    except NotFound:
+        return []
+    except Ambiguous:
+        if branches:
+            return []
+        raise
+
+
+def _describe_branches(conversation: ConversationId, tips: Iterable[BranchName]) -> str:
+    """Return the branches of a conversation as a hint, or the command that lists them if they are many."""
+    named = [branch for branch in tips if not branch.startswith(_RESOLUTIONS)]
+    if 0 < len(named) <= _LISTED_BRANCHES:
+        return f"branches of {conversation}: {', '.join(named)}"
+    return f"list them: scopes branch {quote(conversation)}"
+
+
+def _resolve_ids(repository: Repository, prefix: str, conversations: Sequence[ConversationId]) -> list[Revision]:
+    """Resolve the message whose id, or the commit whose object id, has the prefix, in each conversation that has it."""
+    found: dict[str, list[Revision]] = {}
+    tips = _tips_by_conversation(repository) if conversations else {}
+    for conversation in walk_candidates(repository, prefix, conversations, tips):
+        for head in map(header_of, walk_oldest_first(repository, tips.get(conversation, []))):
+            name = next((name for name in (head.id, head.oid) if name.startswith(prefix)), None)
+            if name is not None:
+                copies = found.setdefault(name, [])
+                if not copies or copies[-1].conversation != conversation:
+                    copies.append(Revision(conversation, None, head.oid))
+        if found and is_message_id(prefix):
+            break
+    return found[match_prefix(prefix, found, "message", "see: scopes log")]
+
+
+def _tips_by_conversation(repository: Repository) -> dict[ConversationId, list[Oid]]:
+    tips: dict[ConversationId, list[Oid]] = {}
+    for ref, oid in repository.list_refs(refs.HEADS).items():
+        pair = refs.split_branch_ref(ref)
+        if pair is not None:
+            tips.setdefault(pair[0], []).append(Oid(oid))
+    return tips
+
+
+def parse_new_branch_name(repository: Repository, text: str) -> BranchName:
+    """Check the name of a new branch; raises Invalid as `parse_branch_name`, or if it would mean something else."""
+    name = parse_branch_name(text)
+    _check_meaning(repository, name, "branch name")
+    return name
+
+
+def parse_new_tag_name(repository: Repository, text: str) -> str:
+    """Check the name of a new tag; raises Invalid as `parse_tag_name`, or if it would mean something else."""
+    name = parse_tag_name(text)
+    _check_meaning(repository, name, "tag name")
+    return name
+
+
+def parse_new_conversation_id(text: str) -> ConversationId:
+    """Check the id of a new conversation; raises Invalid as `parse_conversation_id`, or for the form of an id."""
+    name = parse_conversation_id(text)
+    _check_form(name, "conversation id")
+    return name
+
+
+def _check_meaning(repository: Repository, name: str, what: str) -> None:
+    _check_form(name, what)
+    first, slash, rest = name.partition("/")
+    if slash and first in _list_remotes(repository):
+        problem = f"{first}/... are the branches of the remote {first}"
+        raise Invalid(f"{name!a} is not a valid {what}: {problem}", hint=f"for example: {first}-{rest}")
+
+
+def _check_form(name: str, what: str) -> None:
+    if is_whole_id(name):
+        hint = "choose a name that does not look like an id"
+        raise Invalid(f"{name!a} is not a valid {what}: it has the form of the id of a message", hint=hint)
+    if name.startswith(LONG_FORMS):
+        hint = f"leave {LONG_FORMS} out"
+        raise Invalid(f"{name!a} is not a valid {what}: it begins with {LONG_FORMS}", hint=hint)
+
+
+def _list_remotes(repository: Repository) -> set[str]:
+    try:
+        return {*read_addresses(repository.path), BUNDLE}
+    except Corrupt:
+        return {BUNDLE}
+
+
+def complete_message_id(repository: Repository, conversation: ConversationId | None, text: str | None) -> str | None:
+    """Return the full id for a prefix or revision; a full id is returned as it is, even if no such message exists.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: as `resolve_revision`.
+    """
+    if text is None or is_message_id(text):
+        return text
+    return str(header_of(read_commit(repository, resolve_revision(repository, text, conversation).oid)).id)

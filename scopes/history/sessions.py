@@ -1,0 +1,422 @@
+"""Whose operations are those that record agents while they work.
+
+They are not the user's: `undo` takes back the newest thing that the user did, not a turn that was recorded since.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from scopes.clock import now_nanoseconds
+from scopes.errors import Corrupt, NotFound
+from scopes.history.handles import BranchHandle, StoreHandle
+from scopes.history.messages import (
+    MessageHeader,
+    count_messages,
+    header_of,
+    is_root,
+    read_body,
+    read_message_at,
+    read_message_bytes_at,
+    read_root_of,
+)
+from scopes.history.metadata import read_metadata
+from scopes.history.names import MAIN, Revision, find_root_commit, list_branch_tips
+from scopes.history.sources import TRACKING, find_source_record, with_last_path
+from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
+from scopes.model import encoding
+from scopes.model.conversation import ACP, BranchEntry
+from scopes.model.encoding import encode_component
+from scopes.model.message import Message
+from scopes.result import Note, plural
+from scopes.store.graph import is_ancestor, list_new_commits
+from scopes.store.locks import is_session_locked, session_lock_path
+from scopes.store.objects import Commit
+from scopes.store.repository import Objects, Repository, read_commit
+
+HOOKS: Final = "hooks"  # of agents and of git
+WATCH: Final = "watch"
+ACP_BACKGROUND_ACTORS: Final = "acp"
+
+
+MIN_TEXT: Final = 1000  # code points; independent answers to one prompt were equal in up to 559
+EXACT: Final = "exact"
+_RANDOM_ID: Final = re.compile(r"(?:[A-Za-z]+[_-]){0,2}[A-Za-z0-9-]{20,}")
+_EXACT_TIME: Final = re.compile(r".*\.\d*[1-9]\d*(?:Z|[+-]\d\d:\d\d)")  # with a fraction of a second
+
+
+def prove_by_id(message: MessageId, name: object) -> bytes | None:
+    """Return the proof by the id of an answer or a call that the API of a model gave; None if it is not random."""
+    return _prove(message, "id", name) if isinstance(name, str) and _RANDOM_ID.fullmatch(name) else None
+
+
+def prove_by_time(message: MessageId, time: str | None, precision: object) -> bytes | None:
+    """Return the proof by the time of an answer; None if it is not exact."""
+    if precision != EXACT or time is None or not _EXACT_TIME.fullmatch(time):
+        return None
+    return _prove(message, "time", time)
+
+
+def prove_by_text(message: MessageId, length: int) -> bytes | None:
+    """Return the proof by what an agent has written up to an answer; None if that is not long enough."""
+    return _prove(message, "text", "") if length >= MIN_TEXT else None
+
+
+def _prove(message: MessageId, kind: str, value: str) -> bytes:
+    return sha256("\0".join((message, kind, value)).encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def walk_live_sessions(branches: Mapping[BranchName, BranchEntry]) -> Iterator[tuple[str, str, str]]:
+    """Yield the session id, agent and directory of each session that was recorded live, the earlier ones too."""
+    for entry in branches.values():
+        match entry.extra.get(ACP):
+            case {"session": last, "agent": str(agent), "cwd": str(directory), **more}:
+                earlier = more.get("stale")
+                for session in (last, *(earlier if isinstance(earlier, list) else ())):
+                    if isinstance(session, str):
+                        yield session, agent, directory
+
+
+class SubAgent(NamedTuple):
+    """The agent of a branch, and the message whose tool call spawned it; None if unknown."""
+
+    agent: AgentName | None
+    spawned_by: str | None
+
+
+def is_spawned(message: Message) -> bool:
+    """Return True if a message is the first one of a sub-agent."""
+    return isinstance(message.extra.get("spawned_by"), dict)
+
+
+def spawner_of(message: Message) -> str | None:
+    """Return the id of the message whose tool call spawned the sub-agent that begins with this message."""
+    spawned_by = message.extra.get("spawned_by")
+    name = spawned_by.get("message") if isinstance(spawned_by, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def find_sub_agent(objects: Objects, newest_first: Iterable[Commit]) -> SubAgent | None:
+    """Return the sub-agent of a branch, given its commits; None if the first message is not a sub-agent's."""
+    commits = list(newest_first)
+    if not commits:
+        return None
+    first = read_body(objects, commits[-1])
+    if not is_spawned(first):
+        return None
+    heads = map(header_of, commits)  # the first messages may be copies of other authors' messages
+    agent = next((head.author for head in heads if head.author_kind == "agent"), None)
+    return SubAgent(agent, spawner_of(first))
+
+
+Ending: TypeAlias = Literal["interrupted", "cancelled", "unanswered"]
+_ENDS: Final = frozenset({"answer", "tool-results", "prompt"})
+_ANSWERS: Final = frozenset({"answer", "tool-results"})
+_INTERRUPTED: Final = frozenset({"interrupted", "partial"})
+_WORDS: Final = (b'"cancelled"', b'"interrupted"', b'"partial"')
+
+
+def ending_of(message: Message) -> Ending | None:
+    """Return how the turn of a message ended, if the message says it: by an interrupt, or by the user; else None."""
+    status = message.status
+    if "cancelled" in (status, message.stop_reason):
+        return "cancelled"
+    return "interrupted" if message.kind == "interrupt" or status in _INTERRUPTED else None
+
+
+def may_have_ending(kind: str, body: bytes) -> bool:
+    """Return False if neither `ending_of` nor `is_unanswered` finds anything in the last message of a turn.
+
+    It is decided by its stored bytes: to decode each message takes long.
+    """
+    return b'"acp":' in body if kind == "prompt" else any(word in body for word in _WORDS)
+
+
+def is_unanswered(prompt: Message, next_prompts: Iterable[Message]) -> bool:
+    """Return True if a prompt behind `scopes acp` has no answer; its proxy was killed, or the agent is at it.
+
+    next_prompts: the only messages that follow it, on any branch. One of the same run may have been sent while it was
+    under way, and then the answer of both comes later.
+    """
+    run = _run_of(prompt)
+    return prompt.kind == "prompt" and run is not None and all(_run_of(each) != run for each in next_prompts)
+
+
+def _run_of(message: Message) -> str | None:
+    found = message.extra.get(ACP)
+    run = found.get("run") if isinstance(found, dict) else None
+    return run if isinstance(run, str) else None
+
+
+def is_live(repository: Repository, conversation: ConversationId, branch: BranchName | None) -> bool:
+    """Return True if `scopes acp` has recorded on a branch, or on main, from which it may come; None: on any one."""
+    with suppress(Corrupt, NotFound):
+        branches = read_metadata(repository, conversation).branches
+        return any(ACP in entry.extra for name, entry in branches.items() if branch is None or name in {branch, MAIN})
+    return False
+
+
+class Following:
+    """What follows each message, in a walk in which it comes after all that follow it.
+
+    tips: those of branches: nothing follows them. is_live: the conversation has sessions of `scopes acp`; in others,
+    which are imported, an interrupt is a message of its own.
+    """
+
+    def __init__(self, tips: Iterable[Oid], *, is_live: bool) -> None:
+        self._tips = frozenset(tips)
+        self._is_live = is_live
+        self._next: dict[Oid, tuple[MessageHeader, ...]] = {}
+
+    def visit(self, head: MessageHeader) -> tuple[Oid, ...] | None:
+        """Return the prompts that follow the last message of a turn; None for others, and if it ended as it should."""
+        known, kind = self._next, head.kind
+        if not self._is_live and not known and kind != "interrupt" and head.oid not in self._tips:
+            return None  # nearly always
+        following = known.pop(head.oid, ())
+        for parent in head.parents if self._is_live or kind == "interrupt" else ():
+            known[parent] = (*known[parent], head) if parent in known else (head,)
+        if kind not in _ENDS or (not following and head.oid not in self._tips):
+            return None
+        return last_of_turn(kind, {each.oid: each.kind for each in following})
+
+
+def last_of_turn(kind: str, following: Mapping[Oid, str]) -> tuple[Oid, ...] | None:
+    """Return the prompts that follow the last message of a turn, of the kinds of all that follow; None for others."""
+    if kind in _ANSWERS:
+        return None if _ANSWERS.intersection(following.values()) else ()
+    return tuple(following) if kind == "prompt" and set(following.values()) <= {"prompt"} else None
+
+
+def find_ending(
+    repository: Repository, commits: Mapping[Oid, Commit], commit: Commit, message: Message
+) -> Ending | None:
+    """Return how the turn of a message ended without a whole answer, among all commits of its conversation."""
+    if message.kind == "prompt":
+        following = {each.oid: str(each.kind) for each in commits.values() if commit.oid in each.parents}
+        prompts = last_of_turn(message.kind, following)
+        bodies = (read_message_at(repository, commits[oid].tree) for oid in prompts or ())
+        if prompts is not None and is_unanswered(message, bodies):
+            return "unanswered"
+    return ending_of(message)
+
+
+IMPORT_PREFIXES = ("import/", "import-")  # of branches that follow a source in place of one that the user moved
+NOTES = BranchName("notes")  # where agents write beside a session
+
+
+def is_followed(branch: BranchHandle, tip: Oid) -> bool:
+    """Return True if the next import of a session goes on from `tip`, the tip of a branch."""
+    tracked = branch.repository.list_refs(TRACKING)
+    if branch.name.startswith(IMPORT_PREFIXES):
+        return tip in tracked.values()
+    return tip in _tracked_as(branch.name, tracked)
+
+
+def is_written_by_session(branch: BranchHandle) -> bool:
+    """Return True if a session goes on writing a branch: an import follows it, or `scopes acp` records it now."""
+    match branch.entry.extra.get(ACP):
+        case {"agent": str(agent), "session": str(session)}:
+            if is_session_locked(session_lock_path(branch.repository.path, (agent, session))):
+                return True
+    return is_followed(branch, branch.tip)
+
+
+def note_followed(branch: BranchHandle, appended: Oid, verb: str = "append") -> tuple[Note, ...]:
+    """Return a note if the commit that was appended to a branch has taken it from the session that wrote it.
+
+    Of a conversation that was not imported nothing is looked up: appends are fast. `verb` is the command.
+    """
+    before = read_commit(branch.repository, read_commit(branch.repository, appended).parents[0]).oid
+    if not _is_taken(branch, before):
+        return ()
+    where = shlex.quote(f"{branch.conversation.id}/{NOTES}")
+    command = f"scopes {verb} {where} --create ..."
+    return (Note(_taken_text(branch), f"to leave it to the session: scopes undo, and then: {command}"),)
+
+
+def note_merged(branch: BranchHandle, before: Oid, source: str, *, dry_run: bool = False) -> tuple[Note, ...]:
+    """Return a note if a merge has taken a branch, which was at `before`, from the session that wrote it.
+
+    source: what was merged, or would be with `dry_run`
+    """
+    if not _is_taken(branch, before):
+        return ()
+    if dry_run:
+        return (
+            Note(_taken_text(branch, "is", "would go", "then"), f"to leave it to the session: do not merge {source}"),
+        )
+    return (Note(_taken_text(branch), "to leave it to the session: scopes undo"),)
+
+
+def _is_taken(branch: BranchHandle, before: Oid) -> bool:
+    """Return True if a session went on from the commit that a branch had before somebody else moved it."""
+    return (
+        not is_root(read_commit(branch.repository, before))
+        and _is_imported(branch, before)
+        and is_followed(branch, before)
+    )
+
+
+def _taken_text(branch: BranchHandle, was: str = "was", go: str = "go", since: str = "now") -> str:
+    prefix = IMPORT_PREFIXES[0]
+    return f"{branch} {was} the branch of a session, whose next messages {go} to a branch {prefix}... from {since} on"
+
+
+def find_successor(branch: BranchHandle) -> BranchName | None:
+    """Return the branch that has the new messages of a session since somebody else moved its branch.
+
+    None if the branch was not moved, or has these messages too, such as after a merge.
+    """
+    repository, tips = branch.repository, list_branch_tips(branch.repository, branch.conversation.id)
+    others = {name: tip for name, tip in tips.items() if name.startswith(IMPORT_PREFIXES) and name != branch.name}
+    if not others or branch.name not in tips:
+        return None
+    tracked = repository.list_refs(TRACKING)
+    own = branch.name
+    if own.startswith(IMPORT_PREFIXES):
+        if tips[own] in tracked.values():
+            return None
+        own = branch.entry.parent or MAIN
+    followed = _tracked_as(own, tracked)
+    found = [
+        name for name, tip in others.items() if tip in followed and not is_ancestor(repository, tip, tips[branch.name])
+    ]
+    return max(found, key=lambda name: read_commit(repository, tips[name]).time, default=None)
+
+
+def successor_notes(repository: Repository, revision: Revision, text: str) -> tuple[Note, ...]:
+    """Return a note if the branch that a reader gets was moved, and its session goes on elsewhere.
+
+    text: the name that was given for the revision; if it names more than a conversation there is no note
+    """
+    if revision.branch is None or "/" in text or "~" in text or "@{" in text:
+        return ()
+    branch = StoreHandle(repository).conversation(revision.conversation).branch(revision.branch)
+    successor = find_successor(branch)
+    if successor is None:
+        return ()
+    what = f"{branch} was moved here: the new messages of its session are on {successor}"
+    switch = shlex.join(["scopes", "switch", branch.conversation.id, successor])
+    return (Note(what, f"to go on there: {switch}"),)
+
+
+def reader_notes(repository: Repository, revision: Revision, text: str) -> tuple[Note, ...]:
+    """Return notes for a reader of a branch: where its session continues, and the branch with notes on it."""
+    return (*successor_notes(repository, revision, text), *note_notes_branch(repository, revision))
+
+
+def note_notes_branch(repository: Repository, revision: Revision) -> tuple[Note, ...]:
+    """Return a note if the branch `notes` has messages that a branch, which is read to its tip, does not have."""
+    if revision.branch is None or revision.branch == NOTES:
+        return ()
+    tips = list_branch_tips(repository, revision.conversation)
+    if NOTES not in tips or tips.get(revision.branch) != revision.oid:
+        return ()
+    count = count_messages(list_new_commits(repository, tips[NOTES], revision.oid))
+    if not count:
+        return ()
+    where = f"{revision.conversation}/{NOTES}"
+    text = f"{where} has {count:,} {plural(count, 'message')} that {'is' if count == 1 else 'are'} not on this branch"
+    return (Note(text, f"read them: scopes log {shlex.quote(where)}"),)
+
+
+def _tracked_as(name: BranchName, tracked: Mapping[str, str]) -> set[str]:
+    """Return where the last imports left the branches of sources that have a name here."""
+    return {oid for ref, oid in tracked.items() if _flat(_name_of(ref)) == _flat(encode_component(name))}
+
+
+def _is_imported(branch: BranchHandle, tip: Oid) -> bool:
+    root = find_root_commit(branch.repository, branch.conversation.id)
+    return (
+        root is not None
+        and read_root_of(branch.repository, read_commit(branch.repository, root), tip).format is not None
+    )
+
+
+def _name_of(ref: str) -> str:
+    return ref.rpartition("/")[2]
+
+
+def _flat(name: str) -> str:
+    """Return a name as a branch has it whose own name was taken, see `importers.branch_updates`."""
+    return name.replace("/", "-").replace("%2F", "-")
+
+
+IDLE_SECONDS: Final = 3600
+_OPEN: Final = "open"
+_MARK: Final = b'"open":true'
+_STOP_REASON: Final = "stop_reason"
+_FINAL_STOP_REASONS: Final = frozenset({"end_turn", "stop", "stop_sequence"})
+_NANOSECONDS: Final = 1_000_000_000
+
+
+class OpenTips:
+    """Decides which last messages may leave, at one time: that of its creation.
+
+    include_open: all of them, whether their session still grows or not
+    """
+
+    def __init__(self, repository: Repository, *, include_open: bool = False) -> None:
+        self._repository = repository
+        self._include_open = include_open
+        self._now = now_nanoseconds() // _NANOSECONDS
+
+    def shared_tip(self, tip: Oid) -> Oid:
+        """Return the newest commit at or below a tip that others may get.
+
+        An open message may still grow until its format says that the turn has ended, or neither it nor the file of its
+        session has changed for an hour.
+        """
+        closed = tip if self._include_open else closed_tip(self._repository, tip)
+        return tip if closed == tip or self._is_finished(tip) else closed
+
+    def _is_finished(self, tip: Oid) -> bool:
+        commit = read_commit(self._repository, tip)
+        if _read(read_message_bytes_at(self._repository, commit.tree)).get(_STOP_REASON) in _FINAL_STOP_REASONS:
+            return True
+        changed = [commit.time, *map(self._changed, self._sources.get(tip, ()))]
+        return self._now - max(changed) >= IDLE_SECONDS
+
+    @cached_property
+    def _sources(self) -> dict[Oid, list[str]]:
+        """The keys of the sources that the last import left at each tip."""
+        found: dict[Oid, list[str]] = {}
+        for ref, oid in self._repository.list_refs(TRACKING).items():
+            found.setdefault(Oid(oid), []).append(ref.removeprefix(TRACKING).partition("/")[0])
+        return found
+
+    def _changed(self, key: str) -> int:
+        """Return when the file of a source changed last, in seconds since 1970; 0 if it is gone or not known."""
+        try:
+            record = find_source_record(self._repository, key)
+            path = "" if record is None else with_last_path(self._repository, record).path
+            return int(os.stat(path).st_mtime) if path else 0
+        except (Corrupt, NotFound, OSError, ValueError):
+            return 0
+
+
+def closed_tip(repository: Repository, tip: Oid) -> Oid:
+    """Return the newest commit at or below a tip whose message cannot change any more."""
+    commit = read_commit(repository, tip)
+    while not is_root(commit) and commit.parents and is_open(repository, commit):
+        commit = read_commit(repository, commit.parents[0])
+    return commit.oid
+
+
+def is_open(repository: Repository, commit: Commit) -> bool:
+    """Return True if a message was the last one of its session when that was imported."""
+    return _read(read_message_bytes_at(repository, commit.tree)).get(_OPEN) is True
+
+
+def _read(data: bytes) -> dict[str, Any]:
+    """Return the document of an open message; another one is empty."""
+    document: Any = encoding.load(data) if _MARK in data else None
+    return document if isinstance(document, dict) else {}

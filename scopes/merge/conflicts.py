@@ -1,0 +1,654 @@
+"""Number the conflicts of a conversation, in progress or recorded, and find one by its number or id."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from shlex import quote
+from typing import Any, NamedTuple, TypeAlias
+
+from scopes.clock import known_seconds
+from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.history.messages import (
+    STATE_DIRECTORY,
+    MessageHeader,
+    RecordedTimes,
+    display_time,
+    headers_of,
+    message_id_of,
+    read_body,
+    walk_headers_newest_first,
+)
+from scopes.history.names import conversation_ids, find_root_commit, list_branch_tips
+from scopes.ids import AgentName, BranchName, ConversationId, Oid
+from scopes.merge.compare import (
+    Disagreement,
+    Divergence,
+    PathChange,
+    changes_on,
+    find_disagreements,
+    find_divergence,
+    state_of,
+)
+from scopes.merge.in_progress import HELD, PURPOSE, InProgress, holding, list_conflicts_of, list_in_progress
+from scopes.merge.keys import (
+    can_have_value,
+    can_state,
+    decoded_key,
+    display_key,
+    folded_key,
+    group_of,
+    per_agent,
+    value_field,
+)
+from scopes.merge.plan import keep_resolutions, list_conflicts_at, open_conflicts_at
+from scopes.merge.resolve import BOTH, EarlierResolutions, apply_choice, read_reuse, set_value
+from scopes.merge.rewrite import divergence_of
+from scopes.model import encoding
+from scopes.model.conflicts import ENDED, SIDES, Choice, Conflict, EarlierResolution, Position
+from scopes.model.conversation import ABANDONED
+from scopes.model.encoding import encode_component, leaf
+from scopes.model.message import (
+    ARGUMENT,
+    CONFLICTS,
+    ENTITIES,
+    MESSAGES,
+    PROPOSALS,
+    content_hash,
+    read_argument,
+)
+from scopes.model.message import (
+    Position as ArguedPosition,
+)
+from scopes.model.operation import Operation
+from scopes.store import refs
+from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
+from scopes.store.objects import BLOB, Commit
+from scopes.store.operations import walk_operations
+from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.trees import BlobChange, find_entry
+
+_ID_PREFIX = re.compile(r"[0-9a-f]{1,12}")
+_MAX_NUMBER_DIGITS = 3
+_ABORTED = "-abort"
+_DROPPING = frozenset({"rebase-conflict", "cherry-pick-conflict", "delete-branch"})  # kinds of operations
+_DISCUSSING_KINDS = frozenset({"human", "agent"})  # kinds of author
+
+
+class _ConflictTimes:
+    """When conflicts were opened and resolved, from the notices in a history, which is walked only as far as needed."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._recorded = RecordedTimes(repository)
+        self._walks: dict[Oid, tuple[dict[str, Commit], Iterator[tuple[str, Commit]]]] = {}
+
+    def find_opening(self, tip: Oid, conflict: str) -> tuple[str | None, str | None]:
+        """Return the time of the message that opened a conflict, and when an operation wrote that, if it is known."""
+        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
+        commit = read_commit(self._repository, tip)
+        if find_entry(self._repository, commit.tree, path) is None:
+            return None, None
+        opening = self._find_opening(commit, path)
+        return known_seconds(opening.time), self._recorded.find_text(opening)
+
+    def find_source(self, tip: Oid, conflict: str) -> str:
+        """Return what was merged by the merge that resolved a conflict by itself; empty if that is not known."""
+        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
+        return self._recorded.find_source(self._find_opening(read_commit(self._repository, tip), path))
+
+    def find(self, tip: Oid, conflict: str) -> tuple[str | None, str | None, str | None]:
+        """Return when a conflict was opened, when an operation wrote that, and when it was resolved last.
+
+        All are None if no notice resolved it.
+        """
+        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
+        if find_entry(self._repository, read_commit(self._repository, tip).tree, path) is None:
+            return None, None, None
+        known, notices = self._walks.setdefault(tip, ({}, self._walk_notices(tip)))
+        while conflict not in known and (notice := next(notices, None)) is not None:
+            known.setdefault(*notice)
+        resolving = known.get(conflict)
+        if resolving is None:
+            return None, None, None
+        opening = self._find_opening(resolving, path)
+        return known_seconds(opening.time), self._recorded.find_text(opening), known_seconds(resolving.time)
+
+    def _walk_notices(self, tip: Oid) -> Iterator[tuple[str, Commit]]:
+        for commit in walk_newest_first(self._repository, [tip]):
+            if commit.kind == "notice":
+                match read_body(self._repository, commit).extra.get("conflict"):
+                    case {"id": str(conflict), "status": "resolved"}:
+                        yield conflict, commit
+
+    def _find_opening(self, commit: Commit, path: str) -> Commit:
+        """Return the oldest commit, along first parents, that has the record at a path."""
+        while commit.parents:
+            before = read_commit(self._repository, commit.parents[0])
+            if find_entry(self._repository, before.tree, path) is None:
+                break
+            commit = before
+        return commit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictRow:
+    """One conflict, numbered from 1 within its conversation.
+
+    Attributes:
+        branch: The conflict-resolution branch.
+        since: When it was opened: the merge stopped. For an aborted one, and one that a merge or replay resolved by
+            itself, when that happened.
+        resolved: When it was resolved; None for other ones.
+        recorded_at: When an operation wrote the message that opened it, if that has another time and it is known.
+        kind: "merge", "rebase" or "cherry-pick"; "branch" if nothing is in progress on the branch.
+    """
+
+    number: int
+    conversation: ConversationId
+    branch: BranchName
+    source: str
+    target: BranchName
+    since: str
+    conflict: Conflict
+    kind: str = "merge"
+    resolved: str | None = None
+    recorded_at: str | None = None
+
+    @property
+    def opened_at(self) -> str:
+        """When it was opened, as people see it."""
+        return self.recorded_at or self.since
+
+    @property
+    def changed_at(self) -> str:
+        """When it was resolved, or else opened, as people see it."""
+        return self.opened_at if self.resolved in {None, self.since} else self.resolved or self.opened_at
+
+
+class _Dropped(NamedTuple):
+    """A conflict-resolution branch that an operation aborted, deleted or moved on from, and its tip before."""
+
+    operation: Operation
+    branch: BranchName
+    tip: Oid
+
+
+EndedConflicts: TypeAlias = Mapping[ConversationId, Sequence[_Dropped]]
+"""Where the conflicts are that ended without a resolution, by conversation; from `read_ended`."""
+_Row: TypeAlias = tuple[ConflictRow, InProgress]
+_Held: TypeAlias = tuple[InProgress, Conflict]
+
+
+def read_ended(repository: Repository) -> EndedConflicts:
+    """Find the conflict-resolution branches that were dropped: by --abort, by --skip, or with the branch."""
+    found: dict[ConversationId, list[_Dropped]] = {}
+    for _, operation in walk_operations(repository):
+        if operation.kind.endswith(_ABORTED) or operation.kind in _DROPPING:
+            for change in operation.changes:
+                pair = refs.split_branch_ref(change.ref)
+                if pair is not None and pair[1].startswith(f"{PURPOSE}/") and change.old is not None:
+                    found.setdefault(pair[0], []).append(_Dropped(operation, pair[1], Oid(change.old)))
+    return found
+
+
+def walk_conflicts(
+    repository: Repository, conversation: ConversationId, *, ended: EndedConflicts | None = None
+) -> Iterator[ConflictRow]:
+    """Yield the conflicts of a conversation, by branch, then by key; numbers are unique.
+
+    First those of merges and replays in progress, resolved ones included; then open ones recorded on other branches;
+    with `ended`, from `read_ended`, also those that were resolved or aborted.
+    """
+    yield from (row for row, _ in _walk_rows(repository, conversation, ended=ended))
+
+
+def read_conflict(repository: Repository, conversation: ConversationId, name: str) -> tuple[ConflictRow, InProgress]:
+    """Return a conflict by its id, its number, a prefix of its id, or its key; up to three digits are always a number.
+
+    If several match and one of them has not ended, it is that one. Of several resolutions of one conflict it is the
+    first one, which has the others in `also`.
+
+    Raises:
+        NotFound, Ambiguous: none or several match.
+    """
+    for with_ended in (False, True):  # the operations are read only if nothing else has that name
+        ended = read_ended(repository) if with_ended else None
+        rows = list(_walk_rows(repository, conversation, ended=ended))
+        found = _find_named(rows, name)
+        if found:
+            break
+    if not found:
+        hint = f"list them: scopes conflicts list {quote(conversation)}"
+        raise NotFound(f"there is no conflict {name!a} in {conversation}", hint=hint)
+    found = [pair for pair in found if pair[0].conflict.status not in ENDED] or found
+    are_of_one = len({row.conflict.id for row, _ in found}) == 1
+    if len(found) > 1 and not (are_of_one and found[0][0].conflict.status in ENDED):
+        names = ", ".join(f"{row.number} ({row.conflict.id} on {row.branch})" for row, _ in found[:8])
+        hint = f"name one by its number: {names}"
+        raise Ambiguous(f"{name!a} matches {len(found)} conflicts of {conversation}", hint=hint)
+    return found[0]
+
+
+def find_conversations_of_conflict(repository: Repository, name: str) -> list[ConversationId]:
+    """Return the conversations that have a conflict with this id or prefix of an id, never a number."""
+    if not is_id_prefix(name):
+        return []
+    conversations = conversation_ids(repository)
+    for with_ended in (False, True):  # the operations are read only if no open conflict has that id
+        ended = read_ended(repository) if with_ended else None
+        found = [
+            conversation
+            for conversation in conversations
+            if any(row.conflict.id.startswith(name) for row in walk_conflicts(repository, conversation, ended=ended))
+        ]
+        if found:
+            break
+    return found
+
+
+def is_id_prefix(name: str) -> bool:
+    """Return True if a name can be the beginning of an id; up to three digits are always a number."""
+    return _ID_PREFIX.fullmatch(name) is not None and not (name.isdecimal() and len(name) <= _MAX_NUMBER_DIGITS)
+
+
+def _find_named(rows: list[_Row], name: str) -> list[_Row]:
+    found = [pair for pair in rows if pair[0].conflict.id == name]
+    found = found or [pair for pair in rows if name.isdecimal() and name == str(pair[0].number)]
+    found = found or [pair for pair in rows if is_id_prefix(name) and pair[0].conflict.id.startswith(name)]
+    spellings = (lambda key: key), decoded_key, display_key
+    found = found or [pair for pair in rows if name in {spell(pair[0].conflict.key) for spell in spellings}]
+    return found or [pair for pair in rows if pair[0].conflict.key == folded_key(name)]
+
+
+def list_discussion(repository: Repository, in_progress: InProgress) -> list[MessageHeader]:
+    """Return the messages of agents and people on the conflict-resolution branch, newest first."""
+    heads = walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped})
+    return [head for head in heads if is_discussion(head)]
+
+
+def _walk_subjects(repository: Repository, in_progress: InProgress) -> Iterator[str | None]:
+    """Yield the conflicts that messages hold positions about; None for a message that is about all of them."""
+    for head in list_discussion(repository, in_progress):
+        argument = read_argument(read_body(repository, head).extra.get(ARGUMENT))
+        yield argument.about if argument is not None and is_id_prefix(argument.about) else None
+
+
+def is_discussion(head: MessageHeader) -> bool:
+    """Return True for a message of an agent or a person that is no resolution or escalation."""
+    return head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"
+
+
+def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: EndedConflicts | None) -> Iterator[_Row]:
+    number, seen, times = 0, set[str](), _ConflictTimes(repository)
+    waiting = list_in_progress(repository, conversation)
+    earlier = list_earlier(repository, *waiting) if waiting else EarlierResolutions(repository, conversation)
+    find = earlier.find if read_reuse(repository.config) != "off" else lambda _: ()
+    for in_progress in waiting:
+        seen |= {record.id for record in list_conflicts_of(repository, in_progress)}
+        for row in _rows(repository, in_progress, number, times):
+            yield _with_earlier(row, find), in_progress
+            number = row.number
+    for in_progress, record in _walk_held(repository, conversation, seen, ended=ended):
+        number += 1
+        yield _with_earlier(_row(times, in_progress, number, record, record.status), find), in_progress
+
+
+def list_earlier(repository: Repository, in_progress: InProgress, *others: InProgress) -> EarlierResolutions:
+    """Return the resolutions that may answer the conflicts of branches of one conversation."""
+    tips = [tip for each in (in_progress, *others) for tip in (each.target_tip, each.source_tip)]
+    return EarlierResolutions(repository, in_progress.conversation, *tips)
+
+
+def _with_earlier(row: ConflictRow, find: Callable[[Conflict], tuple[EarlierResolution, ...]]) -> ConflictRow:
+    """Return a row with its earlier resolutions, if its conflict is open."""
+    found = () if row.conflict.status in ENDED else find(row.conflict)
+    return replace(row, conflict=replace(row.conflict, earlier=found)) if found else row
+
+
+def _rows(repository: Repository, in_progress: InProgress, before: int, times: _ConflictTimes) -> Iterator[ConflictRow]:
+    about = set(_walk_subjects(repository, in_progress))
+    for number, record in enumerate(list_conflicts_of(repository, in_progress), before + 1):
+        status = "debate" if record.status == "open" and about & {record.id, None} else record.status
+        yield _row(times, in_progress, number, record, status)
+
+
+def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
+    since, recorded, resolved, source = in_progress.entry.created, None, None, in_progress.source
+    if status == "resolved":
+        opened, recorded, resolved = times.find(in_progress.tip, record.id)
+        if opened is None:  # a merge or replay resolved it by itself
+            opened, recorded = times.find_opening(in_progress.tip, record.id)
+            source = source or times.find_source(in_progress.tip, record.id)
+        since, resolved = opened or since, resolved or opened or since
+    elif in_progress.kind == HELD and status not in ENDED:
+        opened, recorded = times.find_opening(in_progress.tip, record.id)
+        since = opened or since
+    return ConflictRow(
+        number=number,
+        conversation=in_progress.conversation,
+        branch=in_progress.branch,
+        source=source,
+        target=in_progress.target,
+        since=since,
+        resolved=resolved,
+        recorded_at=None if recorded is None or recorded[:19] == since[:19] else recorded,
+        conflict=replace(record, status=status),
+        kind=in_progress.kind,
+    )
+
+
+def _walk_held(
+    repository: Repository, conversation: ConversationId, seen: set[str], *, ended: EndedConflicts | None
+) -> Iterator[tuple[InProgress, Conflict]]:
+    """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
+
+    An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
+    that has it resolved. A resolved one is listed once, with all its resolutions. One that was aborted, or whose
+    message a replay skipped, is listed once: nobody can resolve it any more.
+    """
+    busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
+    tips = list_branch_tips(repository, conversation)
+    if ended is None:
+        tips = {name: tip for name, tip in tips.items() if name not in busy}
+    opened: list[tuple[InProgress, Conflict]] = []
+    resolved: dict[str, list[tuple[InProgress, Conflict]]] = {}
+    for name in sorted(tips, key=lambda name: (name != "main", name)):
+        records = list_conflicts_at(repository, tips[name])
+        for record in records.values():
+            if record.id in seen and (name in busy or record.status != "resolved"):
+                continue
+            held = holding(repository, conversation, name, tips[name]), record
+            if record.status == "resolved":
+                resolved.setdefault(record.id, []).append(held)
+            elif name not in busy and not _was_skipped(held[0]):
+                opened.append(held)
+    for in_progress, record in opened:
+        tips_resolved = (other.tip for other, _ in resolved.get(record.id, ()))
+        if not any(is_ancestor(repository, in_progress.tip, tip) for tip in tips_resolved):
+            yield in_progress, record
+    if ended is not None:
+        known = {*seen, *(record.id for _, record in opened)}
+        for identity, found in resolved.items():
+            named = next((each for each, _ in found if each.source), found[0][0])
+            holder = replace(found[0][0], source=named.source, target=named.target)
+            yield holder, keep_resolutions(found[0][1], [record for _, record in found[1:]])
+            known.add(identity)
+        yield from _walk_dropped(repository, conversation, ended, tips, known)
+
+
+def _was_skipped(held: InProgress) -> bool:
+    """Return True for a branch whose replay ended by --skip, or that was abandoned."""
+    return held.entry.purpose == PURPOSE and held.entry.status == ABANDONED
+
+
+def _walk_dropped(
+    repository: Repository,
+    conversation: ConversationId,
+    ended: EndedConflicts,
+    tips: Mapping[BranchName, Oid],
+    known: set[str],
+) -> Iterator[_Held]:
+    """Yield the conflicts that were aborted, or skipped with their messages, each once; ids in `known` are left out."""
+    held = [holding(repository, conversation, name, tip) for name, tip in tips.items()]
+    dropped = [each for each in held if _was_skipped(each)]
+    root = find_root_commit(repository, conversation) or Oid("")
+    dropped += (
+        holding(repository, conversation, each.branch, each.tip, each.operation)
+        for each in ended.get(conversation, ())
+        if repository.has(each.tip) and is_ancestor(repository, root, each.tip)
+    )
+    listed = set(known)
+    for each in dropped:
+        for record in open_conflicts_at(repository, each.tip):
+            if record.id not in listed:
+                listed.add(record.id)
+                yield each, replace(record, status="aborted")
+
+
+class Discussion(NamedTuple):
+    """What was said about a conflict.
+
+    talk: the messages of agents and people, oldest first
+    positions: the newest one of each author, in the order in which they were stated
+    escalated_to: whom it was escalated to last; None if it was not
+    escalated_at: when
+    """
+
+    talk: tuple[MessageHeader, ...]
+    positions: tuple[ArguedPosition, ...]
+    escalated_to: str | None = None
+    escalated_at: str | None = None
+
+
+def read_discussion(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Discussion:
+    """Return what was said about a conflict, also after it has ended."""
+    if in_progress.kind == HELD:
+        heads = list(headers_of(_walk_held_of_discussion(repository, in_progress.tip, conflict)))
+    else:
+        heads = list(walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped}))
+    talk = [head for head in heads if is_discussion(head)]
+    positions = list_positions_about(repository, talk[::-1], conflict.id)
+    if in_progress.kind == HELD and conflict.status not in ENDED:  # the branch has other messages too
+        stated = {each.message for each in positions}
+        talk = [head for head in talk if head.id in stated]
+    addressee, time = next(_walk_escalations(repository, heads, conflict.id), (None, None))
+    return Discussion(tuple(talk[::-1]), positions, addressee, time)
+
+
+def list_involved(repository: Repository, in_progress: InProgress, conflict: Conflict) -> set[str]:
+    """Return who has written about a conflict."""
+    written = (*list_discussion(repository, in_progress), *read_discussion(repository, in_progress, conflict).talk)
+    return {head.author for head in written}
+
+
+def list_positions_about(
+    repository: Repository, oldest_first: Sequence[MessageHeader], about: str
+) -> tuple[ArguedPosition, ...]:
+    """Return the newest position of each author about a subject, in the order in which they were stated."""
+    found: dict[str, ArguedPosition] = {}
+    for head in oldest_first:
+        argument = read_argument(read_body(repository, head).extra.get(ARGUMENT))
+        if argument is not None and argument.about == about:
+            found.pop(head.author, None)
+            author = AgentName(head.author)
+            found[author] = ArguedPosition(author=author, time=display_time(head), message=head.id, argument=argument)
+    return tuple(found.values())
+
+
+def _walk_escalations(
+    repository: Repository, newest_first: Sequence[MessageHeader], conflict: str
+) -> Iterator[tuple[str, str | None]]:
+    for head in newest_first:
+        if head.kind == "notice" and head.to:
+            match read_body(repository, head).extra.get("conflict"):
+                case {"id": str(found), "status": "escalated"} if found == conflict:
+                    yield head.to[0], display_time(head)
+
+
+def _walk_held_of_discussion(repository: Repository, tip: Oid, conflict: Conflict) -> Iterator[Commit]:
+    """Yield the commits that have the record of a conflict before it was resolved, without the one that opened it."""
+    path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict.id)}"
+
+    def has_record(commit: Commit) -> bool:
+        return find_entry(repository, commit.tree, path) is not None
+
+    try:
+        commit = read_commit(repository, tip)
+    except NotFound:
+        return  # the branch of an aborted conflict was deleted long ago
+    if conflict.status == "resolved" and has_record(commit):
+        commit = next(_walk_resolutions(repository, tip, conflict.id), commit)
+    while has_record(commit) and commit.parents:
+        below = read_commit(repository, commit.parents[0])
+        if not has_record(below):
+            return
+        yield commit
+        commit = below
+
+
+def _walk_resolutions(repository: Repository, tip: Oid, conflict: str) -> Iterator[Commit]:
+    """Yield the commits whose messages resolved a conflict, newest first."""
+    for commit in walk_newest_first(repository, [tip]):
+        if commit.kind == "notice":
+            match read_body(repository, commit).extra.get("conflict"):
+                case {"id": str(found), "status": "resolved"} if found == conflict:
+                    yield commit
+
+
+def find_disagreement(
+    repository: Repository, in_progress: InProgress, conflict: Conflict, objects: Objects | None = None
+) -> Disagreement:
+    """Detect the disagreement behind a recorded conflict again, from the tips of both sides.
+
+    A branch that only holds the record has the values in the record: the disagreement is made from these, and their
+    claims are written to `objects` (default: the repository, under its lock).
+    """
+    divergence = None if in_progress.kind == HELD else _divergence(repository, in_progress)
+    for disagreement in () if divergence is None else find_disagreements(repository, divergence):
+        if (disagreement.key, disagreement.type) == (conflict.key, conflict.type):
+            return disagreement
+    return _disagreement_of_record(repository, objects or repository, in_progress.tip, conflict)
+
+
+def changes_made_since(repository: Repository, in_progress: InProgress, key: str) -> dict[str, BlobChange]:
+    """Return the changes that undo what messages on the conflict-resolution branch claimed about a key.
+
+    Without them "take target" would keep such a claim, which neither side has made.
+    """
+    before, after = (state_of(repository, tip) for tip in (in_progress.target_tip, in_progress.tip))
+    changes = changes_on(repository, before, after, [key]).get(key, {})
+    return {path: change.old for path, change in changes.items()}
+
+
+def _disagreement_of_record(repository: Repository, objects: Objects, tip: Oid, conflict: Conflict) -> Disagreement:
+    """Make the disagreement that a record describes, from the values of its positions."""
+    base, target, source = (
+        _claims_of_positions(repository, objects, tip, conflict.key, positions)
+        for positions in (conflict.base, conflict.target, conflict.source)
+    )
+    if group_of(conflict.key) == MESSAGES:  # a side that only answered the message has not changed it
+        target, source = target or base, source or base
+    changes = [
+        {path: PathChange(base.get(path), side.get(path)) for path in {**base, **side}} for side in (target, source)
+    ]
+    return Disagreement(conflict.key, conflict.type, changes[0], changes[1])
+
+
+def _claims_of_positions(
+    repository: Repository, objects: Objects, tip: Oid, key: str, positions: Iterable[Position]
+) -> dict[str, Oid]:
+    found = {}
+    for position in positions:
+        claim = _claim_of_position(repository, tip, key, position)
+        if claim is not None:
+            agent = f"/{encode_component(position.agent or '')}" if per_agent(key) else ""
+            is_entity = group_of(key) == PROPOSALS and isinstance(claim, dict) and claim.keys() == {"value"}
+            path = f"{ENTITIES}/{key.partition('/')[2]}=" if is_entity else f"{key}{agent}="
+            found[path] = objects.write(BLOB, encoding.dump(claim))
+    return found
+
+
+def _claim_of_position(repository: Repository, tip: Oid, key: str, position: Position) -> Any:
+    """Return the claim with the value of a position, the inverse of `claim_value`; None if a message made no claim."""
+    value, field = position.value, value_field(key)
+    if isinstance(value, dict) and value.keys() == {BOTH}:
+        return value
+    if field is not None:
+        return {field: value}
+    if group_of(key) == PROPOSALS and not (isinstance(value, dict) and value.keys() & {"operation", "value"}):
+        return {"operation": "update", "after": value}
+    if group_of(key) == MESSAGES and isinstance(value, str):
+        for commit in walk_newest_first(repository, [tip]):
+            if message_id_of(commit) == position.message:
+                message = read_body(repository, commit)
+                return None if message.amends is None else {"amended": content_hash(message)}
+        return None
+    return value
+
+
+def _divergence(repository: Repository, in_progress: InProgress) -> Divergence | None:
+    target, source = in_progress.target_tip, in_progress.source_tip
+    if in_progress.kind == "merge":
+        return find_divergence(repository, repository, target, source, unrelated=True)
+    stopped = read_commit(repository, source)
+    new_in_target = tuple(list_new_commits(repository, target, source))
+    stating = tuple(commit for commit in new_in_target if can_state(commit))
+    return divergence_of(repository, target, stopped, new_in_target, stating)
+
+
+def list_sides(disagreement: Disagreement, conflict: Conflict) -> tuple[str, ...]:
+    """Return the sides that can be taken: `base` only if there is a value, `both` only if the key can hold both."""
+    return tuple(side for side in SIDES if _find_obstacle(disagreement, conflict, side) is None)
+
+
+def _find_obstacle(disagreement: Disagreement, conflict: Conflict, side: str) -> str | None:
+    """Return why a conflict cannot take a side; None if it can."""
+    if side == "base" and not conflict.base:
+        return f"{decoded_key(conflict.key)} has no value at the merge base"
+    return _find_obstacle_to_both(disagreement) if side == BOTH else None
+
+
+def _find_obstacle_to_both(disagreement: Disagreement) -> str | None:
+    """Return why a key cannot hold the values of both sides; None if it can."""
+    key, target, source = disagreement.key, disagreement.target, disagreement.source
+    if group_of(key) == MESSAGES:
+        return "a message cannot have two texts"
+    has_one_value = value_field(key) is not None or group_of(key) == PROPOSALS
+    if has_one_value and any(target[path].new != source[path].new for path in target.keys() & source.keys()):
+        return f"{decoded_key(key)} holds one value"
+    return None
+
+
+def require_side(disagreement: Disagreement, conflict: Conflict, side: str) -> None:
+    """Check that a conflict can take a side.
+
+    Raises:
+        Invalid: it cannot; the hint names the sides that it can take.
+    """
+    sides = list_sides(disagreement, conflict)
+    if side in sides:
+        return
+    obstacle = _find_obstacle(disagreement, conflict, side)
+    hint = f"take {', '.join(sides[:-1])} or {sides[-1]}"
+    hint += " (ours is target, theirs is source)" if obstacle is None else ""
+    if can_have_value(disagreement.key):
+        hint += ", or give a new value: --value 'as we agreed'"
+    raise Invalid(obstacle or f"{side!a} is not a valid side of a conflict", hint=hint)
+
+
+def resolved_changes(
+    repository: Repository, disagreement: Disagreement, conflict: Conflict, choice: Choice, *, value: Any, actor: str
+) -> dict[str, BlobChange]:
+    """Return the changes to the target's state that apply a resolution; `value` is used for the choice "value".
+
+    Raises:
+        Invalid: the key cannot be set to a value, or not to this one.
+    """
+    target, source = disagreement.target, disagreement.source
+    if choice != "value":
+        return apply_choice(repository, target, source, choice)
+    if not can_have_value(disagreement.key):
+        sides = ", ".join(list_sides(disagreement, conflict))
+        raise Invalid(
+            f"{decoded_key(disagreement.key)} cannot be set to a value", hint=f"take a side with --take: {sides}"
+        )
+    return set_value(disagreement, value, actor)
+
+
+def read_value(key: str, text: str) -> Any:
+    """Parse a value from the command line: as JSON if the key can hold any value and the text is JSON, else as text.
+
+    Raises:
+        Invalid: the JSON cannot be stored.
+    """
+    if value_field(key) is not None or group_of(key) == MESSAGES:
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    encoding.dump(value)
+    return value

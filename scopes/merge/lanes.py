@@ -1,0 +1,361 @@
+"""Write the resolution of a conflict as one line: `resolved decision db: took source (SQLite), by lead: cheaper`.
+
+A resolution is a notice that records how a conflict was resolved; the conflict's values are in the state of its commit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Any, NamedTuple
+
+from scopes.history.activity import Activity
+from scopes.history.lanes import Lane, LaneMap
+from scopes.history.messages import ROOT_KIND, MessageHeader, RecordedTimes, header_of, headers_of, shown_author
+from scopes.history.metadata import read_metadata
+from scopes.history.names import find_directory, list_branch_tips
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.merge.keys import decoded_key, group_of, noun_of
+from scopes.merge.plan import is_written_by_scopes, list_conflicts_at
+from scopes.model.conflicts import Conflict, Resolution, decode_resolution
+from scopes.model.encoding import relative_path
+from scopes.model.message import FILES, Message
+from scopes.result import plural
+from scopes.sanitize import clip
+from scopes.store.objects import Commit
+from scopes.store.repository import Repository, read_commit
+
+_SUBJECT = "Resolved "  # how the text of a resolution begins
+
+
+def may_be_resolution(head: MessageHeader) -> bool:
+    """Return False if the commit alone shows that the message does not resolve a conflict."""
+    return head.kind == "notice" and head.author_kind != "system" and head.subject.startswith(_SUBJECT)
+
+
+def resolution_line(repository: Repository, head: MessageHeader, message: Message) -> str:
+    """Return how a message resolved a conflict, as one line; empty if it did not.
+
+    Raises:
+        Corrupt, NotFound: the state of the message is damaged or missing.
+    """
+    document = message.extra.get("conflict")
+    if not may_be_resolution(head) or not isinstance(document, dict) or document.get("status") != "resolved":
+        return ""
+    line = describe_resolution(repository, head.oid, document)
+    return f"resolved {line}" if line else ""
+
+
+def describe_resolution(repository: Repository, oid: Oid, document: Mapping[str, Any]) -> str:
+    """Return how a conflict with a record in the state of a commit was resolved: `decision db: took source, by lead`.
+
+    `document` is what the message of the resolution, or of the merge, stores about it; empty if that is not valid.
+
+    Raises:
+        Corrupt, NotFound: the state of the commit is damaged or missing.
+    """
+    key, resolution = document.get("key"), decode_resolution(document)
+    if not isinstance(key, str) or resolution is None:
+        return ""
+    record = list_conflicts_at(repository, oid).get(str(document.get("id")))
+    because = f": {resolution.reason}" if resolution.reason else ""
+    if group_of(key) == FILES and resolution.choice == "both":
+        return f"{_name(key)}: both sides edited it, and it was not merged here"
+    return " ".join(f"{_name(key)}: {_outcome(resolution, record)}, by {resolution.actor}{because}".split())
+
+
+def resolved_values(repository: Repository, oid: Oid, document: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the values that the resolution of a conflict chose; empty if the document is not valid.
+
+    Raises:
+        Corrupt, NotFound: the state of the commit is damaged or missing.
+    """
+    resolution = decode_resolution(document)
+    if resolution is None:
+        return ()
+    if resolution.choice == "value":
+        return (resolution.value,)
+    return _chosen_values(resolution, list_conflicts_at(repository, oid).get(str(document.get("id"))))
+
+
+def _name(key: str) -> str:
+    """Return a key as a phrase: `decision db`."""
+    group, _, name = decoded_key(key).partition("/")
+    return f"{noun_of(group_of(key)) or group} {name}".strip()
+
+
+def _outcome(resolution: Resolution, record: Conflict | None) -> str:
+    if resolution.choice == "value":
+        return _value_text(resolution.value)
+    values = " | ".join(dict.fromkeys(map(_value_text, _chosen_values(resolution, record))))
+    return f"took {resolution.choice}" + (f" ({values})" if values else "")
+
+
+def _chosen_values(resolution: Resolution, record: Conflict | None) -> tuple[Any, ...]:
+    sides = {"source": ("source",), "target": ("target",), "base": ("base",), "both": ("source", "target")}
+    return tuple(each.value for side in sides.get(resolution.choice, ()) for each in getattr(record, side, ()))
+
+
+def _value_text(value: Any) -> str:
+    match value:
+        case {"operation": str(operation)}:  # of a file: what is recorded of its text is no text for people
+            return operation
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+ReadMessage = Callable[[MessageHeader], Message | None]
+"""Returns a message with its amendments applied; None if it is retracted, or not to be read."""
+
+_SHORT_ID = 8
+_NOT_WRITTEN = frozenset({"meta", "notice", "system", "tool-results", ROOT_KIND})  # kinds of message
+_MAX_WALKED = 20_000  # commits, to find the names of branches
+_MAX_READ = 2_000  # messages of a side, the newest ones
+_MAX_AFTER = 100  # commits after a merge that are searched for resolutions
+_MAX_AUTHORS, _MAX_FILES, _MAX_ITEMS = 3, 3, 3
+_MAX_ITEM, _MAX_ITEMS_LENGTH, _MAX_LINE = 100, 300, 400  # characters
+
+
+class LaneMark(NamedTuple):
+    """A lane in words.
+
+    Attributes:
+        branch: The name of the merged branch, or the short id of its tip.
+        into: The name of what it was merged into; None if it is not known.
+        merge: The message id of the merge.
+        fork: The newest message that both sides have, and `fork_number` its number, which is 0 for the root; None if
+            they have none in common, or the walk does not have it.
+        messages: How many messages only the merged branch had, as `diff` counts them.
+        authors: The agents in the lane, or else the people.
+        digest: A line for each side and one for the conflicts; empty if it was not requested.
+    """
+
+    branch: str
+    into: str | None
+    merge: MessageId
+    fork: MessageId | None
+    fork_number: int | None
+    messages: int
+    authors: tuple[str, ...]
+    digest: tuple[str, ...] = ()
+
+    def begin(self, fork: str | None = None) -> str:
+        """Return the mark before the lane: `parallel branch alt, from message 60 (fork point), 5 messages, by codex`.
+
+        `fork` replaces `message 60`, for an output without numbers.
+        """
+        place = f"{fork or f'message {self.fork_number}'} (fork point)" if self.fork_number else "the beginning"
+        since = "" if self.fork is None else f", from {place}"
+        return f"parallel branch {self.branch}{since}, {self.content()}"
+
+    def content(self) -> str:
+        """Return the number of messages and who wrote them: `5 messages, by codex`."""
+        by = f", by {_listed(self.authors, _MAX_AUTHORS)}" if self.authors else ""
+        return f"{_count(self.messages)}{by}"
+
+    def end(self) -> str:
+        """Return the mark after the lane: `end of branch alt; back on main`."""
+        return f"end of branch {self.branch}" + (f"; back on {self.into}" if self.into is not None else "")
+
+
+class MarkedLanes:
+    """The lanes of a walk with their marks.
+
+    `commits` are those of `walk_oldest_first`, `branch` is the branch that they were walked from, if it is known.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        conversation: ConversationId,
+        commits: Sequence[Commit],
+        branch: BranchName | None,
+        tips: Sequence[Oid] = (),
+    ) -> None:
+        self._repository = repository
+        self._conversation = conversation
+        self._branch = branch
+        self._map = LaneMap(commits, tips)
+        self._commits = commits if self._map.lanes else ()
+        self._lanes_at = (
+            [tuple(filter(self._is_marked, lanes)) for lanes in self._map.lanes_of()] if self._map.lanes else []
+        )
+
+    def __bool__(self) -> bool:
+        """Return True if there is a merge."""
+        return bool(self._map.lanes)
+
+    @cached_property
+    def heads(self) -> Sequence[MessageHeader]:
+        """The headers of the commits, in their order; empty if there are no lanes."""
+        return [header_of(commit) for commit in self._commits]
+
+    def _is_marked(self, number: int) -> bool:
+        """Return False for the lane of a conflict-resolution branch whose target had moved: nobody made that branch."""
+        first = header_of(self._commits[self._map.lanes[number].start])
+        return first.kind != "system" or not is_written_by_scopes(first)
+
+    @cached_property
+    def _numbers(self) -> Mapping[MessageId, int]:
+        return {head.id: number for number, head in enumerate(headers_of(self._commits), 1)}
+
+    @cached_property
+    def _names(self) -> Mapping[Oid, str]:
+        wanted = {self._commits[lane.tip].oid for lane in self._map.lanes}
+        names = name_tips(self._repository, self._conversation, wanted, self._branch)
+        times = RecordedTimes(self._repository) if wanted - names.keys() else None
+        merged = (
+            {}
+            if times is None
+            else {self._commits[lane.tip].oid: times.find_source(self._commits[lane.merge]) for lane in self._map.lanes}
+        )
+        return {oid: name for oid, name in {**merged, **names}.items() if name}
+
+    def lanes_of(self, oid: Oid) -> tuple[int, ...]:
+        """Return the numbers of the lanes that a commit is in, the outermost first."""
+        position = self._map.find_position(oid)
+        return self._lanes_at[position] if self._lanes_at and position is not None else ()
+
+    def name_of(self, lane: int) -> str:
+        """Return the name of the branch of a lane, or the short id of its tip."""
+        tip = self._commits[self._map.lanes[lane].tip].oid
+        return self._names.get(tip) or tip[:_SHORT_ID]
+
+    def walk_marks(self, read: ReadMessage) -> Iterator[LaneMark]:
+        """Yield the marks of all lanes with their digests, in the order of their merges."""
+        lanes = self._map.lanes
+        marked = filter(self._is_marked, range(len(lanes)))
+        yield from (self.mark(number, read) for number in sorted(marked, key=lambda each: lanes[each].merge))
+
+    def mark(self, number: int, read: ReadMessage | None = None) -> LaneMark:
+        """Return the mark of a lane; with `read` also the digest of its merge."""
+        lane = self._map.lanes[number]
+        sides = self._map.sides_of(lane)
+        target, source = self._ids_of(self._without_notice(lane, sides.target)), self._ids_of(sides.source)
+        fork = None if sides.fork is None else self.heads[sides.fork]
+        ids = dict.fromkeys(head.id for head in self.heads[lane.start : lane.end] if _is_written(head))
+        by_id = {head.id: head for head in self.heads[lane.start : lane.end]}
+        agents = [shown_author(by_id[each]) for each in ids if by_id[each].author_kind == "agent"]
+        outer = lane.outer
+        while outer is not None and not self._is_marked(outer):
+            outer = self._map.lanes[outer].outer
+        into = self._branch if outer is None else self.name_of(outer)
+        mark = LaneMark(
+            branch=self.name_of(number),
+            into=into,
+            merge=self.heads[lane.merge].id,
+            fork=None if fork is None else fork.id,
+            fork_number=None if fork is None else self._numbers.get(fork.id, 0),
+            messages=len(source - target),
+            authors=tuple(dict.fromkeys(agents or [shown_author(by_id[each]) for each in ids])),
+        )
+        if read is None:
+            return mark
+        directory = find_directory(self._repository, self._conversation)
+        since = " since the fork point" if mark.fork_number else ""
+        lines = [
+            _describe_side(name, count, [self.heads[position] for position in positions], read, directory)
+            for name, count, positions in (
+                (f"{into or 'here'}{since}", len(target - source), sides.target),
+                (mark.branch, mark.messages, sides.source),
+            )
+        ]
+        return mark._replace(digest=(*lines, *self._describe_conflicts(lane, read)))
+
+    def _ids_of(self, positions: Iterable[int]) -> set[MessageId]:
+        return {head.id for head in (self.heads[position] for position in positions) if head.kind != ROOT_KIND}
+
+    def _without_notice(self, lane: Lane, positions: Sequence[int]) -> list[int]:
+        """Return the positions without that of the notice with which scopes began the resolution of this merge."""
+        return [each for each in positions if each != lane.target or not is_written_by_scopes(self.heads[each])]
+
+    def _describe_conflicts(self, lane: Lane, read: ReadMessage) -> Iterator[str]:
+        """Yield a line with the conflicts of a merge and how they were resolved, by rules or afterwards by somebody."""
+        head = self.heads[lane.merge]
+        message = read(head)
+        document = None if message is None else message.extra.get("merge")
+        resolved = document.get("resolved") if isinstance(document, dict) else None
+        lines = [
+            describe_resolution(self._repository, head.oid, each)
+            for each in (resolved if isinstance(resolved, list) else ())
+            if isinstance(each, dict)
+        ]
+        for after in islice(self.heads, lane.merge + 1, lane.merge + 1 + _MAX_AFTER):
+            if len(after.parents) > 1:
+                break
+            if may_be_resolution(after) and (resolution := read(after)) is not None:
+                lines.append(resolution_line(self._repository, after, resolution).removeprefix("resolved "))
+        lines = _clip_items(list(filter(None, lines)))
+        if lines:
+            yield clip(f"conflicts resolved: {_listed(lines, _MAX_ITEMS, '; ')}", _MAX_LINE)
+
+
+def _is_written(head: MessageHeader) -> bool:
+    """Return True if a message is one that a person or an agent wrote, judged by its commit."""
+    return head.kind not in _NOT_WRITTEN and head.author_kind != "injected" and not is_written_by_scopes(head)
+
+
+def name_tips(
+    repository: Repository, conversation: ConversationId, wanted: Collection[Oid], current: BranchName | None
+) -> Mapping[Oid, str]:
+    """Return the names of the branches whose own messages include these commits, as far as they can be found.
+
+    It is the branch whose tip it is, or else one that has grown since. `current` is the branch that is looked at.
+    """
+    tips = {name: tip for name, tip in list_branch_tips(repository, conversation).items() if name != current}
+    entries = read_metadata(repository, conversation).branches
+    own = sorted(tips, key=lambda name: (name not in entries or entries[name].is_hidden, name))
+    names: dict[Oid, str] = {}
+    for name in own:
+        if tips[name] in wanted:
+            names.setdefault(tips[name], name)
+    walked = 0
+    for name in own:
+        oid: Oid | None = tips[name]
+        fork = entries[name].fork if name in entries else None
+        while oid is not None and oid != fork and len(names) < len(wanted) and walked < _MAX_WALKED:
+            if oid in wanted:
+                names.setdefault(oid, name)
+            parents = read_commit(repository, oid).parents
+            oid = parents[0] if parents else None
+            walked += 1
+    return names
+
+
+def _describe_side(
+    name: str, count: int, heads: Sequence[MessageHeader], read: ReadMessage, directory: str | None
+) -> str:
+    """Return what one side did: its number of messages, decisions, changed files below `directory`, last test run."""
+    activity = Activity()
+    decisions: dict[str, str] = {}
+    for head in [head for head in heads if head.kind != ROOT_KIND][-_MAX_READ:]:
+        message = read(head)
+        if message is not None:
+            activity.add(message)
+            if message.kind == "decision" and message.payload is not None:
+                decisions[str(message.payload.get("topic", ""))] = str(message.payload.get("decision", ""))
+    decided = _clip_items([" ".join(f"{topic}: {text}".split()) for topic, text in decisions.items()])
+    changed = [relative_path(path, directory) for path in activity.changed]
+    facts = (
+        _count(count),
+        f"decided {_listed(decided, _MAX_ITEMS, '; ')}" if decided else None,
+        f"changed {_listed(changed, _MAX_FILES)}" if changed else None,
+        activity.last_test,
+    )
+    return clip(f"{name}: {'; '.join(filter(None, facts))}", _MAX_LINE)
+
+
+def _clip_items(items: Sequence[str]) -> list[str]:
+    """Cut the items of a line: the fewer of them are shown, the longer each may be."""
+    most = max(_MAX_ITEM, _MAX_ITEMS_LENGTH // max(min(len(items), _MAX_ITEMS), 1))
+    return [clip(item, most) for item in items]
+
+
+def _count(messages: int) -> str:
+    return f"{messages:,} {plural(messages, 'message')}"
+
+
+def _listed(items: Sequence[str], most: int, separator: str = ", ") -> str:
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return separator.join(items[:most]) + more

@@ -1,0 +1,680 @@
+"""Plan a rebase or a cherry-pick: which messages to replay, which to leave out, and where the replay stops.
+
+Only objects are written; no ref moves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from shlex import quote
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+
+from scopes.clock import now
+from scopes.errors import Corrupt, NotFound, Refused
+from scopes.history.messages import MESSAGE_FILE, message_id_of, read_body
+from scopes.history.names import list_branch_tips, read_active_branch, resolve_conversation
+from scopes.history.transaction import Transaction
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId, is_oid
+from scopes.merge.compare import find_disagreements, find_divergence
+from scopes.merge.in_progress import (
+    NO_OTHERS,
+    PURPOSE,
+    InProgress,
+    OthersInProgress,
+    abort,
+    branch_after,
+    entry_finished,
+    entry_in_progress,
+    find_in_progress,
+    list_order,
+    moving_branch,
+    read_others,
+    require_resolved_on_branch,
+    resolution_branch,
+    restore_hint,
+    sides_of,
+)
+from scopes.merge.resolve import EarlierResolutions, read_policy
+from scopes.merge.rewrite import OwnMessages, ReplayResult, ReplayRules, ReplayTarget, Rewrite, Stop, rewrite_commits
+from scopes.model.conflicts import Conflict
+from scopes.model.conversation import BranchEntry
+from scopes.model.message import is_purged_copy
+from scopes.result import Note, Result, plural
+from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits
+from scopes.store.objects import Commit
+from scopes.store.packs import bulk_objects
+from scopes.store.repository import Objects, Repository, read_commit, read_tree
+from scopes.store.transactions import exclusive_write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayPlan:
+    """A planned replay; `dropped` merges and `present` messages, which the new base has already, are left out.
+
+    `inherited` is the number of messages below the fork point of a rebased branch that the new base does not have.
+    """
+
+    result: ReplayResult
+    inherited: int = 0
+    dropped: tuple[Oid, ...] = ()
+    present: tuple[Rewrite, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+
+def plan_rebase(  # noqa: PLR0917 - where to read and write, then what moves where
+    repository: Repository, objects: Objects, tip: Oid, fork: Oid | None, onto: Oid, rules: ReplayRules
+) -> ReplayPlan:
+    """Plan to replay the commits reachable from `tip`, but neither from `fork` nor from `onto`, on top of `onto`.
+
+    Raises:
+        Refused: a merge cannot be replayed, or the histories have nothing in common.
+    """
+    bases = list_merge_bases(repository, tip, onto)
+    line = list_new_commits(repository, tip, onto, bases)
+    commits = _drop_history(line, fork)
+    new_in_target = list_new_commits(repository, onto, tip, bases)
+    known = {message_id_of(commit) for commit in (*new_in_target, *commits)}
+    inherited = sum(message_id_of(commit) not in known for commit in line)
+    return replace(plan_line(repository, objects, onto, commits, new_in_target, rules), inherited=inherited)
+
+
+def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
+    repository: Repository,
+    objects: Objects,
+    onto: Oid,
+    commits: Iterable[Commit],
+    new_in_target: Sequence[Commit],
+    rules: ReplayRules,
+    written: frozenset[MessageId] = frozenset(),
+) -> ReplayPlan:
+    """Plan to replay commits in one line on top of `onto`, leaving out merges and messages of `new_in_target`.
+
+    `new_in_target` are the commits of `onto` that the replayed ones do not have; `written` are those among them that
+    the same replay has written.
+
+    Raises:
+        Refused: a merge cannot be replayed, or one of the commits is the root of a conversation.
+    """
+    known = {message_id_of(commit): commit for commit in new_in_target}
+    chosen, dropped, present = [], [], []
+    commits = list(commits)
+    for commit in commits:
+        same = known.get(message_id_of(commit))
+        if len(commit.parents) != 1:
+            _require_droppable(repository, objects, commit)
+            dropped.append(commit.oid)
+        elif same is not None and _is_present(objects, same, commit):
+            present.append(Rewrite(message_id_of(commit), commit.oid, same.oid))
+        else:
+            chosen.append(commit)
+    own = OwnMessages(frozenset(map(message_id_of, commits)), written)
+    result = rewrite_commits(objects, ReplayTarget(onto, new_in_target, own), chosen, rules)
+    notes = list(result.notes)
+    if dropped:
+        notes.append(Note(f"skipped {len(dropped)} {plural(len(dropped), 'merge')}: the replayed history is linear"))
+    if present:
+        notes.append(Note(f"skipped {len(present)} {plural(len(present), 'message')} that the new base already has"))
+    return ReplayPlan(result=result, dropped=tuple(dropped), present=tuple(present), notes=tuple(notes))
+
+
+def _is_present(objects: Objects, same: Commit, commit: Commit) -> bool:
+    """Return True if a new base has a message as it is, or what a purge has left of it."""
+    if _message_blob(objects, same) == _message_blob(objects, commit):
+        return True
+    return is_purged_copy(read_body(objects, same), read_body(objects, commit))
+
+
+def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves where
+    repository: Repository,
+    objects: Objects,
+    onto: Oid,
+    commits: Sequence[Commit],
+    rules: ReplayRules,
+    written: frozenset[MessageId] = frozenset(),
+) -> ReplayPlan:
+    """Plan to replay single commits, each with its own merge base, one after the other on top of `onto`.
+
+    `written` are the messages that the same cherry-pick has written before it stopped.
+    """
+    lines = _lines_of(repository, onto, commits)
+    line: _Line | None = None
+    target = ReplayTarget(onto, ())
+    tip, moved, resolved, notes = onto, list[Rewrite](), list[tuple[Conflict, ...]](), dict[Note, None]()
+    stopped, todo = ReplayResult(tip=onto, moved=()), tuple[Oid, ...]()
+    known_notices, all_written = set[MessageId](), set(written)
+    for number, commit in enumerate(commits, 1):
+        if line is not lines[commit.oid]:
+            line = lines[commit.oid]
+            target = ReplayTarget(tip, (*line.new_in_target, *(read_commit(objects, each.new) for each in moved)))
+            known_notices = _notices_of(target.new_commits)
+        own = line.messages_up_to(commit)
+        target.begin(OwnMessages(own, all_written & target.known & (own | known_notices)))
+        one = rewrite_commits(objects, target, [commit], rules)
+        tip = one.tip
+        replayed = {rewrite.id for rewrite in one.moved}
+        all_written |= replayed
+        target.known |= replayed
+        known_notices |= _notices_of(target.new_commits[-len(replayed) :] if replayed else ())
+        moved += one.moved
+        resolved.append(one.conflicts)
+        notes |= dict.fromkeys(one.notes)
+        if one.stop is not None:
+            stopped, todo = one, tuple(later.oid for later in commits[number:])
+            break
+    result = ReplayResult(
+        tip=tip,
+        moved=tuple(moved),
+        stop=stopped.stop,
+        conflicts=tuple(conflict for conflicts in reversed(resolved) for conflict in conflicts),
+        todo=todo,
+        notes=tuple(notes),
+    )
+    return ReplayPlan(result=result, notes=result.notes)
+
+
+class _Line(NamedTuple):
+    """The commits up to a picked one that the target does not have, oldest first, and what the target has beside them.
+
+    `places` are the places of the commits; a history with merges has only that of its last one.
+    """
+
+    commits: Sequence[Commit]
+    new_in_target: Sequence[Commit]
+    places: Mapping[Oid, int]
+
+    def messages_up_to(self, commit: Commit) -> set[MessageId]:
+        """Return the messages of the commits up to one of them."""
+        return {message_id_of(each) for each in self.commits[: self.places.get(commit.oid, len(self.commits)) + 1]}
+
+
+def _lines_of(repository: Repository, onto: Oid, commits: Sequence[Commit]) -> dict[Oid, _Line]:
+    """Return the line of each picked commit; those of one linear history have it in common."""
+    found: dict[Oid, _Line] = {}
+    for commit in reversed(commits):  # the last one is usually above the others
+        line = next((each for each in found.values() if commit.oid in each.places), None)
+        if line is None:
+            bases = list_merge_bases(repository, onto, commit.oid)
+            own = list_new_commits(repository, commit.oid, onto, bases)
+            is_linear = all(len(each.parents) == 1 for each in own)
+            places = {each.oid: place for place, each in enumerate(own)} if is_linear else {commit.oid: len(own) - 1}
+            line = _Line(own, list_new_commits(repository, onto, commit.oid, bases), places)
+        found[commit.oid] = line
+    return found
+
+
+def _notices_of(commits: Iterable[Commit]) -> set[MessageId]:
+    return {message_id_of(commit) for commit in commits if commit.kind == "notice"}
+
+
+def _drop_history(commits: Iterable[Commit], fork: Oid | None) -> list[Commit]:
+    """Leave out the fork point of the branch and what is reachable from it."""
+    own = {commit.oid: commit for commit in commits}
+    below = [fork]
+    while below:
+        commit = own.pop(oid, None) if (oid := below.pop()) is not None else None
+        below += () if commit is None else commit.parents
+    return list(own.values())
+
+
+def _message_blob(objects: Objects, commit: Commit) -> Oid | None:
+    entry = read_tree(objects, commit.tree).get(MESSAGE_FILE)
+    return None if entry is None else entry.oid
+
+
+def _require_droppable(repository: Repository, objects: Objects, commit: Commit) -> None:
+    """Refuse roots, and merges that did more than join two sides without conflicts."""
+    if not commit.parents:
+        raise Refused("the two histories have nothing in common", hint="pick single messages with cherry-pick")
+    plain = commit.kind == "merge" and len(commit.parents) == 2
+    divergence = find_divergence(repository, objects, *commit.parents) if plain else None
+    if divergence is None or find_disagreements(objects, divergence):
+        raise Refused(
+            f"the merge {message_id_of(commit)[:8]} cannot be replayed: it resolved conflicts",
+            hint="merge the branch instead: scopes merge",
+        )
+
+
+REBASE, CHERRY_PICK = "rebase", "cherry-pick"
+_PREPOSITIONS = {REBASE: "onto", CHERRY_PICK: "into"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayState:
+    """A rebase or cherry-pick, as far as it has come.
+
+    Attributes:
+        branch: The branch that will move; `original` is its tip.
+        source, target: The names under which conflicts show the two sides.
+        onto: The new base; `parent` is the branch that it is on, if it was named by one.
+        moved: The messages that have been replayed.
+        todo: The commits to replay after the one that it stopped at.
+        in_progress: The conflict resolution; None before it stops for the first time.
+    """
+
+    kind: str
+    conversation: ConversationId
+    branch: BranchName
+    original: Oid
+    source: str
+    target: str
+    onto: Oid
+    parent: BranchName | None = None
+    moved: tuple[Rewrite, ...] = ()
+    todo: tuple[Oid, ...] = ()
+    in_progress: InProgress | None = None
+
+    @property
+    def resolution(self) -> InProgress:
+        """The conflict resolution of a replay that has stopped."""
+        if self.in_progress is None:
+            raise NotFound(f"no {self.kind} is in progress in {self.conversation}")
+        return self.in_progress
+
+
+def list_written(repository: Repository, state: ReplayState, tip: Oid) -> frozenset[MessageId]:
+    """Return the messages on `tip` that a replay has written: the replayed ones and the resolutions of conflicts."""
+    commits = list_new_commits(repository, tip, state.onto)
+    resolutions = {message_id_of(each) for each in commits if each.kind == "notice"}
+    return frozenset(resolutions | {each.id for each in state.moved})
+
+
+def read_replay(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> ReplayState:
+    """Return the state of the replay that `find_in_progress` finds.
+
+    Raises:
+        NotFound, Ambiguous: as `find_in_progress` does.
+        Corrupt: its record is damaged; it can still be aborted.
+    """
+    in_progress = find_in_progress(repository, conversation, branch, kind)
+    state = _decode(in_progress)
+    if state is None:
+        raise Corrupt(
+            f"the record of the {kind} on {conversation}/{in_progress.branch} is damaged",
+            hint=f"abort it: scopes {quote(kind)} {quote(conversation)} --abort",
+        )
+    return state
+
+
+def _decode(in_progress: InProgress) -> ReplayState | None:
+    """Return the state that a record holds; None if a field is missing or has no possible value."""
+    match in_progress.details:
+        case {"branch": str(branch), "original": str(original), "onto": str(onto), "moved": [*moved], "todo": [*todo]}:
+            parent = in_progress.details.get("parent")
+            commits = [original, onto, *todo, *(oid for each in moved for oid in _commits_of(each))]
+            if not all(isinstance(oid, str) and is_oid(oid) for oid in commits):
+                return None
+            return ReplayState(
+                kind=in_progress.kind,
+                conversation=in_progress.conversation,
+                branch=BranchName(branch),
+                original=Oid(original),
+                source=in_progress.source,
+                target=in_progress.target,
+                onto=Oid(onto),
+                parent=BranchName(parent) if isinstance(parent, str) else None,
+                moved=tuple(Rewrite(MessageId(name), Oid(old), Oid(new)) for name, old, new in moved),
+                todo=tuple(map(Oid, todo)),
+                in_progress=in_progress,
+            )
+    return None
+
+
+def _commits_of(rewrite: object) -> list[object]:
+    """Return the old and the new commit of a recorded rewrite; [None] if it is none."""
+    match rewrite:
+        case [str(), old, new]:
+            return [old, new]
+    return [None]
+
+
+def _details(state: ReplayState, todo: Iterable[Oid]) -> dict[str, Any]:
+    details: dict[str, Any] = {
+        "branch": state.branch,
+        "original": state.original,
+        "onto": state.onto,
+        "moved": [list(rewrite) for rewrite in state.moved],
+        "todo": list(todo),
+    }
+    return details if state.parent is None else {**details, "parent": state.parent}
+
+
+def with_stop_applied(repository: Repository, state: ReplayState) -> ReplayState:
+    """Return the state with the message that it stopped at among the replayed ones.
+
+    Raises:
+        Conflicted: a conflict is still open there.
+        Refused: the conflict-resolution branch was rewound behind that message.
+    """
+    in_progress = state.resolution
+    if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
+        raise Refused(
+            f"{state.conversation}/{in_progress.branch} no longer contains the message it stopped at",
+            hint=f"undo that: scopes undo, or skip it: scopes {quote(state.kind)} {quote(state.conversation)} --skip",
+        )
+    require_resolved_on_branch(repository, in_progress)
+    stopped = message_id_of(read_commit(repository, in_progress.stopped))
+    return replace(state, moved=(*state.moved, Rewrite(stopped, in_progress.source_tip, in_progress.stopped)))
+
+
+def read_current_tip(repository: Repository, state: ReplayState) -> Oid:
+    """Return the present tip of the branch that will move.
+
+    Raises:
+        NotFound: the branch was deleted.
+    """
+    tip = list_branch_tips(repository, state.conversation).get(state.branch)
+    if tip is None:
+        raise NotFound(
+            f"{state.conversation}/{state.branch} was deleted",
+            hint=restore_hint(repository, state.conversation, state.branch)
+            + f", or abort: scopes {quote(state.kind)} {quote(state.conversation)} --abort",
+        )
+    return tip
+
+
+def write_stop(tx: Transaction, state: ReplayState, stop: Stop, todo: Iterable[Oid]) -> BranchName:
+    """Put a message with conflicts on the conflict-resolution branch, created at the first stop; return its name."""
+    in_progress = state.in_progress
+    if in_progress is None:
+        active = read_active_branch(tx.repository, state.conversation)
+        tips = list_branch_tips(tx.repository, state.conversation)
+        name = resolution_branch(tips, state.source, state.target, joined=_PREPOSITIONS[state.kind])
+        entry = BranchEntry(purpose=PURPOSE, parent=state.branch, fork=stop.parent, created=now())
+    else:
+        name, entry, active = in_progress.branch, replace(in_progress.entry, fork=stop.parent), in_progress.before
+    entry = entry_in_progress(
+        entry,
+        kind=state.kind,
+        target=state.target,
+        target_tip=stop.parent,
+        source=state.source,
+        source_tip=stop.old,
+        before=active,
+        stopped=stop.new,
+        details=_details(state, todo),
+    )
+    tx.move_branch(name, None if in_progress is None else in_progress.tip, stop.new)
+    tx.set_branch_entry(name, entry)
+    if in_progress is None:
+        tx.activate(name)
+    return name
+
+
+def write_end(tx: Transaction, state: ReplayState, status: str) -> None:
+    """Mark the conflict-resolution branch as finished with a status, and make the former branch active again."""
+    in_progress = state.in_progress
+    if in_progress is not None:
+        tx.activate(branch_after(tx.repository, in_progress, state.branch))
+        tx.set_branch_entry(in_progress.branch, entry_finished(in_progress.entry, status))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ReplayResult(Result):
+    """The fields that the outcomes of a rebase or cherry-pick have in common.
+
+    Attributes:
+        kind: "rebase" or "cherry-pick".
+        moved_branch: The branch that gets the messages: of a rebase its own branch, of a cherry-pick the target.
+        onto: The new base of a rebase as text; None for a cherry-pick.
+        branch: The branch that holds the result; after a stop the conflict-resolution branch.
+        replayed: The replayed messages, oldest first.
+        conflicts: The open conflicts, then the automatically resolved ones.
+        dry_run: True if nothing was written.
+    """
+
+    kind: str
+    conversation: ConversationId
+    moved_branch: BranchName
+    onto: str | None = None
+    branch: BranchName
+    tip: Oid | None
+    replayed: tuple[Rewrite, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    dry_run: bool = False
+    operation: OperationId | None = None
+
+    @property
+    def messages(self) -> tuple[MessageId, ...]:
+        """The ids of the replayed messages."""
+        return tuple(rewrite.id for rewrite in self.replayed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayUpToDate(_ReplayResult):
+    """Nothing was to be done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed(_ReplayResult):
+    """All messages were replayed and the branch was moved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayConflicted(_ReplayResult):
+    """It stopped at the message `stopped`; `remaining` messages follow it. `others` is what else is in progress."""
+
+    stopped: MessageId
+    remaining: int
+    others: OthersInProgress = NO_OTHERS
+
+    @property
+    def exit_code(self) -> int:
+        """Three: stopped on conflicts."""
+        return 3
+
+
+ReplayOutcome: TypeAlias = ReplayUpToDate | Replayed | ReplayConflicted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayAborted(Result):
+    """A rebase or cherry-pick was aborted; `branch` was its conflict-resolution branch."""
+
+    kind: str
+    conversation: ConversationId
+    moved_branch: BranchName
+    branch: BranchName
+    active_branch: BranchName
+    operation: OperationId
+
+
+class ReplayVerb(ABC):
+    """What rebase and cherry-pick do differently."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def plan_rest(
+        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, rules: ReplayRules
+    ) -> tuple[ReplayState, ReplayPlan]:
+        """Plan the remaining messages on top of `tip`; `current` is the present tip of the branch.
+
+        Return the state with `original` set to `current`. Objects are written.
+
+        Raises:
+            Refused: the branch was changed in the meantime in a way that the replay cannot include.
+        """
+
+    @abstractmethod
+    def stop_summary(self, state: ReplayState, stop: Stop) -> str:
+        """Return the summary of the operation that stops at a message."""
+
+    @abstractmethod
+    def end_summary(self, state: ReplayState) -> str:
+        """Return the summary of the operation that moves the branch."""
+
+    def details(self, state: ReplayState, plan: ReplayPlan) -> dict[str, Any]:
+        """Return the details of the operation that moves the branch: the new commit of each old one."""
+        rewrites = (*state.moved, *plan.present)
+        return {"map": {rewrite.old: rewrite.new for rewrite in rewrites if rewrite.old != rewrite.new}}
+
+    def new_entry(self, repository: Repository, state: ReplayState) -> BranchEntry | None:
+        """Return the new metadata entry of the branch; None to keep it."""
+        del repository, state
+        return None
+
+    def end_notes(self, repository: Repository, state: ReplayState) -> tuple[Note, ...]:
+        """Return notes about a branch that is about to move."""
+        del repository, state
+        return ()
+
+
+def read_rules(repository: Repository, conversation: ConversationId, *tips: Oid) -> ReplayRules:
+    """Return how conflicts are resolved on a conversation; `tips` are further commits with earlier resolutions.
+
+    Raises:
+        Invalid: a setting has a value that it cannot have.
+    """
+    policy = read_policy(repository.config, "automatic")
+    earlier = EarlierResolutions(repository, conversation, *tips)
+    return ReplayRules(policy, earlier)
+
+
+def begin_replay(
+    verb: ReplayVerb,
+    repository: Repository,
+    prepare: Callable[[Objects], tuple[ReplayState, ReplayPlan]],
+    *,
+    dry_run: bool,
+) -> ReplayOutcome:
+    """Plan a replay and carry it out; `prepare` resolves names and writes the objects of the plan."""
+    if dry_run:
+        with bulk_objects(repository, keep=False) as objects:
+            state, plan = prepare(objects)
+        return _preview(state, plan)
+    with exclusive_write(repository):
+        with bulk_objects(repository) as objects:
+            state, plan = prepare(objects)
+        return _carry_out(verb, repository, state, plan, state.original)
+
+
+def continue_replay(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayOutcome:
+    """Replay the rest on top of the conflict-resolution branch.
+
+    Raises:
+        NotFound, Ambiguous: none is in progress, or there are several and no branch is named; or it was deleted.
+        Conflicted: a conflict is still open.
+        Refused: the branch was changed in the meantime in a way that the replay cannot include.
+    """
+    conversation_id = resolve_conversation(repository, conversation)
+    with exclusive_write(repository):
+        state = read_replay(repository, conversation_id, branch, verb.kind)
+        tip = state.resolution.tip
+        return _replay_rest(verb, repository, with_stop_applied(repository, state), tip, "merged")
+
+
+def skip_message(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayOutcome:
+    """Replay the rest without the message that it stopped at; raises as `continue_replay` does."""
+    conversation_id = resolve_conversation(repository, conversation)
+    with exclusive_write(repository):
+        state = read_replay(repository, conversation_id, branch, verb.kind)
+        return _replay_rest(verb, repository, state, state.resolution.target_tip, "abandoned")
+
+
+def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayAborted:
+    """Delete the conflict-resolution branch; the branch that was to move is unchanged.
+
+    Raises:
+        NotFound, Ambiguous: none is in progress, or there are several and no branch is named.
+    """
+    conversation_id = resolve_conversation(repository, conversation)
+    with exclusive_write(repository):
+        found = find_in_progress(repository, conversation_id, branch, verb.kind)
+        active, operation, notes = abort(repository, found)
+    return ReplayAborted(
+        kind=verb.kind,
+        conversation=conversation_id,
+        moved_branch=moving_branch(found),
+        branch=found.branch,
+        active_branch=active,
+        operation=operation.id,
+        notes=notes,
+    )
+
+
+def _replay_rest(verb: ReplayVerb, repository: Repository, state: ReplayState, tip: Oid, status: str) -> ReplayOutcome:
+    current = read_current_tip(repository, state)
+    state, plan = verb.plan_rest(repository, state, tip, current, read_rules(repository, state.conversation, tip))
+    return _carry_out(verb, repository, state, plan, current, status=status)
+
+
+def _preview(state: ReplayState, plan: ReplayPlan) -> ReplayOutcome:
+    """Return the outcome of a dry run."""
+    result, plain = plan.result, {"tip": None, "dry_run": True}
+    if result.stop is not None:
+        where = {"replayed": result.moved, "stopped": result.stop.id, "remaining": len(result.todo)}
+        return _outcome(ReplayConflicted, state, plan, **where, **plain)
+    if result.tip == state.original:
+        return _outcome(ReplayUpToDate, state, plan, **plain)
+    return _outcome(Replayed, state, plan, replayed=result.moved, **plain)
+
+
+def _carry_out(
+    verb: ReplayVerb,
+    repository: Repository,
+    state: ReplayState,
+    plan: ReplayPlan,
+    current: Oid,
+    *,
+    status: str = "merged",
+) -> ReplayOutcome:
+    """Move the branch from `current` to the end of the plan, or stop where the plan stops; its objects are written."""
+    result = plan.result
+    state = replace(state, moved=(*state.moved, *result.moved))
+    if result.stop is not None:
+        tx = Transaction(repository, state.conversation)
+        name = write_stop(tx, state, result.stop, result.todo)
+        summary = verb.stop_summary(state, result.stop)
+        stopped = tx.commit(
+            f"{verb.kind}-conflict",
+            summary,
+            metadata_message=f"stop on {name}",
+            details={} if state.in_progress is None else sides_of(state.in_progress),
+        )
+        return _outcome(
+            ReplayConflicted,
+            state,
+            plan,
+            branch=name,
+            tip=result.stop.new,
+            replayed=state.moved,
+            stopped=result.stop.id,
+            remaining=len(result.todo),
+            operation=stopped.id,
+            others=read_others(repository, state.conversation, name),
+        )
+    if result.tip == current and state.in_progress is None:
+        return _outcome(ReplayUpToDate, state, plan, tip=result.tip)
+    notes = (*plan.notes, *verb.end_notes(repository, state))
+    tx = Transaction(repository, state.conversation)
+    tx.move_branch(state.branch, current, result.tip)
+    write_end(tx, state, status)
+    entry = verb.new_entry(repository, state)
+    if entry is not None:
+        tx.set_branch_entry(state.branch, entry)
+    operation = tx.commit(
+        verb.kind,
+        verb.end_summary(state),
+        metadata_message=f"{verb.kind} {state.branch}",
+        details=verb.details(state, plan),
+    )
+    return _outcome(Replayed, state, plan, tip=result.tip, replayed=state.moved, operation=operation.id, notes=notes)
+
+
+_AnyOutcome = TypeVar("_AnyOutcome", bound=_ReplayResult)
+
+
+def _outcome(kind: type[_AnyOutcome], state: ReplayState, plan: ReplayPlan, **fields: Any) -> _AnyOutcome:
+    """Return an outcome with what every one has of a plan; open conflicts come first, in the order of their numbers."""
+    conflicts = sorted(plan.result.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))
+    plain: dict[str, Any] = {"branch": state.branch, "notes": plan.notes, **fields}
+    return kind(
+        kind=state.kind,
+        conversation=state.conversation,
+        moved_branch=state.branch,
+        onto=state.target if state.kind == REBASE else None,
+        conflicts=tuple(conflicts),
+        **plain,
+    )

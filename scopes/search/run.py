@@ -1,0 +1,825 @@
+"""Execution of a plan: rows from the index, ranked or newest first, and the filter for what SQL cannot evaluate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cache, partial
+from itertools import islice
+from typing import NamedTuple
+
+from scopes.clock import format_seconds, local_day, now_nanoseconds, parse_window
+from scopes.conversation.list import ListFilter, find_cached_list
+from scopes.conversation.list_from_store import list_conversations
+from scopes.errors import Corrupt, Invalid, NotFound, check_not_negative
+from scopes.history.messages import (
+    NO_TEXT,
+    MessageHeader,
+    find_claim,
+    header_of,
+    read_body,
+    read_message_bytes_at,
+    read_stored_body,
+    summarize_payload,
+    walk_headers_oldest_first,
+)
+from scopes.history.metadata import read_metadata
+from scopes.history.names import MAIN, conversation_ids, list_branch_tips, resolve_conversation, walk_directories
+from scopes.history.titles import Heading, heading_of, may_be_title
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.index.database import State
+from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, open_index, tokenize
+from scopes.model.message import Message, decode
+from scopes.result import Note, Result, Stream
+from scopes.search.compile import IN_CONVERSATION, Candidate, Names, Plan, Predicate, Texts, compile_query
+from scopes.search.query import (
+    FIELDS,
+    And,
+    Field,
+    Node,
+    Phrase,
+    Piece,
+    SpanFinder,
+    cut_snippet,
+    parse,
+    phrase_finder,
+    positive_phrases,
+    unknown_fields,
+    with_any_phrase,
+    without_times,
+)
+from scopes.search.text_match import Matcher, Progress, describe_from, texts_of
+from scopes.store.objects import Commit
+from scopes.store.projects import find_project
+from scopes.store.repository import Repository, read_commit
+
+_BM25 = "bm25(full_text, 4.0, 1.0, 1.0, 1.0)"  # message text weighs four times as much as reasoning and tools
+_SELECT = "SELECT message.number, message.id, {} AS score{} "
+_FROM_FULL_TEXT = "FROM full_text JOIN message ON message.number = full_text.rowid WHERE full_text MATCH ? AND "
+_FROM_MESSAGE = "FROM message WHERE "
+_BEST_FIRST = " ORDER BY score, message.time DESC, message.id LIMIT ?"
+_NEWEST_FIRST = " ORDER BY message.time DESC, message.id LIMIT ?"
+_BEST = """
+    SELECT best.number, message.id, best.score FROM (
+        SELECT rowid AS number, {} AS score FROM full_text WHERE full_text MATCH ? ORDER BY score LIMIT ?
+    ) AS best LEFT JOIN message ON message.number = best.number ORDER BY best.score, message.time DESC, message.id"""
+_MORE_BEST = 200
+_NEWEST_MESSAGES = "SELECT number, id FROM message ORDER BY time DESC, id LIMIT ?"
+_MATCHES = "SELECT 1 FROM full_text WHERE full_text MATCH ? AND rowid = ?"
+_NEWEST_OF_EACH = 10  # messages that are tested for each row that is wanted
+_MAX_TESTED = 2000
+_COUNT = "SELECT count(*) "
+_NEWEST = "SELECT max(message.time) "
+_COUNT_MATCHES = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
+_COUNT_BRANCHES = "SELECT count(*) FROM branch WHERE conversation = ?"
+_PERIOD = "SELECT min(message.time), max(message.time) FROM message WHERE "
+_ALWAYS_RANKED = 10_000  # messages: ranking fewer takes no noticeable time
+
+
+class Row(NamedTuple):
+    """Index row; a lower BM25 score is better, None if rows are not ranked. `tests` are results of `Plan.tests`."""
+
+    number: int
+    id: str
+    score: float | None
+    tests: tuple[bool, ...] = ()
+
+
+def walk_rows(
+    index: Index, plan: Plan, limit: int, *, newest_first: bool, matching: int | None = None
+) -> Iterator[Row]:
+    """Yield the rows that match a plan, before its predicates; `limit` applies only if there are no predicates.
+
+    matching: the number of rows that match, if known.
+    """
+    ranked = plan.match is not None and not newest_first
+    if limit and plan.match is not None and plan.condition == "TRUE" and not plan.predicates:
+        found = _find_best(index, plan, limit) if ranked else _find_newest_rows(index, plan, limit, matching or 0)
+        if found is not None:
+            return iter(found)
+    select = _SELECT.format(_BM25 if ranked else "NULL", "".join(f", ({test})" for test in plan.tests))
+    source = _FROM_MESSAGE if plan.match is None else _FROM_FULL_TEXT
+    rows = index.walk(
+        select + source + plan.condition + (_BEST_FIRST if ranked else _NEWEST_FIRST),
+        (*plan.test_parameters, *_match_parameters(plan), *plan.parameters, -1 if plan.predicates else limit),
+        (int, str, float | None),
+    )
+    return (Row(row[0], row[1], row[2], row[3:]) for row in rows)
+
+
+def _find_best(index: Index, plan: Plan, limit: int) -> list[Row] | None:
+    """Return the best rows by their scores alone; None if more have the score of the last one than were asked for.
+
+    To look up the time and id of every row that matches takes a quarter of the time of a search for a common word.
+    """
+    rows = index.rows(_BEST.format(_BM25), (plan.match, limit + _MORE_BEST), (int, str, float))
+    is_tie = len(rows) == limit + _MORE_BEST and rows[limit - 1][2] == rows[-1][2]
+    return None if is_tie else [Row(*row) for row in rows[:limit]]
+
+
+def _find_newest_rows(index: Index, plan: Plan, limit: int, matching: int) -> list[Row] | None:
+    """Return the newest rows for words that most messages contain; None if too few of the newest messages do.
+
+    The newest messages are tested one by one: there are few, and all that match are hundreds of thousands.
+    """
+    if matching <= _ALWAYS_RANKED or 2 * matching <= index.status.messages:
+        return None
+    newest = index.rows(_NEWEST_MESSAGES, (min(_NEWEST_OF_EACH * limit, _MAX_TESTED),), (int, str))
+    found = (Row(number, id_, None) for number, id_ in newest if index.rows(_MATCHES, (plan.match, number)))
+    rows = list(islice(found, limit))
+    return rows if len(rows) == limit else None
+
+
+class PostFilter:
+    """Drops rows whose messages do not satisfy every predicate; `texts` reads a message by its row number.
+
+    Afterwards `finished` is True if all rows were tested.
+    """
+
+    def __init__(self, predicates: Sequence[Predicate], texts: Callable[[int], Texts]) -> None:
+        self.finished = False
+        self._predicates = predicates
+        self._texts = texts
+
+    def filter(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield the rows that match, in order."""
+        for row in rows:
+            candidate = Candidate(row.tests, cache(partial(self._texts, row.number)))
+            if all(predicate(candidate) for predicate in self._predicates):
+                yield row
+        self.finished = True
+
+
+def count_rows(index: Index, plan: Plan) -> int:
+    """Count the rows that match a plan, before its predicates."""
+    if plan.match is None:
+        statement = _COUNT + _FROM_MESSAGE + plan.condition
+    else:
+        statement = _COUNT_MATCHES if plan.condition == "TRUE" else _COUNT + _FROM_FULL_TEXT + plan.condition
+    return int(index.rows(statement, (*_match_parameters(plan), *plan.parameters))[0][0])
+
+
+def find_newest(index: Index, plan: Plan) -> int | None:
+    """Return the time of the newest row that matches a plan in seconds since 1970; None if none has a time."""
+    source = _FROM_MESSAGE if plan.match is None else _FROM_FULL_TEXT
+    newest = index.rows(_NEWEST + source + plan.condition, (*_match_parameters(plan), *plan.parameters))[0][0]
+    return None if newest is None else int(newest)
+
+
+def can_rank(index: Index, plan: Plan, matching: int) -> bool:
+    """Return True if BM25 is worth computing: a word in most messages scores about zero and takes the longest.
+
+    With alternatives (OR), one of the words may still be rare. `matching` is the number of rows that match.
+    """
+    return plan.alternatives or matching <= _ALWAYS_RANKED or 2 * matching <= index.status.messages
+
+
+def count_conversation(index: Index, conversation: ConversationId) -> tuple[int, int]:
+    """Return the number of branches and of messages of a conversation."""
+    branches = index.rows(_COUNT_BRANCHES, (conversation,))[0][0]
+    return int(branches), int(index.rows(_COUNT + _FROM_MESSAGE + IN_CONVERSATION, (conversation,))[0][0])
+
+
+def find_period(index: Index, conversation: ConversationId | None) -> tuple[int, int] | None:
+    """Return the times of the first and last message in seconds since 1970; None if no message has a time."""
+    condition, parameters = ("TRUE", ()) if conversation is None else (IN_CONVERSATION, (conversation,))
+    first, last = index.rows(_PERIOD + condition, parameters)[0]
+    return None if first is None or last is None else (int(first), int(last))
+
+
+def _match_parameters(plan: Plan) -> tuple[str, ...]:
+    return () if plan.match is None else (plan.match,)
+
+
+_TEXTS = ("text", "reasoning")  # types of parts that have no other values
+_COMMITS = """
+    SELECT value.text, commits.number, commits.oid FROM commits
+    JOIN place ON place.entry = commits.number JOIN value ON value.number = place.conversation
+    WHERE commits.message = ? ORDER BY value.text, commits.number"""
+_TOOLS = """
+    SELECT text FROM value WHERE field = 'tool'
+    AND EXISTS (SELECT 1 FROM touched WHERE touched.value = value.number AND touched.message = ?) ORDER BY text"""
+_FIRST_COMMIT = "SELECT oid FROM commits WHERE message = ? ORDER BY number LIMIT 1"
+_ROOT = """
+    SELECT commits.oid FROM place JOIN commits ON commits.number = place.entry
+    WHERE place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?)
+    ORDER BY place.entry LIMIT 1"""
+_NEXT_OF_KIND = """
+    SELECT place.entry, commits.oid FROM place JOIN commits ON commits.number = place.entry
+    JOIN message ON message.number = commits.message
+    JOIN value AS author_kind ON author_kind.number = message.author_kind
+    JOIN value AS kind ON kind.number = message.kind
+    WHERE place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?)
+    AND author_kind.text = ? AND kind.text GLOB ? AND place.entry > ? ORDER BY place.entry LIMIT 8"""
+_PROMPTS = (("human", "*"), ("injected", "prompt"), ("agent", "*"))  # what `first_prompt` chooses from
+_REACHABLE = """
+    WITH RECURSIVE reached (entry) AS (
+        SELECT tip FROM branch WHERE conversation = ? AND name = ?
+        UNION SELECT parent FROM edge JOIN reached ON edge.child = reached.entry
+    ) SELECT entry FROM reached"""
+
+
+class Neighbor(NamedTuple):
+    """A message next to a hit; `message` is set if its commit has no text to show."""
+
+    head: MessageHeader
+    message: Message | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit(Result):
+    """A message that matches: `conversation/branch` contains it, `also` are other conversations that do.
+
+    `part` is the column that the snippet is from. `before` and `after` are the neighboring messages, oldest first.
+    `retracted` and `amended` tell whether the branch replaces the message's text. `heading` is the title of the
+    conversation, or its first prompt. `tools` are the tools that the message calls, or whose results it has.
+    """
+
+    conversation: ConversationId
+    branch: BranchName
+    head: MessageHeader
+    part: str
+    snippet: tuple[Piece, ...]
+    also: tuple[ConversationId, ...] = ()
+    score: float | None = None
+    before: tuple[Neighbor, ...] = ()
+    after: tuple[Neighbor, ...] = ()
+    retracted: bool = False
+    amended: bool = False
+    heading: Heading | None = None
+    tools: tuple[str, ...] = ()
+
+
+class Highlighter(NamedTuple):
+    """Finds what to mark in a snippet, in the given columns; no columns means all."""
+
+    find: SpanFinder
+    columns: tuple[str, ...]
+
+
+def highlighters(plan: Plan, query: Node) -> list[Highlighter]:
+    """Return the highlighters of a query: its regular expressions first, then its phrases."""
+    phrases = phrase_finder(positive_phrases(query))
+    patterns = [Highlighter(_first_match(pattern.find), pattern.columns) for pattern in plan.patterns]
+    return patterns if phrases is None else [*patterns, Highlighter(phrases, plan.columns)]
+
+
+def _first_match(find: Matcher) -> SpanFinder:
+    def spans(text: str) -> Sequence[tuple[int, int]]:
+        span = find(text)
+        return () if span is None else (span,)
+
+    return spans
+
+
+class HitReader:
+    """Reads the hits of index rows.
+
+    `conversation` is the only one that is searched, None for all; `context` is the number of neighbors on either side.
+    """
+
+    def __init__(self, repository: Repository, index: Index, conversation: ConversationId | None, context: int) -> None:
+        self._repository = repository
+        self._index = index
+        self._conversation = conversation
+        self._context = context
+        self._branches: dict[ConversationId, list[BranchName]] = {}
+        self._tips: dict[tuple[ConversationId, BranchName], Oid] = {}
+        self._reachable: dict[tuple[ConversationId, BranchName], frozenset[int]] = {}
+        self._headings: dict[ConversationId, Heading | None] = {}
+        self._heads: dict[tuple[ConversationId, BranchName], list[MessageHeader]] = {}
+
+    def read(self, row: Row, marks: Sequence[Highlighter]) -> SearchHit:
+        """Read the message of a row; its snippet is marked by the first highlighter that finds anything.
+
+        Raises:
+            IndexDamaged: the store does not agree with the index.
+        """
+        commits = self._index.rows(_COMMITS, (row.number,), (str, int, str))
+        commits = [commit for commit in commits if self._conversation in (None, commit[0])]
+        if not commits:
+            raise IndexDamaged(f"message {row.id} has no commit")
+        conversation, entry, oid = commits[0]
+        branch = self._branch_of(conversation, entry)
+        head, message = self._message(oid, is_shown=True)
+        if head.id != row.id:
+            raise IndexDamaged(f"{oid} is another message")
+        part, snippet = _snippet(_shown_texts(message), marks)
+        before, after = self._neighbors(conversation, branch, head.id)
+        claim = self._claim(conversation, branch, head.id)
+        return SearchHit(
+            conversation=conversation,
+            branch=branch,
+            head=head,
+            part=part,
+            snippet=snippet,
+            also=tuple(dict.fromkeys(commit[0] for commit in commits if commit[0] != conversation)),
+            # A score tells which words the index has of a message.
+            score=None if row.score is None or self._repository.clear_message else round(-row.score, 4),
+            before=before,
+            after=after,
+            retracted="retracted" in claim,
+            amended="amended" in claim,
+            heading=self._heading(conversation),
+            tools=tuple(name for (name,) in self._index.rows(_TOOLS, (row.number,), (str,))),
+        )
+
+    def texts(self, number: int) -> Texts:
+        """Read the texts of a message as they may be shown, by its row number; raises as `read` does."""
+        rows = self._index.rows(_FIRST_COMMIT, (number,), (str,))
+        if not rows:
+            raise IndexDamaged(f"message {number} has no commit")
+        stored = self._message(rows[0][0], is_shown=False)[1]
+        if self._repository.clear_message is None:
+            return Texts(texts_of(stored))
+        shown = self._message(rows[0][0], is_shown=True)[1]
+        return Texts(texts_of(shown), shown != stored, frozenset(_walk_masked_fields(stored, shown)))
+
+    def _message(self, oid: Oid, *, is_shown: bool) -> tuple[MessageHeader, Message]:
+        """Read a message; one that is shown may be redacted, so that a snippet is cut from what may leave."""
+        try:
+            commit = read_commit(self._repository, oid)
+            head = header_of(commit)
+            if is_shown:
+                return head, decode(read_message_bytes_at(self._repository, commit.tree))
+            return head, decode(read_stored_body(self._repository, head))
+        except (NotFound, Corrupt) as error:
+            raise IndexDamaged(error.message) from error
+
+    def _branch_of(self, conversation: ConversationId, entry: int) -> BranchName:
+        """Return a branch that reaches a commit: main if it does, otherwise the first by name."""
+        branches = self._branches_of(conversation)
+        for branch in branches:
+            if len(branches) == 1 or entry in self._entries(conversation, branch):
+                return branch
+        raise IndexDamaged(f"no branch of {conversation} reaches an entry")
+
+    def _branches_of(self, conversation: ConversationId) -> list[BranchName]:
+        """Return the branches of a conversation: main first, then by name."""
+        if conversation not in self._branches:
+            rows = self._index.rows("SELECT name FROM branch WHERE conversation = ?", (conversation,), (str,))
+            self._branches[conversation] = sorted((name for (name,) in rows), key=lambda name: (name != MAIN, name))
+        return self._branches[conversation]
+
+    def _entries(self, conversation: ConversationId, branch: BranchName) -> frozenset[int]:
+        key = (conversation, branch)
+        if key not in self._reachable:
+            self._reachable[key] = frozenset(row[0] for row in self._index.rows(_REACHABLE, key, (int,)))
+        return self._reachable[key]
+
+    def _neighbors(
+        self, conversation: ConversationId, branch: BranchName, message: MessageId
+    ) -> tuple[tuple[Neighbor, ...], tuple[Neighbor, ...]]:
+        if not self._context:
+            return (), ()
+        key = (conversation, branch)
+        if key not in self._heads:
+            tip = self._tip(conversation, branch)
+            self._heads[key] = list(walk_headers_oldest_first(self._repository, [tip]))
+        heads = self._heads[key]
+        at = next((number for number, head in enumerate(heads) if head.id == message), 0)
+        before, after = heads[max(0, at - self._context) : at], heads[at + 1 : at + 1 + self._context]
+        return tuple(map(self._neighbor, before)), tuple(map(self._neighbor, after))
+
+    def _neighbor(self, head: MessageHeader) -> Neighbor:
+        if head.subject != NO_TEXT:
+            return Neighbor(head, None)
+        try:
+            return Neighbor(head, read_body(self._repository, head))
+        except (NotFound, Corrupt):
+            return Neighbor(head, None)
+
+    def _tip(self, conversation: ConversationId, branch: BranchName) -> Oid:
+        key = (conversation, branch)
+        if key not in self._tips:
+            tip = list_branch_tips(self._repository, conversation).get(branch)
+            if tip is None:
+                raise IndexDamaged(f"there is no branch {branch}")
+            self._tips[key] = tip
+        return self._tips[key]
+
+    def _heading(self, conversation: ConversationId) -> Heading | None:
+        """Return the title of a conversation, or its first prompt; the index knows where that is."""
+        if conversation not in self._headings:
+            title = read_metadata(self._repository, conversation).title
+            self._headings[conversation] = heading_of(
+                self._repository, title, () if title else self._beginning(conversation)
+            )
+        return self._headings[conversation]
+
+    def _beginning(self, conversation: ConversationId) -> list[Commit]:
+        """Return the root of a conversation after the first message of each kind that may be its first prompt."""
+        rows = self._index.rows(_ROOT, (conversation,), (str,))
+        try:
+            root = [read_commit(self._repository, oid) for (oid,) in rows]
+            found = (self._first_of_kind(conversation, *kinds) for kinds in _PROMPTS)
+            return [*(commit for commit in found if commit is not None), *root]
+        except (NotFound, Corrupt) as error:
+            raise IndexDamaged(error.message) from error
+
+    def _first_of_kind(self, conversation: ConversationId, author_kind: str, kind: str) -> Commit | None:
+        """Return the first message that may be a title, of those that `list` walks: on main, or else the first branch.
+
+        A prompt that was edited is only on a fork.
+        """
+        branches = self._branches_of(conversation)
+        reachable = self._entries(conversation, branches[0]) if len(branches) > 1 else None
+        after = -1
+        while page := self._index.rows(_NEXT_OF_KIND, (conversation, author_kind, kind, after), (int, str)):
+            for entry, oid in page:
+                after = entry
+                if reachable is None or entry in reachable:
+                    commit = read_commit(self._repository, oid)
+                    if may_be_title(self._repository, commit):
+                        return commit
+        return None
+
+    def _claim(self, conversation: ConversationId, branch: BranchName, message: MessageId) -> Mapping[str, object]:
+        try:
+            return find_claim(self._repository, self._tip(conversation, branch), message)
+        except (NotFound, Corrupt) as error:
+            raise IndexDamaged(error.message) from error
+
+
+def _walk_masked_fields(stored: Message, shown: Message) -> Iterator[str]:
+    """Yield the fields of a message that a query may not find, because another value is shown."""
+    if stored.author != shown.author:
+        yield from ("author", "agent")
+    if stored.model != shown.model:
+        yield "model"
+    pairs = zip(stored.parts, shown.parts, strict=True)
+    if stored.files != shown.files or any(one != other and one.type not in _TEXTS for one, other in pairs):
+        yield from ("file", "tool")
+
+
+def _shown_texts(message: Message) -> tuple[str, ...]:
+    """Return the texts of a message; the values of a typed message without text have the names of their fields."""
+    texts = texts_of(message)
+    return (summarize_payload(message.payload), *texts[1:]) if message.payload and not message.text else texts
+
+
+def _snippet(texts: tuple[str, ...], marks: Sequence[Highlighter]) -> tuple[str, tuple[Piece, ...]]:
+    """Return the column and the snippet of the first match; without a match, of the first column with text."""
+    for highlighter in marks:
+        for column, text in zip(COLUMNS, texts, strict=True):
+            spans = highlighter.find(text) if column in (highlighter.columns or COLUMNS) else ()
+            if spans:
+                return column, cut_snippet(text, spans)
+    column, text = next(((c, text) for c, text in zip(COLUMNS, texts, strict=True) if text.strip()), (COLUMNS[0], ""))
+    return column, cut_snippet(text, ())
+
+
+_MAX_COUNTED = 500  # further messages of which each is read to count it
+
+
+class TitleHit(NamedTuple):
+    """A conversation whose title matches a query."""
+
+    conversation: ConversationId
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchCoverage(Result):
+    """What was searched; `hits` is the number of matches, shown or not, None if the search ended before all were found.
+
+    `damaged` conversations and `unreadable` messages could not be searched; `read` commits were added to the index.
+    `titles` are the conversations whose titles match, the most recently active first.
+    """
+
+    query: str
+    shown: int
+    hits: int | None
+    conversation: ConversationId | None
+    conversations: int
+    branches: int
+    messages: int
+    index: State
+    read: int
+    damaged: int
+    unreadable: int
+    titles: tuple[TitleHit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search(Stream):
+    """The hits, then the coverage; `counted` is the number of hits if they were only counted."""
+
+    hits: tuple[SearchHit, ...]
+    coverage: SearchCoverage
+    counted: int | None = None
+
+    @property
+    def titles(self) -> tuple[TitleHit, ...]:
+        """The conversations whose titles match."""
+        return self.coverage.titles
+
+    @property
+    def exit_code(self) -> int:
+        """As grep: 1 if nothing was found."""
+        return 0 if self.hits or self.counted or (self.titles and self.counted is None) else 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """A parsed and compiled query with its options; `text` is its source."""
+
+    text: str
+    query: Node
+    plan: Plan
+    names: Names
+    conversation: ConversationId | None
+    limit: int
+    newest_first: bool
+    context: int
+    count_only: bool
+    notes: tuple[Note, ...]
+
+
+def search(
+    repository: Repository,
+    query: str,
+    *,
+    index_directory: str,
+    conversation: str | None = None,
+    regex: bool = False,
+    limit: int = 20,
+    newest_first: bool = False,
+    context: int = 0,
+    any_word: bool = False,
+    count_only: bool = False,
+    since: str | None = None,
+    until: str | None = None,
+    progress: Progress | None = None,
+    reading: Callable[[], AbstractContextManager[object]] = nullcontext,
+    clear: Callable[[str], str] | None = None,
+) -> Search:
+    """Find messages, best first; newest first if asked for, or if the query has no words to rank by.
+
+    Words that occur in more than half of very many messages are not ranked by either.
+
+    regex: the whole query is one regular expression.
+    any_word: one of the words is enough for a hit.
+    context: the number of neighbors to read on either side of a hit.
+    count_only: count the messages and read no hit.
+    since, until: dates; only messages of that time.
+    progress: called for each message that is added to the index, and with the number of them.
+    reading: makes what is entered while hits are read, but not while the index is updated.
+    clear: returns a name as it is shown; nothing is found by what it hides, or by what `reading` hides in messages.
+
+    Raises:
+        Invalid, NotFound, Ambiguous: the query, an option or the conversation is not valid.
+    """
+    for number in (limit, context):
+        check_not_negative(number, "number of messages", "for example: -n 20 --context 2")
+    if regex and any_word:
+        raise Invalid("--any cannot be combined with --regex, which has no words", hint="leave out one of them")
+    conversation_id = None if conversation is None else resolve_conversation(repository, conversation)
+    parsed = Field("re", query, 0) if regex and query else parse(query)
+    if any_word:
+        parsed = with_any_phrase(parsed)
+    window = parse_window(since, until, now_nanoseconds())
+    end = None if window[1] is None else format_seconds(window[1] // 1_000_000_000 + 1)  # `before:` is without its time
+    times = [Field(name, date, 0) for name, date in (("after", since), ("before", end)) if date is not None]
+    parsed = And((*(parsed.items if isinstance(parsed, And) else (parsed,)), *times)) if times else parsed
+    names = _names_in(repository, clear)
+    plan = compile_query(query, parsed, conversation_id, names)
+    unknown = () if regex else tuple(_unknown_field_notes(query))
+    request = _Request(
+        text=query, query=parsed, plan=plan, names=names, conversation=conversation_id, limit=limit,
+        newest_first=newest_first, context=context, count_only=count_only, notes=unknown,
+    )  # fmt: skip
+    describe = describe_from(repository, progress)
+
+    def run(index: Index) -> Search:
+        with reading():
+            return _run(repository, index, request)
+
+    with _directory_for(repository, index_directory) as directory:
+        found = _with_index(repository, directory, describe, run)
+    if regex or conversation_id is not None or not limit:
+        return found
+    titles = _find_titles(repository, index_directory, query, window, any_word=any_word, clear=clear or str)
+    coverage = replace(found.coverage, titles=titles[:limit])
+    return replace(found, items=(*found.hits, coverage), coverage=coverage)
+
+
+def _find_titles(
+    repository: Repository,
+    directory: str,
+    query: str,
+    window: tuple[int | None, ...],
+    *,
+    any_word: bool,
+    clear: Callable[[str], str],
+) -> tuple[TitleHit, ...]:
+    """Return the conversations whose titles contain the words of a query, read from the index of `list`.
+
+    A query with fields, NOT, OR or parentheses is about messages, and finds no titles.
+    """
+    parsed = parse(query)
+    phrases = parsed.items if isinstance(parsed, And) else (parsed,)
+    if not all(isinstance(phrase, Phrase) for phrase in phrases):
+        return ()
+    wanted = ListFilter(since=window[0], until=window[1])
+    cached = None if repository.is_past else find_cached_list(repository.path, directory, wanted=wanted, details=False)
+    rows = (cached or list_conversations(repository, directory, wanted=wanted, details=False)).conversations
+    choose = any if any_word else all
+    return tuple(
+        TitleHit(row.id, row.title)
+        for row in rows
+        if row.title is not None
+        and choose(_contains(tokenize(clear(row.title)), phrase) for phrase in positive_phrases(parsed))
+    )
+
+
+def _contains(words: list[str], phrase: Phrase) -> bool:
+    """Return True if the words of a phrase follow each other in a text."""
+    count = len(phrase.words)
+    *first, last = phrase.words
+    return any(
+        words[at : at + count - 1] == first
+        and (words[at + count - 1].startswith(last) if phrase.prefix else words[at + count - 1] == last)
+        for at in range(len(words) - count + 1)
+    )
+
+
+def _directory_for(repository: Repository, directory: str) -> AbstractContextManager[str]:
+    """Return the directory of the index; for an earlier state a temporary one, as the index is of the current state."""
+    if not repository.is_past:
+        return nullcontext(directory)
+    import tempfile  # slow
+
+    return tempfile.TemporaryDirectory(prefix="scopes-")
+
+
+def _with_index(repository: Repository, directory: str, describe: Describe, run: Callable[[Index], Search]) -> Search:
+    """Run a search on the index; if that turns out to be damaged, on a rebuilt one."""
+    for rebuild in (False, True):
+        try:
+            with open_index(directory, repository, describe, rebuild=rebuild) as index:
+                return run(index)
+        except IndexDamaged as error:
+            damage = error
+    raise Corrupt(f"the search index is damaged again: {damage}", hint="see: scopes verify")
+
+
+def _run(repository: Repository, index: Index, request: _Request) -> Search:
+    plan = request.plan
+    reader = HitReader(repository, index, request.conversation, request.context)
+    post_filter = PostFilter(plan.predicates, reader.texts)
+    is_masked = request.names.masked_branches is not None
+    matching = None if plan.predicates and not is_masked else count_rows(index, plan)
+    newest_first = request.newest_first or (matching is not None and not can_rank(index, plan, matching))
+    rows = post_filter.filter(walk_rows(index, plan, request.limit, newest_first=newest_first, matching=matching))
+    if is_masked and not newest_first:
+        rows = _masked_last(rows, reader, request.limit)
+    marks = highlighters(plan, request.query)
+    hits: tuple[SearchHit, ...] = ()
+    if not request.count_only:
+        hits = tuple(reader.read(row, marks) for row in islice(rows, request.limit))
+    seen = sum(1 for _ in rows) if request.count_only and plan.predicates else len(hits)
+    if is_masked and not request.count_only:
+        seen += sum(1 for _ in islice(rows, _MAX_COUNTED))
+    total = matching
+    if plan.predicates:
+        total = seen if post_filter.finished else None
+    coverage = _coverage(index, request, len(hits), total)
+    notes = (*index.notes, *request.notes)
+    if not hits and not total:
+        notes = (*notes, *_suggest_any(index, request, reader), *_period_notes(index, request))
+    counted = (coverage.hits or 0) if request.count_only else None
+    return Search(items=(*hits, coverage), hits=hits, coverage=coverage, counted=counted, notes=notes)
+
+
+def _masked_last(rows: Iterable[Row], reader: HitReader, limit: int) -> Iterator[Row]:
+    """Yield rows in their order, and those of masked messages behind the others, in one that no score decides.
+
+    The score of a message tells whether the index has a word of it, and so its place among the others.
+    """
+    masked: list[Row] = []
+    count = 0
+    for row in rows:
+        if reader.texts(row.number).is_masked:
+            masked.append(row)
+        else:
+            count += 1
+            yield row
+        if count + len(masked) > limit + _MAX_COUNTED:
+            break
+    yield from sorted(masked, key=lambda row: row.number, reverse=True)
+
+
+def _suggest_any(index: Index, request: _Request, reader: HitReader) -> Iterator[Note]:
+    """Yield a note with the number of messages that contain some of the words, if there are any."""
+    query = with_any_phrase(request.query)
+    is_masked = request.names.masked_branches is not None
+    if query is request.query or (request.plan.predicates and not is_masked) or not request.limit:
+        return
+    plan = compile_query(request.text, query, request.conversation, request.names)
+    if is_masked:
+        rows = walk_rows(index, plan, 0, newest_first=True)
+        matching = sum(1 for _ in islice(PostFilter(plan.predicates, reader.texts).filter(rows), _MAX_COUNTED))
+    else:
+        matching = count_rows(index, plan)
+    if matching:
+        yield Note(f"no message has all of these words; with some of them: {matching:,}", "find them with --any")
+
+
+def _period_notes(index: Index, request: _Request) -> Iterator[Note]:
+    """Yield a note with what matches at other times, if the query names a time; without any, with the days searched."""
+    query = without_times(request.query)
+    if query == request.query or not request.limit:
+        return
+    count, newest = _match_at_any_time(index, request, query)
+    if count and newest is not None:
+        one = "message matches" if count == 1 else "messages match"
+        yield Note(f"no message of that time matches; {count:,} {one} outside of it, the newest of {_day(newest)}")
+        return
+    period = find_period(index, request.conversation)
+    if period is not None:
+        first, last = map(_day, period)
+        yield Note("no message of that time matches", f"messages: from {first} to {last}")
+
+
+def _match_at_any_time(index: Index, request: _Request, query: Node | None) -> tuple[int, int | None]:
+    """Count the messages that match a query without times; return also the time of the newest, in seconds.
+
+    A query with a regular expression is not run again, as it has read all messages of that time already.
+    """
+    if query is None or request.plan.predicates:
+        return 0, None
+    plan = compile_query(request.text, query, request.conversation, request.names)
+    return count_rows(index, plan), find_newest(index, plan)
+
+
+def _day(seconds: int) -> str:
+    return local_day(seconds)
+
+
+def _coverage(index: Index, request: _Request, shown: int, total: int | None) -> SearchCoverage:
+    status = index.status
+    conversations, branches, messages = status.conversations, status.branches, status.messages
+    if request.conversation is not None:
+        conversations, (branches, messages) = 1, count_conversation(index, request.conversation)
+    return SearchCoverage(
+        query=request.text,
+        shown=shown,
+        hits=total,
+        conversation=request.conversation,
+        conversations=conversations,
+        branches=branches,
+        messages=messages,
+        index=status.state,
+        read=status.read,
+        damaged=status.damaged,
+        unreadable=status.unreadable,
+    )
+
+
+def _unknown_field_notes(query: str) -> Iterator[Note]:
+    """Yield a note for each word before a colon that is no field (D8)."""
+    for name in dict.fromkeys(unknown_fields(query)):
+        yield Note(f"no field {name!a}: searched as text", f"fields: {', '.join(FIELDS)}")
+
+
+def _names_in(repository: Repository, clear: Callable[[str], str] | None) -> Names:
+    """Return what resolves names; what is not shown as it is resolves to nothing."""
+
+    def is_shown(name: str) -> bool:
+        return clear is None or clear(name) == name
+
+    def masked_branches() -> Iterator[str]:
+        for conversation in conversation_ids(repository):
+            yield from (name for name in list_branch_tips(repository, conversation) if not is_shown(name))
+
+    return Names(
+        lambda tag: _tagged_commits(repository, tag, is_shown),
+        lambda name: _conversations_of(repository, name, is_shown),
+        None if clear is None else masked_branches,
+    )
+
+
+def _conversations_of(repository: Repository, name: str, is_shown: Callable[[str], bool]) -> Iterable[ConversationId]:
+    """Yield the conversations that began in a project, given by its name or by a directory in it."""
+    project = find_project(os.path.abspath(os.path.expanduser(name))) if os.sep in name else None
+    for conversation, directory in walk_directories(repository, conversation_ids(repository)):
+        if directory is None or not is_shown(directory):
+            continue
+        own = find_project(directory) if project is None else None
+        if (project is not None and project.contains(directory)) or (
+            own is not None and fnmatchcase(own.name.casefold(), name.casefold())
+        ):
+            yield conversation
+
+
+def _tagged_commits(repository: Repository, tag: str, is_shown: Callable[[str], bool]) -> Iterable[Oid]:
+    """Yield the commits that a tag names in any conversation; `*` and `?` are wildcards."""
+    pattern = tag.replace("[", "[[]")
+    for conversation in conversation_ids(repository):
+        for name, oid in read_metadata(repository, conversation).tags.items():
+            if fnmatchcase(name, pattern) and is_shown(name):
+                yield oid

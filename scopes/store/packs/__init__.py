@@ -1,1 +1,0 @@
-"""Write many objects at once as git packs, in bounded memory."""

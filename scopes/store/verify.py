@@ -1,0 +1,447 @@
+"""Find damage: check pack files, every object (with `git fsck`), and every ref against operation log and reflog.
+
+Nothing is repaired here; see `repair`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from shlex import quote
+from typing import NamedTuple
+
+from scopes.clock import now, random_bytes
+from scopes.errors import Corrupt, NotFound, ScopesError
+from scopes.ids import Oid
+from scopes.model.operation import RefChange
+from scopes.regular_file import read_regular
+from scopes.store import refs
+from scopes.store.git_program import find_git, run_git
+from scopes.store.graph import is_ancestor
+from scopes.store.init import FORMAT_VERSION, HEAD, is_clone, is_config_damaged, is_store, sync, write_initial_config
+from scopes.store.libgit2 import REPAIR, pygit2, translated
+from scopes.store.maintenance import EXPIRE, remove_leftovers
+from scopes.store.objects import is_hash_of
+from scopes.store.open_repository import check_owner
+from scopes.store.operations import NULL_OID, RefMove, list_logged_refs, walk_moves, walk_operations
+from scopes.store.ref_files import read_packed_refs
+from scopes.store.repository import Repository
+from scopes.store.transactions import finish_pending, list_leftovers, list_orphans, remove_orphans, set_ref
+
+_RESTORE = "restore it from a backup or a clone"
+_LOGGED = (refs.HEADS, refs.META, refs.TRASH, refs.OPERATIONS)
+_WRONG_CHECKSUM = "its checksum does not match"
+_MAX_HEAD_BYTES = 4096
+_HEAD = re.compile(rb"(?:ref: refs/[\x21-\x7e\x80-\xff]+|[0-9a-f]{40})\n?")
+_FSCK = ("fsck", "--full", "--name-objects", "--no-dangling", "--no-progress", "--no-reflogs")
+_MISSING = re.compile(r"^missing \w+ (?P<oid>[0-9a-f]{40})(?: \((?P<name>.*)\))?$", re.MULTILINE)
+_DAMAGED = re.compile(
+    r"(?:^error: (?=\w+: object corrupt)|found at: \S*objects/|packed object |cannot unpack |bad object )"
+    r"([0-9a-f]{40}|[0-9a-f]{2}/[0-9a-f]{38})",
+    re.MULTILINE,
+)
+_POINTER = re.compile(r"^error: (?P<name>refs/\S+): invalid sha1 pointer (?P<oid>[0-9a-f]{40})$", re.MULTILINE)
+_NAME_END = re.compile(r"[~^:@]")  # what follows the ref in the name of an object
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One defect: `severity` is error or warning; `where` is a ref, an object or a file of the store."""
+
+    severity: str
+    where: str
+    problem: str
+    cure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RefDefect:
+    """A defect of a ref; `value` is what `repair` sets it to, None if that is unknown or would lose something."""
+
+    ref: str
+    severity: str
+    problem: str
+    cure: str | None = None
+    value: str | None = None
+
+    def finding(self) -> Finding:
+        """Return the defect as it is reported."""
+        return Finding(self.severity, _shown(self.ref), self.problem, self.cure)
+
+
+class ObjectDefect(NamedTuple):
+    """A damaged or missing object, and how it is reported."""
+
+    oid: Oid
+    finding: Finding
+
+
+def walk_file_defects(repository: Repository) -> Iterator[Finding]:
+    """Check HEAD and the format in the configuration; without any HEAD, or `[scopes]`, a store cannot be opened."""
+    if not has_valid_head(repository.path):
+        yield Finding("error", "HEAD", "it is damaged", REPAIR)
+    if repository.format_version > FORMAT_VERSION:
+        problem = f"the store has format {repository.format_version}, this scopes knows {FORMAT_VERSION}"
+        yield Finding("error", "config", problem, "update scopes; if the format never was so new, correct the file")
+
+
+def has_valid_head(store: str) -> bool:
+    """Return True if HEAD names a ref or a commit, as git demands."""
+    try:
+        return _HEAD.fullmatch(read_regular(os.path.join(store, "HEAD"), _MAX_HEAD_BYTES)) is not None
+    except OSError:
+        return False
+
+
+def walk_pack_defects(repository: Repository) -> Iterator[Finding]:
+    """Check every pack and its index against the checksum at the end of the file."""
+    directory = os.path.join(repository.path, "objects", "pack")
+    packs = sorted(name for name in os.listdir(directory) if name.endswith(".pack")) if os.path.isdir(directory) else []
+    for name in packs:
+        index = f"{name.removesuffix('.pack')}.idx"
+        if not _ends_with_own_hash(os.path.join(directory, name)):
+            yield Finding("error", f"objects/pack/{name}", _WRONG_CHECKSUM, "restore the file from a backup")
+        if not os.path.isfile(os.path.join(directory, index)):
+            yield Finding("error", f"objects/pack/{index}", "the index of the pack is missing", REPAIR)
+        elif not _ends_with_own_hash(os.path.join(directory, index)):
+            yield Finding("error", f"objects/pack/{index}", _WRONG_CHECKSUM, REPAIR)
+
+
+def _ends_with_own_hash(path: str) -> bool:
+    """Return True if a file can be read and ends with the SHA-1 of all bytes before."""
+    try:
+        with (
+            open(path, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+            memoryview(data) as view,
+        ):
+            return hashlib.sha1(view[:-20], usedforsecurity=False).digest() == view[-20:]
+    except (OSError, ValueError):
+        return False
+
+
+def walk_object_defects(repository: Repository) -> Iterator[ObjectDefect]:
+    """Let `git fsck` read and hash all objects; yield the damaged ones, and those missing that refs reach."""
+    if find_git() is None:
+        problem = "not checked: the git program is not installed"
+        yield ObjectDefect(Oid(""), Finding("warning", "objects", problem, "install git"))
+        return
+    output = run_git(repository.path, *_FSCK, check=False)
+    damaged = {Oid(found.replace("/", "")) for found in _DAMAGED.findall(output)}
+    names = {Oid(match["oid"]): match["name"] or "" for match in _MISSING.finditer(output)}
+    names |= {Oid(match["oid"]): match["name"] for match in _POINTER.finditer(output)}
+    names.pop(NULL_OID, None)  # of a damaged ref
+    for oid in dict.fromkeys([*names, *sorted(damaged)]):
+        ref = _NAME_END.split(names.get(oid, ""), maxsplit=1)[0]
+        problem = f"object {oid} is damaged" if oid in damaged else f"object {oid} is not in the store"
+        where = f"{_shown(ref)}: {oid}" if ref else oid
+        yield ObjectDefect(oid, Finding("error", where, problem, _RESTORE))
+
+
+def _find_moving(repository: Repository) -> set[str]:
+    """Return the refs of a pending operation, and the log: it has no ref yet if that is the first one of a store."""
+    pending = repository.find_pending(repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS))
+    return set() if pending is None else {refs.OPERATIONS, *(change.ref for change in pending[1].changes)}
+
+
+def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator[RefDefect]:
+    """Compare the refs with operation log and reflogs: packed-refs has no checksum, so a ref can get lost.
+
+    The operation log has the value that the last operation gave a ref; the reflog has every append since.
+    """
+    expected: dict[str, str | None] = {}
+    moving: set[str] = set()
+    kinds: set[str] = set()
+    try:
+        moving = _find_moving(repository)
+        for _, operation in walk_operations(repository):
+            kinds.add(operation.kind)
+            for change in operation.changes:
+                expected.setdefault(change.ref, change.new)
+    except ScopesError as error:
+        if refs.OPERATIONS in values:  # else it is found below, with its last value
+            yield RefDefect(refs.OPERATIONS, "error", error.message, "undo cannot go back beyond this point")
+    logged = (ref for ref in list_logged_refs(repository, _LOGGED) if ref not in moving)
+    last = {ref: next(walk_moves(repository, ref), None) for ref in logged}
+    latest = dict(expected)
+    for ref, move in last.items():
+        if move is not None and move.new != NULL_OID and expected.get(ref, move.new) is not None:
+            latest[ref] = move.new
+    yield from (_lost_ref(repository, ref, value) for ref, value in latest.items() if value and ref not in values)
+    yield from (_unsorted_ref(ref) for ref in values if ref not in moving and repository.raw_ref(ref) is None)
+    for ref, value in values.items():
+        move = last.get(ref)
+        if move is not None and move.new not in (value, repository.raw_ref(ref)):
+            yield _moved_back(repository, ref, value, move)
+        is_known = ref in expected or ref in moving or EXPIRE in kinds or not kinds
+        if ref.startswith((refs.HEADS, refs.META)) and not is_known:
+            yield RefDefect(ref, "warning", "no operation created it: a git command did, or packed-refs is damaged")
+        if ref.startswith(refs.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
+            cure = f"choose the active branch again: scopes switch {quote(ref.removeprefix(refs.ACTIVE))} BRANCH"
+            yield RefDefect(ref, "error", "it differs from the value that the last operation set", cure)
+
+
+def _unsorted_ref(ref: str) -> RefDefect:
+    """Describe a ref that is in packed-refs but that git's binary search does not find."""
+    return RefDefect(ref, "error", "packed-refs is not sorted: git does not find this ref in it", REPAIR)
+
+
+def _lost_ref(repository: Repository, ref: str, value: str) -> RefDefect:
+    """Describe a lost ref: its file is damaged, which git and libgit2 ignore silently, or it is missing."""
+    is_damaged = os.path.isfile(os.path.join(repository.path, ref))
+    problem = "its file is damaged" if is_damaged else "it is missing, and no operation deleted it"
+    if _is_intact(repository, value):
+        return RefDefect(ref, "error", problem, REPAIR, value)
+    return RefDefect(ref, "error", problem, f"restore object {value} from a backup or a clone")
+
+
+def _moved_back(repository: Repository, ref: str, value: str, move: RefMove) -> RefDefect:
+    """Describe a ref that differs from the end of its reflog.
+
+    Git writes the reflog first: a process that dies before it moves the ref leaves a false entry. Otherwise the ref
+    can be moved on to the end of its reflog if that keeps all of its messages.
+    """
+    problem, cure = "it differs from the last value in its reflog", f"its reflog ends at {move.new}"
+    if move.old == value:
+        return RefDefect(ref, "warning", problem, cure)
+    with suppress(ScopesError):
+        is_kept = not _is_intact(repository, value) or is_ancestor(repository, Oid(value), move.new)
+        if is_kept and _is_intact(repository, move.new):
+            return RefDefect(ref, "error", problem, REPAIR, move.new)
+    return RefDefect(ref, "error", problem, cure)
+
+
+def _is_intact(repository: Repository, value: str) -> bool:
+    """Return True if a ref could have this value: a symbolic ref, or an object that can be read."""
+    if value.startswith(refs.SYMBOLIC):
+        return True
+    try:
+        return is_hash_of(Oid(value), *repository.read(Oid(value)))
+    except ScopesError:
+        return False
+
+
+def walk_leftover_defects(repository: Repository, *, locked: bool) -> Iterator[Finding]:
+    """Report lock files, temporary files and an unfinished operation that dead processes left.
+
+    Without the exclusive lock they may be those of living processes.
+    """
+    for path in list_orphans(repository) if locked else list_leftovers(repository):
+        yield Finding("warning", path, "a process died and left this file", "remove it: scopes gc")
+    if repository.raw_ref(refs.PENDING) is not None:
+        cure = "the next command that writes will finish it"
+        yield Finding("warning", refs.PENDING, "an operation is committed, but not all of its refs are moved", cure)
+
+
+def _shown(ref: str) -> str:
+    return ref.removeprefix(refs.HEADS)
+
+
+_QUARANTINE = "scopes-quarantine"
+_PACKED_REF = re.compile(rb"(?P<oid>[0-9a-f]{40}) (?P<name>refs/[^\0-\x20\x7f]+)\n(?P<peeled>\^[0-9a-f]{40}\n)?")
+_PACKED_HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
+
+
+class Repair(NamedTuple):
+    """One repair: a ref or a file of the store, and what is done to it."""
+
+    where: str
+    action: str
+
+
+class Quarantine:
+    """A directory for the files that a repair replaces, with their paths in the store; created when it is needed."""
+
+    def __init__(self, store: str) -> None:
+        time = re.sub("[^0-9TZ]", "", now())
+        self.path = os.path.join(store, _QUARANTINE, f"{time}-{random_bytes(3).hex()}")
+        self._store = store
+
+    @property
+    def is_used(self) -> bool:
+        """True if it holds a file."""
+        return os.path.isdir(self.path)
+
+    def copy(self, name: str) -> None:
+        """Keep a file of the store that is about to be replaced, as a link: a file of any size needs no space."""
+        source, target = os.path.join(self._store, name), self.place(name)
+        try:
+            os.link(source, target, follow_symlinks=False)
+        except OSError:  # a file system without hard links
+            shutil.copyfile(source, target, follow_symlinks=False)
+            sync(target)
+        sync(os.path.dirname(target))
+
+    def move(self, name: str) -> None:
+        """Move a file out of the store."""
+        target = self.place(name)
+        os.rename(os.path.join(self._store, name), target)
+        sync(os.path.dirname(target))
+        sync(os.path.dirname(os.path.join(self._store, name)))
+
+    def place(self, name: str) -> str:
+        """Return the path of a file in the quarantine; its directory is made."""
+        target = os.path.join(self.path, name)
+        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+        return target
+
+
+def repair_unopened(path: str) -> tuple[Repair, ...]:
+    """Write a damaged HEAD or configuration again, without which a store cannot be opened; keep what was there.
+
+    Raises:
+        Inaccessible: the store belongs to another user, or cannot be written.
+    """
+    found: list[str] = []
+    if not has_valid_head(path) and (is_store(path) or is_clone(path)):
+        found.append("HEAD")
+    if not is_store(path) and is_config_damaged(path):
+        found.append("config")
+    quarantine = Quarantine(path)
+    for name in found:
+        check_owner(path)
+        with translated("repair the store", path):
+            if os.path.lexists(os.path.join(path, name)):
+                quarantine.move(name)
+            if name == "config":
+                write_initial_config(path)
+            else:
+                with open(os.path.join(path, name), "x", encoding="ascii") as file:
+                    file.write(HEAD)
+                sync(file.name)
+    return tuple(Repair(name, "write it again") for name in found)
+
+
+def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
+    """Repair the store and yield what was done, or would be done; call it under the exclusive lock.
+
+    A `dry_run` cannot foresee what can be repaired only after another repair.
+
+    Raises:
+        Inaccessible: a file cannot be written; what was yielded is done.
+    """
+    with translated("repair the store", repository.path):
+        yield from _rebuild_pack_indexes(repository, quarantine, dry_run=dry_run)
+        yield from _rewrite_packed_refs(repository, quarantine, dry_run=dry_run)
+        yield from _restore_refs(repository, quarantine, dry_run=dry_run, only=refs.OPERATIONS)
+        yield from _finish_operation(repository, quarantine, dry_run=dry_run)
+        yield from _remove_leftovers(repository, dry_run=dry_run)
+        yield from _restore_refs(repository, quarantine, dry_run=dry_run)
+        yield from _drop_damaged_copies(repository, quarantine, dry_run=dry_run)
+
+
+def _rebuild_pack_indexes(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
+    """Replace damaged indexes of intact packs; first of all, because libgit2 trusts the offsets in them."""
+    damaged = {finding.where for finding in walk_pack_defects(repository)}
+    for name in sorted(name for name in damaged if name.endswith(".idx")):
+        pack = f"{name.removesuffix('.idx')}.pack"
+        if pack in damaged or find_git() is None or not os.path.isfile(os.path.join(repository.path, pack)):
+            continue
+        if not dry_run:
+            if os.path.isfile(os.path.join(repository.path, name)):
+                quarantine.copy(name)
+            rebuilt = quarantine.place("rebuilt.idx")
+            try:
+                words = ("index-pack", "-o", rebuilt, os.path.join(repository.path, pack))
+                run_git(repository.path, *words, lock=repository.lock.descriptor)
+            except ScopesError:
+                continue  # it is reported again as a defect
+            os.replace(rebuilt, os.path.join(repository.path, name))
+            sync(os.path.join(repository.path, "objects", "pack"))
+        yield Repair(name, "rebuild the index of the pack")
+
+
+def _rewrite_packed_refs(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
+    """Write packed-refs again if lines in it cannot be read or are not sorted; lost refs are restored later."""
+    content = read_packed_refs(repository.path)
+    lines = {match["name"]: match[0] for match in _PACKED_REF.finditer(content)}
+    body = re.sub(rb"\A#[^\n]*\n", b"", content)
+    if b"".join(lines[name] for name in sorted(lines)) == body:
+        return
+    if not dry_run:
+        quarantine.copy("packed-refs")
+        _replace_ref_file(repository, "packed-refs", _PACKED_HEADER + b"".join(lines[name] for name in sorted(lines)))
+        repository.git.set_refdb(pygit2.Refdb.open(repository.git))
+    yield Repair("packed-refs", "write it again, sorted, without the lines that cannot be read")
+
+
+def _finish_operation(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
+    """Move the refs of an operation whose process died, or drop the marker if its operation cannot be read."""
+    try:
+        marker = repository.raw_ref(refs.PENDING)
+        if marker is None:
+            return
+        repository.find_pending(marker, repository.raw_ref(refs.OPERATIONS))
+    except (Corrupt, NotFound):
+        if not os.path.isfile(os.path.join(repository.path, refs.PENDING)):
+            return
+        if not dry_run:
+            quarantine.move(refs.PENDING)
+        yield Repair(refs.PENDING, "remove the marker of an operation that cannot be read")
+        return
+    if not dry_run:
+        finish_pending(repository)
+    yield Repair(refs.PENDING, "finish the operation of a process that died")
+
+
+def _remove_leftovers(repository: Repository, *, dry_run: bool) -> Iterator[Repair]:
+    paths = list_orphans(repository)
+    if paths and not dry_run:
+        remove_leftovers(repository)
+    yield from (Repair(path, "remove the file of a process that died") for path in paths)
+
+
+def _restore_refs(
+    repository: Repository, quarantine: Quarantine, *, dry_run: bool, only: str | None = None
+) -> Iterator[Repair]:
+    """Set lost and damaged refs to the value that operation log and reflog have for them."""
+    try:
+        defects = list(walk_ref_defects(repository, repository.list_refs()))
+    except ScopesError:
+        return  # reported again as a defect
+    for defect in defects:
+        if defect.value is None or only not in (None, defect.ref):
+            continue
+        if not dry_run:
+            if repository.ref_files(defect.ref).loose.get(defect.ref, "") is None:
+                quarantine.copy(defect.ref)
+                _replace_ref_file(repository, defect.ref, f"{defect.value}\n".encode())
+            else:
+                change = RefChange(defect.ref, repository.raw_ref(defect.ref), defect.value)
+                set_ref(repository, change, "repair: restore the last recorded value")
+        yield Repair(defect.ref.removeprefix(refs.HEADS), f"set it to {defect.value}")
+
+
+def _replace_ref_file(repository: Repository, name: str, content: bytes) -> None:
+    """Replace a file in one step, as git does: a damaged ref must not show its older value in packed-refs meanwhile."""
+    path = os.path.join(repository.path, name)
+    remove_orphans([f"{path}.lock"])
+    with open(f"{path}.lock", "xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(f"{path}.lock", path)
+    sync(os.path.dirname(path))
+
+
+def _drop_damaged_copies(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
+    """Move damaged loose objects away of which a pack has an intact copy."""
+    for oid, _ in walk_object_defects(repository):
+        name = os.path.join("objects", oid[:2], oid[2:])
+        if os.path.isfile(os.path.join(repository.path, name)) and _is_packed_intact(repository, oid):
+            if not dry_run:
+                quarantine.move(name)
+            yield Repair(name, "remove a damaged copy of an object that is also in a pack")
+
+
+def _is_packed_intact(repository: Repository, oid: Oid) -> bool:
+    with suppress(pygit2.GitError, ValueError, OSError):
+        found = repository.find_packed(oid)
+        return found is not None and is_hash_of(oid, *found)
+    return False

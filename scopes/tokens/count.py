@@ -1,0 +1,747 @@
+"""Read and write files of the cache directory: atomic writes, readable by the owner only; reads that never block."""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+import os
+import re
+import stat
+import sys
+import zlib
+from _thread import allocate_lock
+from binascii import a2b_base64
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from hashlib import sha1, sha256
+from shlex import quote
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
+
+from scopes.errors import Corrupt, Inaccessible, Invalid, Refused
+from scopes.result import Note, Result
+from scopes.store.config import MODEL_SETTING, Setting
+from scopes.store.projects import cache_directory
+
+if TYPE_CHECKING:
+    import tiktoken
+
+    from scopes.index.database import Connection, Layout
+
+
+_MAX_BYTES = 64 << 20
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Write a file with mode 0600 atomically, and create its directories.
+
+    Raises:
+        OSError: the file cannot be written; an existing file is unchanged.
+    """
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    temporary = f"{path}.{os.getpid()}.new"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(data)
+    os.replace(temporary, path)
+
+
+def read_cache_file(path: str) -> bytes | None:
+    """Read at most 64 MiB of a regular file, decompressed if it ends in `.gz`; None if it cannot be read."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
+            return (gzip.GzipFile(fileobj=file) if path.endswith(".gz") else file).read(_MAX_BYTES)
+    except (OSError, EOFError, zlib.error):
+        return None
+
+
+_CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+
+
+class Encoding(NamedTuple):
+    """One encoding; `pattern` is the regular expression that splits a text before byte pair encoding.
+
+    `sha256` is the hash of the rank file.
+    """
+
+    name: str
+    url: str
+    sha256: str
+    pattern: str
+
+
+ENCODINGS = {
+    encoding.name: encoding
+    for encoding in (
+        Encoding(
+            "o200k_base",
+            "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken",
+            "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+            "|".join(
+                (
+                    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTION}",
+                    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTION}",
+                    r"\p{N}{1,3}",
+                    r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+                    r"\s*[\r\n]+",
+                    r"\s+(?!\S)",
+                    r"\s+",
+                )
+            ),
+        ),
+        Encoding(
+            "cl100k_base",
+            "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken",
+            "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+            r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]"
+            r"|\s+(?!\S)|\s",
+        ),
+    )
+}
+DEFAULT_ENCODING = "o200k_base"
+
+
+_PACKAGE_DATA = os.path.join("bpe_openai", "data")
+
+
+class RankFilePaths(NamedTuple):
+    """Directories to search: our cache, tiktoken's cache, and the directories of installed packages."""
+
+    cache: str
+    tiktoken_cache: str | None = None
+    packages: tuple[str, ...] = ()
+
+    def own_file(self, encoding: Encoding) -> str:
+        """Return the path of an encoding's rank file in our cache."""
+        return os.path.join(self.cache, "tokens", f"{encoding.name}.tiktoken")
+
+
+def rank_file_paths(environ: Mapping[str, str]) -> RankFilePaths:
+    """Return the directories that are searched for rank files."""
+    return RankFilePaths(
+        cache_directory(environ), environ.get("TIKTOKEN_CACHE_DIR") or None, tuple(filter(None, sys.path))
+    )
+
+
+class RankFile(NamedTuple):
+    """An existing file that should be an encoding's rank file.
+
+    `origin` is tiktoken, cache or carrier (a package). `data` is None if the hash is wrong or the file is unreadable.
+    """
+
+    path: str
+    origin: str
+    data: bytes | None
+
+
+def find_ranks(paths: RankFilePaths, encoding: Encoding) -> tuple[bytes | None, tuple[Note, ...]]:
+    """Return the content of an encoding's rank file, or None, and a note for each file with a wrong hash."""
+    notes: list[Note] = []
+    for file in walk_rank_files(paths, encoding):
+        if file.data is not None:
+            return file.data, tuple(notes)
+        notes.append(Note(f"{file.path} is not {encoding.name} and was not used", "replace it: scopes tokens fetch"))
+    return None, tuple(notes)
+
+
+def decode_ranks(data: bytes) -> Sequence[bytes]:
+    """Return the tokens of a rank file in the order of their ranks, which is that of the lines."""
+    return tuple(map(a2b_base64, data.split()[::2]))
+
+
+def walk_rank_files(paths: RankFilePaths, encoding: Encoding) -> Iterator[RankFile]:
+    """Yield the existing rank files, preferred first; each is read and verified when it is reached."""
+    for path, origin in _candidate_paths(paths, encoding):
+        if os.path.lexists(path):
+            data = read_cache_file(path)
+            valid = data is not None and sha256(data).hexdigest() == encoding.sha256
+            yield RankFile(path, origin, data if valid else None)
+
+
+def _candidate_paths(paths: RankFilePaths, encoding: Encoding) -> Iterator[tuple[str, str]]:
+    if paths.tiktoken_cache:
+        name = sha1(encoding.url.encode(), usedforsecurity=False).hexdigest()
+        yield os.path.join(paths.tiktoken_cache, name), "tiktoken"
+    yield paths.own_file(encoding), "cache"
+    for directory in paths.packages:
+        yield os.path.join(directory, _PACKAGE_DATA, f"{encoding.name}.tiktoken.gz"), "carrier"
+
+
+MAX_TOKEN_BYTES = 128
+_MAX_BLANK = 500_000  # characters; tiktoken panics on longer runs of white space
+_BLANK = re.compile(rf"\s{{{_MAX_BLANK}}}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MAX_PARTIAL_BUILDS = 4  # together they take as long as one build with the whole vocabulary
+_MAX_PARTIAL_CHARACTERS = 500_000  # of text; searching more for chunks takes longer than a whole build
+_MAX_PARTS = 600_000
+_NUMBERS = frozenset(f"{n:0{width}}".encode() for width in (1, 2, 3) for n in range(10**width))  # of headings
+_SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # Unicode white space
+_OTHER = (  # neither white space nor ASCII
+    r"\x80-\x84\x86-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff"
+    r"\u3001-\U0010ffff"
+)
+_ASCII_PUNCTUATION = r"\x00-\x08\x0e-\x1f!-/:-@\[-`{-\x7f"
+_CHUNKS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"[^\r\nA-Za-z0-9]?[A-Za-z'{_OTHER}]+",  # a word with one character before it and contractions after it
+        rf" ?[{_ASCII_PUNCTUATION}{_OTHER}\r\n]+",
+        rf"[0-9{_OTHER}]+",
+        rf"[{_SPACE}]+",
+    )
+)
+
+
+class ExactTokenizer:
+    """Counts with the content of an encoding's rank file; special tokens in a text are counted as plain text."""
+
+    method = "exact"
+
+    def __init__(self, encoding: Encoding, ranks: bytes) -> None:
+        self.name = encoding.name
+        self._encoding = encoding
+        self._ranks = ranks
+        self._tokens: Sequence[bytes] = ()
+        self._built: tiktoken.Encoding | None = None
+        self._builds = 0
+        self._is_whole = False
+        self._chunks: set[str] = set()
+        self._parts = set(_NUMBERS)
+        self._announced: list[str] = []
+        self._announced_characters = 0
+        self._needs_whole = False  # the announced texts are too long
+        self._lock = allocate_lock()
+
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Announce texts that will be counted, so that one build of the encoding covers all of them."""
+        announced = list(texts)
+        with self._lock:
+            if not (self._is_whole or self._needs_whole):
+                self._announced += announced
+                self._announced_characters += sum(map(len, announced))
+                if self._announced_characters > _MAX_PARTIAL_CHARACTERS:
+                    self._needs_whole = True
+                    self._announced.clear()
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text; an unpaired surrogate is counted as the replacement character."""
+        if not text:
+            return 0
+        with self._lock:
+            encoding = self._encoding_for(text)
+        return sum(len(encoding.encode_ordinary(piece)) for piece in _split_long_blanks(_replace_surrogates(text)))
+
+    def _encoding_for(self, text: str) -> tiktoken.Encoding:
+        """Return the encoding with at least the tokens that can occur in this text."""
+        if self._is_whole and self._built is not None:
+            return self._built
+        texts = [_replace_surrogates(each) for each in (text, *self._announced)]
+        self._announced.clear()
+        self._announced_characters = 0
+        new_parts = None if self._needs_whole else self._find_new_parts(texts)
+        if new_parts is not None and self._built is not None and new_parts <= self._parts:
+            return self._built
+        self._tokens = self._tokens or decode_ranks(self._ranks)
+        self._builds += 1
+        self._is_whole = new_parts is None or self._builds > _MAX_PARTIAL_BUILDS
+        self._parts |= new_parts or set()
+        tokens = self._tokens if self._is_whole else filter(self._parts.__contains__, self._tokens)
+        self._built = _load_tiktoken()(
+            self.name,
+            pat_str=self._encoding.pattern,
+            mergeable_ranks={token: rank for rank, token in enumerate(tokens)},
+            special_tokens={},
+        )
+        return self._built
+
+    def _find_new_parts(self, texts: list[str]) -> set[bytes] | None:
+        """Return the parts of chunks that were not seen before; None if there are too many."""
+        if sum(map(len, texts)) > _MAX_PARTIAL_CHARACTERS:
+            return None
+        chunks = set().union(*map(chunks_of, texts)) - self._chunks
+        self._chunks |= chunks
+        return parts_of(chunks)
+
+
+_shared: dict[str, ExactTokenizer] = {}
+
+
+def shared_tokenizer(encoding: Encoding, ranks: bytes) -> ExactTokenizer:
+    """Return the one tokenizer of a process for this encoding, so that a program builds its vocabulary once.
+
+    The data of an encoding is always the same: its hash is part of `Encoding`, and was checked.
+    """
+    return _shared.setdefault(encoding.sha256, ExactTokenizer(encoding, ranks))
+
+
+def chunks_of(text: str) -> set[str]:
+    """Return substrings of a text such that every piece that an encoding cuts it into lies within one of them."""
+    return {chunk for pattern in _CHUNKS for chunk in pattern.findall(text)}
+
+
+def parts_of(chunks: Iterable[str]) -> set[bytes] | None:
+    """Return every substring of the chunks that is short enough to be a token; None if there are too many."""
+    parts: set[bytes] = set()
+    considered = 0
+    for chunk in chunks:
+        data = chunk.encode()
+        length = len(data)
+        considered += length * min(length, MAX_TOKEN_BYTES)
+        if considered > _MAX_PARTS:
+            return None
+        parts.update(
+            data[start:end]
+            for start in range(length)
+            for end in range(start + 1, min(length, start + MAX_TOKEN_BYTES) + 1)
+        )
+    return parts
+
+
+def _load_tiktoken() -> type[tiktoken.Encoding]:
+    try:
+        import tiktoken
+    except (ImportError, OSError) as error:
+        raise Inaccessible(
+            f"tiktoken cannot be loaded: {error}", hint="reinstall it, or remove its rank files to get estimates"
+        ) from error
+    return tiktoken.Encoding
+
+
+def _replace_surrogates(text: str) -> str:
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _split_long_blanks(text: str) -> Iterator[str]:
+    """Split a text inside every run of white space that is too long for tiktoken."""
+    start = 0
+    if len(text) > _MAX_BLANK:
+        for match in _BLANK.finditer(text):
+            yield text[start : match.end()]
+            start = match.end()
+    yield text[start:]
+
+
+_PIECE = re.compile(
+    r"((?=[A-Za-z0-9+]{20}|[A-Za-z0-9+/]{80})(?=[A-Za-z+]*[0-9]|[A-Za-z0-9+/]{80})[A-Za-z0-9+/]+=*)"  # hashes, base64
+    r"|((?:[^\r\n\w]|_)?(?:[A-Z]*[a-z]+|[A-Z]+)(?:'(?:s|t|re|ve|m|ll|d))?)"  # words, split at capitals
+    r"|((?:[^\r\n\w]|_)?[^\W\d_a-zA-Z]+)"  # words of other alphabets
+    r"|( ?(?:[^\s\w]|_)+[\r\n/]*)"  # punctuation
+    r"|\d{1,3}|\s*[\r\n]+|\s+(?!\S)|\s+|."
+)
+_RANDOM, _WORD, _FOREIGN, _PUNCTUATION = 1, 2, 3, 4
+_IDEOGRAPHIC = "\u2e80"  # scripts from here on cost more tokens a character
+_LONG_BLANK = 80  # characters
+_LONG_WORD = 30  # characters
+_MARGIN = 104  # hundredths
+
+
+class EstimatingTokenizer:
+    """Adds up the typical cost of the pieces of a text."""
+
+    method = "estimate"
+    name = "estimate"
+
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Do nothing: an estimate needs no preparation."""
+
+    def count(self, text: str) -> int:
+        """Estimate the tokens of a text; the result is more often too high than too low."""
+        hundredths = 0
+        for match in _PIECE.finditer(text):
+            length = match.end() - match.start()
+            kind = match.lastindex
+            if kind == _WORD:
+                hundredths += 100 + 6 * (length - 3) if length > 3 else 100
+            elif kind is None:
+                hundredths += 100 if length <= _LONG_BLANK else _blank_cost(match[0])
+            else:
+                hundredths += _piece_cost(kind, match[0], length)
+        return -(-hundredths * _MARGIN // 10_000)
+
+
+def _blank_cost(text: str) -> int:
+    """Return the cost of a long run of white space in hundredths of a token; a run of one character costs far less."""
+    return 100 + len(text) * (1 if text == text[0] * len(text) else 55)
+
+
+def _piece_cost(kind: int, text: str, length: int) -> int:
+    """Return the cost of a piece that is neither a word nor white space, in hundredths of a token."""
+    if kind == _RANDOM:
+        return 66 * length
+    if kind == _FOREIGN:
+        each = 35 if max(text) < _IDEOGRAPHIC else 85
+        return max(100, length * each, (length - _LONG_WORD) * 100 if each == 35 else 0)
+    foreign = 0 if text.isascii() else sum(100 if c > "\uffff" else 15 for c in text if c > "\x7f")
+    return 100 + 14 * max(0, length - 2) + foreign
+
+
+_NUMBER_HINT = "for example: 200000 or 1.2"
+
+
+class Model(NamedTuple):
+    """A family of models.
+
+    `factor` is the number of the model's tokens for 100 tokens of `encoding`. Counts are exact only if it is 100: other
+    providers do not publish their encodings. A factor that is not `fixed` (set by the user) is replaced by the one that
+    is measured from a conversation, if any.
+    """
+
+    name: str
+    window: int
+    encoding: str = DEFAULT_ENCODING
+    factor: int = 100
+    fixed: bool = False
+
+
+MODELS = (
+    Model("gpt-5", 400_000),
+    Model("gpt-4.1", 1_047_576),
+    Model("gpt-4o", 128_000),
+    Model("gpt-4-turbo", 128_000, "cl100k_base"),
+    Model("gpt-4-32k", 32_768, "cl100k_base"),
+    Model("gpt-4", 8_192, "cl100k_base"),
+    Model("gpt-3.5-turbo", 16_385, "cl100k_base"),
+    Model("o1", 200_000),
+    Model("o3", 200_000),
+    Model("o4-mini", 200_000),
+    Model("claude", 200_000, factor=130),
+    Model("gemini", 1_048_576, factor=110),
+)
+
+
+def resolve_model(name: str, settings: Iterable[Setting] = ()) -> Model:
+    """Return the row for a model name; a provider prefix, as in `openai/gpt-4o`, is ignored.
+
+    Raises:
+        Invalid: no row matches, or a setting has an invalid value.
+    """
+    table = {model.name: model for model in MODELS}
+    for setting in settings:
+        match = MODEL_SETTING.fullmatch(setting.key)
+        if match is not None:
+            family = match["name"].lower()
+            table[family] = _with_setting(table.get(family) or Model(family, 0), match["field"].lower(), setting)
+    model = name.rpartition("/")[2].lower()
+    matching = [family for family in table if model.startswith(family) and table[family].window]
+    if model and matching:
+        return table[max(matching, key=len)]
+    similar = difflib.get_close_matches(model, table, n=3) or sorted(table)
+    hint = f"known: {', '.join(similar)}; add it: scopes config set scopes.model.{quote(model or 'NAME')}.window 200000"
+    raise Invalid(f"{name!a} is not a model with a known window", hint=hint)
+
+
+def _with_setting(row: Model, field: str, setting: Setting) -> Model:
+    if field == "encoding":
+        if setting.value not in ENCODINGS:
+            raise Invalid(
+                f"{setting.value!a} is not a known encoding ({setting.key})", hint=f"known: {', '.join(ENCODINGS)}"
+            )
+        return row._replace(encoding=setting.value)
+    try:
+        number = round(float(setting.value) * 100) if field == "factor" else int(setting.value)
+    except (ValueError, OverflowError) as error:
+        raise Invalid(f"{setting.value!a} is not a number ({setting.key})", hint=_NUMBER_HINT) from error
+    if not 0 < number < 10**12:
+        raise Invalid(f"{setting.value!a} is out of range ({setting.key})", hint=_NUMBER_HINT)
+    return row._replace(factor=number, fixed=True) if field == "factor" else row._replace(window=number)
+
+
+_CHARACTERS_PER_TOKEN = 5  # somewhat more than the average of text
+FETCH_HINT = "for exact counts: scopes tokens fetch, or pip install 'scopes-ai[tokens]'"
+
+
+class Tokenizer(Protocol):
+    """Counts tokens; `method` is exact or estimate, `name` identifies the counts (`o200k_base`, `o200k_base*130`)."""
+
+    method: str
+    name: str
+
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Announce texts that will be counted, which makes counting them faster."""
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text."""
+
+
+class ScaledTokenizer:
+    """Counts for a model whose encoding is not public: the counts of another tokenizer times a factor."""
+
+    method = "estimate"
+
+    def __init__(self, counter: Tokenizer, factor: int, family: str, *, fixed: bool = False) -> None:
+        """Scale by a factor in hundredths for a family of models; `fixed` means that the user set the factor."""
+        self.name = f"{counter.name}*{factor}"
+        self.family = family
+        self.fixed = fixed
+        self.counter = counter
+        self._factor = factor
+
+    def over(self, counter: Tokenizer, factor: int | None = None) -> ScaledTokenizer:
+        """Return a copy that scales another tokenizer, optionally with another factor."""
+        return ScaledTokenizer(counter, factor or self._factor, self.family, fixed=self.fixed)
+
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Announce texts that will be counted."""
+        self.counter.prepare(texts)
+
+    def count(self, text: str) -> int:
+        """Estimate the tokens of a text, rounded up."""
+        return -(-self.counter.count(text) * self._factor // 100)
+
+
+class TokenizerChoice(NamedTuple):
+    """A tokenizer, and notes for the user on how it counts."""
+
+    tokenizer: Tokenizer
+    notes: tuple[Note, ...]
+
+
+def choose_tokenizer(paths: RankFilePaths, model: Model | None = None, *, strict: bool = False) -> TokenizerChoice:
+    """Return the tokenizer for a model, or for o200k if there is no model.
+
+    Raises:
+        Refused: `strict` is set and counts can only be estimated.
+    """
+    encoding = ENCODINGS[DEFAULT_ENCODING if model is None else model.encoding]
+    ranks, notes = find_ranks(paths, encoding)
+    factor = 100 if model is None else model.factor
+    exact = None if ranks is None else shared_tokenizer(encoding, ranks)
+    if strict and (exact is None or factor != 100):
+        reason = f"there is no data of {encoding.name}" if factor == 100 else "its tokens can only be estimated"
+        raise Refused(f"exact token counts are not possible here: {reason}", hint=FETCH_HINT if factor == 100 else None)
+    if exact is None:
+        notes += (Note(f"tokens are estimated: there is no data of {encoding.name} here", FETCH_HINT),)
+    tokenizer = exact or EstimatingTokenizer()
+    if model is None or factor == 100:
+        return TokenizerChoice(tokenizer, notes)
+    note = Note(f"tokens are estimated: {factor / 100:g} {model.name} tokens for each {tokenizer.name} token")
+    return TokenizerChoice(ScaledTokenizer(tokenizer, factor, model.name, fixed=model.fixed), (*notes, note))
+
+
+def prepare_for_room(tokenizer: Tokenizer, texts: Iterable[str], room: int) -> None:
+    """Announce the first texts, up to about `room` tokens; the others will not be counted."""
+    announced = []
+    characters_left = room * _CHARACTERS_PER_TOKEN
+    for text in texts:
+        announced.append(text)
+        characters_left -= len(text)
+        if characters_left < 0:
+            break
+    tokenizer.prepare(announced)
+
+
+FILE: Final = "counts.sqlite"
+KEY_BYTES: Final = 16
+_TABLES: Final = "CREATE TABLE count (key BLOB PRIMARY KEY, tokens INTEGER NOT NULL) STRICT, WITHOUT ROWID"
+_VERSION: Final = 2
+_OF_ALL_STORES: Final = ""
+_BUSY_SECONDS: Final = 0.25
+_MAX_FILE_BYTES: Final = 64 << 20  # about a million and a half counts
+
+
+class CountCache:
+    """Counts by key (16 bytes) in an SQLite file; opened by the first `find` if it exists, closed on exit of `with`."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._path = os.path.join(directory, FILE)
+        self._connection: Connection | None = None
+        self._is_looked_for = False
+        self._new: dict[bytes, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; a later call opens it again."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+    def find(self, key: bytes) -> int | None:
+        """Return a count; None if it is not cached."""
+        count = self._new.get(key)
+        if count is not None or not (self._connection or self._can_open()):
+            return count
+        from scopes.index.database import ROW_ERRORS
+
+        try:
+            self._connection = self._connection or self._connect()
+            row = self._connection.execute("SELECT tokens FROM count WHERE key = ?", (key,)).fetchone()
+        except ROW_ERRORS as error:
+            self._give_up(error)
+            return None
+        return None if row is None else int(row[0])
+
+    def add(self, key: bytes, tokens: int) -> None:
+        """Add a count; `save` writes it to the file."""
+        self._new[key] = tokens
+
+    def save(self) -> None:
+        """Write added counts to the file, which is emptied first if it is too large."""
+        if not self._new:
+            return
+        from scopes.index.database import ROW_ERRORS
+
+        try:
+            self._connection = self._connection or self._connect()
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:  # commits, or rolls back
+                if os.path.getsize(self._path) > _MAX_FILE_BYTES:
+                    self._connection.execute("DELETE FROM count")
+                self._connection.executemany("INSERT OR REPLACE INTO count VALUES (?, ?)", self._new.items())
+        except ROW_ERRORS as error:
+            self._give_up(error)
+        self._new.clear()
+
+    def _can_open(self) -> bool:
+        """Return True the first time, if there is a file; without one SQLite is not loaded."""
+        is_first, self._is_looked_for = not self._is_looked_for, True
+        return is_first and os.path.lexists(self._path)
+
+    def _connect(self) -> Connection:
+        """Open the file or create it.
+
+        Raises:
+            ROW_ERRORS: it cannot be used now, or not at all.
+        """
+        from scopes.index.database import connect, prepare_rows
+
+        layout = _layout()
+        with ExitStack() as on_error:
+            connection = on_error.enter_context(closing(connect(self._directory, layout, _BUSY_SECONDS)))
+            prepare_rows(connection, layout, _OF_ALL_STORES)
+            on_error.pop_all()
+            return connection
+
+    def _give_up(self, error: Exception) -> None:
+        """Close the file, and delete it if it is damaged or not ours."""
+        from scopes.index.database import remove_unusable
+
+        self.close()
+        remove_unusable(self._directory, _layout(), error)
+
+
+def _layout() -> Layout:
+    from scopes.index.database import Layout
+
+    return Layout(FILE, _VERSION, _TABLES)
+
+
+class CachingTokenizer:
+    """Counts with another tokenizer, but only texts whose count is not cached."""
+
+    def __init__(self, tokenizer: Tokenizer, cache: CountCache) -> None:
+        self.method = tokenizer.method
+        self.name = tokenizer.name
+        self._tokenizer = tokenizer
+        self._cache = cache
+
+    def prepare(self, texts: Iterable[str]) -> None:
+        """Announce texts that will be counted; cached ones are skipped."""
+        self._tokenizer.prepare([text for text in texts if self._cache.find(self._key(text)) is None])
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text."""
+        key = self._key(text)
+        tokens = self._cache.find(key)
+        if tokens is None:
+            tokens = self._tokenizer.count(text)
+            self._cache.add(key, tokens)
+        return tokens
+
+    def _key(self, text: str) -> bytes:
+        """Hash a text with the tokenizer's name, which never contains a zero byte."""
+        return sha256(f"{self.name}\0{text}".encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
+
+
+def with_cache(choice: TokenizerChoice, cache: CountCache) -> TokenizerChoice:
+    """Put a cache in front of a tokenizer; of a scaled tokenizer the unscaled counts are cached."""
+    tokenizer = choice.tokenizer
+    if isinstance(tokenizer, ScaledTokenizer):
+        return choice._replace(tokenizer=tokenizer.over(CachingTokenizer(tokenizer.counter, cache)))
+    return choice._replace(tokenizer=CachingTokenizer(tokenizer, cache))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanksFetched(Result):
+    """A rank file that was written to the cache; `size` is in bytes."""
+
+    encoding: str
+    path: str
+    size: int
+
+
+def fetch_ranks(paths: RankFilePaths, name: str, download: Callable[[str], bytes]) -> RanksFetched:
+    """Download an encoding's rank file, verify it and replace the cached one atomically.
+
+    Raises:
+        Invalid: the encoding is unknown.
+        Corrupt: the downloaded data has the wrong hash; nothing was written.
+        Inaccessible: the cache cannot be written, or `download` failed.
+    """
+    encoding = ENCODINGS.get(name)
+    if encoding is None:
+        raise Invalid(f"{name!a} is not a known encoding", hint="encodings: " + ", ".join(ENCODINGS))
+    data = download(encoding.url)
+    if sha256(data).hexdigest() != encoding.sha256:
+        raise Corrupt(
+            f"the data from {encoding.url} is not {name}: its hash is wrong",
+            hint="try again, or from another network",
+        )
+    path = paths.own_file(encoding)
+    try:
+        write_file(path, data)
+    except OSError as error:
+        raise Inaccessible(f"cannot write {path}: {error.strerror}", hint="check its directory") from error
+    return RanksFetched(encoding=name, path=path, size=len(data))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankFileRow:
+    """One rank file; `origin` is tiktoken, cache or carrier (a package); `right` is True if its hash is right."""
+
+    path: str
+    origin: str
+    right: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodingRow:
+    """One encoding and its rank files; the first with the right hash is used."""
+
+    name: str
+    files: tuple[RankFileRow, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Return True if one of the files can be used, so that counts are exact."""
+        return any(file.right for file in self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenStatus(Result):
+    """One row for each known encoding."""
+
+    encodings: tuple[EncodingRow, ...]
+
+
+def tokens_status(paths: RankFilePaths) -> TokenStatus:
+    """Look for the rank files of every known encoding."""
+    rows = []
+    for encoding in ENCODINGS.values():
+        files = tuple(
+            RankFileRow(path=file.path, origin=file.origin, right=file.data is not None)
+            for file in walk_rank_files(paths, encoding)
+        )
+        rows.append(EncodingRow(name=encoding.name, files=files))
+    return TokenStatus(encodings=tuple(rows))
