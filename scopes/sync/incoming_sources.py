@@ -84,13 +84,13 @@ class IncomingSources:
         """
         wanted = {name.sources_ref: name for name in names}
         good: dict[RemoteName, Oid] = {}
-        from scopes.sync.source_check import SourceCheck
-
         for ref, oid in sources.items():
             root = Oid(ref.rpartition("/")[2])
             known = self._repository.find_ref(sources_tracking_ref(self._remote, root))
             if oid == known and not received.is_new(oid):  # it was checked when it came
                 continue
+            from scopes.sync.source_check import SourceCheck
+
             one = SourceCheck(received, check.purged, check.cures.replace)
             try:
                 one.check(oid, root, has_conversation=ref in wanted)
