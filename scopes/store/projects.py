@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import time
+from typing import TYPE_CHECKING
 
 from scopes.regular_file import read_regular
-from scopes.store.packed_refs import parse_packed_refs, read_packed_refs
+from scopes.store.ref_files import parse_packed_refs, read_packed_refs
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 

@@ -30,7 +30,7 @@ from scopes.store.maintenance import EXPIRE, remove_leftovers
 from scopes.store.objects import is_hash_of
 from scopes.store.open_repository import check_owner
 from scopes.store.operations import NULL_OID, RefMove, list_logged_refs, walk_moves, walk_operations
-from scopes.store.packed_refs import read_packed_refs
+from scopes.store.ref_files import read_packed_refs
 from scopes.store.repository import Repository
 from scopes.store.transactions import finish_pending, list_leftovers, list_orphans, remove_orphans, set_ref
 
