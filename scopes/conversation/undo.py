@@ -88,7 +88,7 @@ def _restore(
         return change._replace(old=current)
     values = list_value_changes(repository, current, change.new)
     clocks = clocks_of_edit(
-        repository, _tree_of(repository, current), values, lambda: machine_id(repository, tx.operation_id)
+        repository, _tree_of(repository, current), values, lambda: machine_id(repository.config, tx.operation_id)
     )
     new = write_metadata(repository, Oid(current), {**values, **clocks}, subject)
     return change._replace(old=current, new=new)

@@ -295,7 +295,7 @@ def _remove_files(tx: RefTransaction, metadata: Oid, paths: list[str]) -> Oid:
     """Write the metadata without some files, as a change of this machine."""
     repository, removed = tx.repository, dict.fromkeys(paths)
     tree = read_commit_stub(repository, metadata).tree
-    clocks = clocks_of_edit(repository, tree, removed, lambda: machine_id(repository, tx.operation_id))
+    clocks = clocks_of_edit(repository, tree, removed, lambda: machine_id(repository.config, tx.operation_id))
     return write_metadata(repository, metadata, {**removed, **clocks}, "remove damaged merge requests")
 
 

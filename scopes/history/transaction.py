@@ -241,7 +241,7 @@ class Transaction(RefTransaction):
     def _find_machine(self) -> str:
         from scopes.store.config import machine_id
 
-        machine: str = machine_id(self.repository, self.operation_id)
+        machine: str = machine_id(self.repository.config, self.operation_id)
         return machine
 
     def _add_branch_ids(self, objects: Objects, tree: Oid | None, *, imported: bool) -> None:

@@ -128,7 +128,7 @@ def find_list(repository: Repository) -> dict[str, Oid]:
     if listed is None:
         return {}
     with exclusive_write(repository):
-        return {f"{ON_REMOTE}{machine_id(repository, OperationId(new_id()))}": Oid(listed)}
+        return {f"{ON_REMOTE}{machine_id(repository.config, OperationId(new_id()))}": Oid(listed)}
 
 
 def push_list(repository: Repository, machine: str, transport: GitTransport) -> RefUpdate | None:
