@@ -28,9 +28,7 @@ from scopes.history.transaction import (
     AGENT_FILES,
     INBOX_FILES,
     SHARED,
-    ConversationFilter,
     RefTransaction,
-    conversations_inside,
     find_tree,
     read_json,
     tree_of,
@@ -137,11 +135,10 @@ def redo(
     with nullcontext() if dry_run else exclusive_write(repository):
         limit = None if conversation is None else _resolve_conversation(repository, conversation)
         canceled: set[OperationId] = set()
-        of_conversation = None if limit is None else ConversationFilter(repository, limit)
         others: list[Operation] = []
         for _, record in walk_operations(repository):
             _cancel(record, canceled)
-            if of_conversation is not None and not of_conversation.matches(record):
+            if limit is not None and limit not in conversations_of(record):
                 continue
             if not any_actor and record.actor != repository.caller.actor:
                 if record.kind not in (REDO, PUSH) and record.id not in canceled:
@@ -206,7 +203,7 @@ def _reverse(
     tx = RefTransaction(repository)
     for each in (target, *also):
         if conversation is not None:
-            refuse_others(repository, each, conversation)
+            refuse_others(each, conversation)
         for change in each.changes:
             if change.ref not in SHARED and not _is_seen_since(repository, change):
                 _require_unmoved(repository, each, change, tx)
@@ -432,9 +429,9 @@ def show_operation(repository: Repository, operation: str) -> OperationView:
     return OperationView(operation=found, commit=commit)
 
 
-def refuse_others(repository: Repository, target: Operation, conversation: ConversationId) -> None:
+def refuse_others(target: Operation, conversation: ConversationId) -> None:
     """Refuse an operation that changed other conversations too."""
-    others = sorted((conversations_of(target) | conversations_inside(repository, target)) - {conversation})
+    others = sorted(conversations_of(target) - {conversation})
     if others:
         names = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
         hint = f"undo it everywhere: scopes undo {target.id[:8]}"

@@ -143,25 +143,6 @@ def test_a_message_that_was_acknowledged_is_not_taken_back_before_that_is(team):
     assert inbox(team, "ann") == []
 
 
-def test_undo_of_a_conversation_takes_back_the_acknowledgement_of_its_messages(team):
-    sent(team, "conv-001", "one", "ann")
-    sent(team, "conv-002", "two", "bob")
-    read_inbox(team, "ann", acknowledge=True)
-    read_inbox(team, "bob", acknowledge=True)
-    assert undo(team, "conv-001").target.summary == "acknowledge 1 message for ann"
-    assert (inbox(team, "ann"), inbox(team, "bob")) == (["one"], [])
-
-
-def test_an_acknowledgement_of_two_conversations_is_undone_as_a_whole(team):
-    sent(team, "conv-001", "one", "ann")
-    sent(team, "conv-002", "two", "ann")
-    read_inbox(team, "ann", acknowledge=True)
-    with pytest.raises(Refused, match="'acknowledge 2 messages for ann' also changed conv-002"):
-        undo(team, "conv-001")
-    undo(team)
-    assert inbox(team, "ann") == ["one", "two"]
-
-
 def test_undo_of_a_conversation_leaves_agents_alone(team):
     set_availability(team, "ann", available=False)
     sent(team, "conv-001", "one", "ann", queue=True)
