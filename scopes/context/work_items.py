@@ -9,7 +9,7 @@ from scopes.history.names import Revision, choose_active_branch
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.encoding import dump
 from scopes.model.message import decode
-from scopes.store.objects import CommitChunks
+from scopes.store.graph import CommitChunks
 from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref
 from scopes.store.repository import Repository
 

@@ -27,7 +27,7 @@ from scopes.store.projects import Project
 from scopes.store.ref_files import RefFiles, RefReader, list_ref_names, read_ref_files
 
 if TYPE_CHECKING:
-    from scopes.store.objects import CommitChunks
+    from scopes.store.graph import CommitChunks
     from scopes.store.ref_files import ListedRefs
 
 
