@@ -54,7 +54,7 @@ from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, update_tree
 
 LIST_OPERATIONS = "see: scopes operations list"
-IMPORT = "import"
+IMPORT, RESOLVE = "import", "resolve"
 PUSH = "push"
 REMOTE = "remote"
 _FETCHES = "fetch "  # that of what a push fetches for itself
@@ -210,6 +210,7 @@ def _reverse(
                 tx.move_ref(change.ref, change.new, change.old)
     summary = target.summary.removeprefix("undo ") if redo else f"undo {_summary(target, also)}"
     tx = restore_shared_metadata(repository, tx, summary, dry_run=dry_run)
+    (_refuse_new_messages if redo else _refuse_ended)(repository, target, tx.list_changes())
     for change in tx.list_changes():
         current = repository.find_ref(change.ref)
         if current != change.old or not target.details.get("contiguous", True):
@@ -427,6 +428,39 @@ def show_operation(repository: Repository, operation: str) -> OperationView:
     """
     commit, found = find_recorded_operation(repository, operation)
     return OperationView(operation=found, commit=commit)
+
+
+def _refuse_ended(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
+    """Refuse to undo the resolution of a conflict whose merge or replay has ended: the target would keep it."""
+    for change in changes if target.kind == RESOLVE else ():
+        pair = refs.split_branch_ref(change.ref)
+        if pair is not None and all(each.branch != pair[1] for each in list_in_progress(repository, pair[0])):
+            hint = "undo first what ended it: scopes undo OPERATION; see: scopes operations list"
+            raise Refused(f"what {pair[0]}/{pair[1]} was for has ended since '{target.summary}'", hint=hint)
+
+
+def _refuse_new_messages(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
+    """Refuse to redo the end of a merge if its conflict-resolution branch got messages that it would not have."""
+    after = {change.ref: change.new for change in changes}
+    for conversation in {refs.conversation_of(change.ref) for change in changes} - {None}:
+        metadata = after.get(refs.meta_ref(ConversationId(str(conversation))))
+        if conversation is None or metadata is None:
+            continue
+        tips = {
+            **list_branch_tips(repository, conversation),
+            **{pair[1]: Oid(new) for ref, new in after.items() if (pair := refs.split_branch_ref(ref)) and new},
+        }
+        left = decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata)).branches, tips)
+        for each in list_in_progress(repository, conversation):
+            merged = after.get(refs.branch_ref(conversation, each.target))
+            if each.kind != "merge" or each in left or merged is None or is_ancestor(repository, each.tip, Oid(merged)):
+                continue
+            if all(other.branch != each.branch for other in left):
+                raise Refused(
+                    f"{conversation}/{each.branch} has new messages since '{target.summary}'",
+                    hint="finish the merge with them: "
+                    f"scopes merge {quote(conversation)} --continue --branch {quote(each.branch)}",
+                )
 
 
 def refuse_others(target: Operation, conversation: ConversationId) -> None:
