@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from scopes.errors import Corrupt, Inaccessible, Invalid
 from scopes.ids import OperationId
 from scopes.lazy_patterns import compile_lazily
-from scopes.store.init import sync
+from scopes.regular_file import sync
 from scopes.store.libgit2 import is_locked, pygit2, refusal, translated
 from scopes.store.settings import BOOLEANS, CHOICES, NUMBERS, SETTINGS
 

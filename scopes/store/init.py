@@ -8,7 +8,7 @@ import re
 import shutil
 
 from scopes.errors import Inaccessible, Invalid
-from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
+from scopes.regular_file import MAX_CONFIG_BYTES, read_regular, sync
 from scopes.store.libgit2 import pygit2, translated
 from scopes.store.ref_files import parse_packed_refs, read_packed_refs
 from scopes.store.refs import META
@@ -124,15 +124,6 @@ def _build(path: str, *, durable: bool) -> None:
     if durable:
         for synced in ("config", "HEAD", ""):  # an empty config after a power cut would hide every message
             sync(os.path.join(path, synced))
-
-
-def sync(path: str) -> None:
-    """Flush the content of a file, or the entries of a directory, to the disk (fsync)."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def is_store(path: str) -> bool:

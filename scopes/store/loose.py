@@ -17,8 +17,7 @@ from typing import Any, Final
 from scopes.clock import random_bytes
 from scopes.errors import Corrupt
 from scopes.ids import Oid
-from scopes.regular_file import UnusableFile, read_regular
-from scopes.store.init import sync
+from scopes.regular_file import UnusableFile, read_regular, sync
 from scopes.store.libgit2 import pygit2, refusal
 from scopes.store.objects import BLOB, COMMIT, TAG, TREE
 

@@ -10,10 +10,11 @@ from scopes.clock import new_id, now, parse_time
 from scopes.errors import ScopesError
 from scopes.ids import Oid, OperationId
 from scopes.model.operation import Operation, RefChange
+from scopes.regular_file import sync
 from scopes.result import plural
 from scopes.store import refs
 from scopes.store.git_program import find_git, run_git
-from scopes.store.init import remove_unfinished_stores, sync
+from scopes.store.init import remove_unfinished_stores
 from scopes.store.libgit2 import pygit2, translated
 from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository, note_prune

@@ -23,7 +23,7 @@ from typing import Self
 from scopes import clock
 from scopes.errors import Inaccessible, ScopesError
 from scopes.ids import Oid
-from scopes.store.init import sync
+from scopes.regular_file import sync
 from scopes.store.libgit2 import limit_mapped_packs, pygit2, refusal
 from scopes.store.objects import BLOB, COMMIT, TREE
 from scopes.store.repository import Repository

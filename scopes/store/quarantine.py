@@ -17,7 +17,7 @@ from typing import Final
 
 from scopes.errors import Corrupt
 from scopes.ids import Oid
-from scopes.store.init import sync
+from scopes.regular_file import sync
 from scopes.store.libgit2 import pygit2, translated
 from scopes.store.locks import unwound
 from scopes.store.repository import KINDS, Prunes, Repository

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.regular_file import UNUSABLE, UnusableFile, read_regular
-from scopes.store.libgit2 import pygit2, refusal
 from scopes.store.refs import SYMBOLIC
 
-MAX_PACKED_REFS_BYTES = 256 << 20  # about two million refs
+_MAX_PACKED_BYTES = 256 << 20  # about two million refs
 _NAME_START = 41  # after the object id and a space
 
 
@@ -28,7 +27,7 @@ def read_packed_refs(store: str) -> bytes:
         OSError: the file cannot be read.
     """
     try:
-        return read_regular(os.path.join(store, "packed-refs"), MAX_PACKED_REFS_BYTES)
+        return read_regular(os.path.join(store, "packed-refs"), _MAX_PACKED_BYTES)
     except FileNotFoundError:
         return b""
 
@@ -44,6 +43,18 @@ def parse_packed_refs(content: bytes, prefixes: tuple[str, ...]) -> dict[str, st
 def parse_packed_names(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
     """Return the names of the refs of `parse_packed_refs`."""
     return [line[_NAME_START:] for line in _choose_lines(content, prefixes)]
+
+
+def find_packed_ref(content: bytes, name: str) -> str | None:
+    """Return the object id of a ref; None if it is not there.
+
+    Raises:
+        Corrupt: the content is damaged.
+    """
+    _check_packed(content)
+    line = b" %s\n" % name.encode("utf-8", "surrogateescape")
+    end = content.find(line)
+    return None if end < 0 else content[end - _NAME_START + 1 : end].decode("ascii")
 
 
 def _choose_lines(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
@@ -193,61 +204,6 @@ def _read_loose(path: str) -> str | None:
     if match is None:
         return None
     return match["oid"] or SYMBOLIC + match["name"]
-
-
-_PLAIN = re.compile(r"refs/[\w./+-]+")
-
-
-class RefReader:
-    """The refs of one store, as they are on disk."""
-
-    def __init__(self, path: str, git: pygit2.Repository) -> None:
-        self._path, self._git = path, git
-        self._unpacked: set[str] = set()
-        self._unpacked_since: tuple[int, int, int] | None = None
-
-    def read(self, name: str) -> str | None:
-        """Return the value of a ref (`ref: <name>` if symbolic); None if it does not exist.
-
-        Raises:
-            Corrupt: the ref is damaged.
-        """
-        if _PLAIN.fullmatch(name) and "/." not in name:
-            try:
-                loose = read_loose_ref(self._path, name)
-                if loose is not None or self._is_known_unpacked(name):
-                    return loose
-            except (OSError, ValueError):
-                pass  # the check below, or libgit2, tells what is wrong
-        reference = self.find(name)
-        if reference is None:
-            self._unpacked.add(name)
-            return None
-        return SYMBOLIC + reference.target if isinstance(reference.target, str) else str(reference.target)
-
-    def _is_known_unpacked(self, name: str) -> bool:
-        """Return True if there is no `packed-refs`, or libgit2 did not find the ref since that file was written."""
-        try:
-            status = os.stat(f"{self._path}/packed-refs")
-        except FileNotFoundError:
-            return not os.path.lexists(f"{self._path}/packed-refs")
-        stamp = status.st_ino, status.st_size, status.st_mtime_ns
-        if stamp != self._unpacked_since:
-            self._unpacked_since, self._unpacked = stamp, set()
-        return name in self._unpacked
-
-    def find(self, name: str) -> pygit2.Reference | None:
-        """Return libgit2's object for a ref, None if it does not exist.
-
-        Raises:
-            Corrupt: the ref is damaged.
-        """
-        try:
-            return self._git.references.get(name)
-        except (pygit2.GitError, ValueError) as error:
-            raise Corrupt(f"the ref {name} is damaged", hint="see: scopes verify") from error
-        except OSError as error:
-            raise refusal(f"read the ref {name}", self._path, error) from error
 
 
 class ListedRefs:

@@ -12,8 +12,7 @@ from scopes.clock import random_bytes
 from scopes.errors import Corrupt
 from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
-from scopes.regular_file import read_regular
-from scopes.store.init import sync
+from scopes.regular_file import read_regular, sync
 from scopes.store.libgit2 import translated
 from scopes.store.refs import GONE_FILE, REMOTES_FILE
 

@@ -24,11 +24,18 @@ from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.loose import CODES, LooseReader, find_loose, write_large
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
 from scopes.store.projects import Project
-from scopes.store.ref_files import RefFiles, RefReader, list_ref_names, read_ref_files
+from scopes.store.ref_files import (
+    ListedRefs,
+    RefFiles,
+    find_packed_ref,
+    list_ref_names,
+    read_loose_ref,
+    read_packed_refs,
+    read_ref_files,
+)
 
 if TYPE_CHECKING:
     from scopes.store.graph import CommitChunks
-    from scopes.store.ref_files import ListedRefs
 
 
 MAX_OBJECT_BYTES = 16 * 1024
@@ -162,7 +169,8 @@ _OID_LENGTH = 40
 _PRIORITY_ABOVE_LIBGIT2 = 3
 _TRIES = 5  # to write an object
 _Value = TypeVar("_Value")
-_Stamp: TypeAlias = tuple[str | None, str | None, tuple[int, int] | None]
+_FileStamp: TypeAlias = tuple[int, int, int]
+_Stamp: TypeAlias = tuple[str | None, str | None, _FileStamp | None]
 
 
 class Caller(NamedTuple):
@@ -202,7 +210,7 @@ class Repository:
         unreadable = 0 if config.find("scopes.formatVersion") is None else FORMAT_VERSION + 1
         self.format_version = config.find_integer("scopes.formatVersion", unreadable)
         self.prunes = Prunes(path)
-        self.ref_reader = RefReader(path, git)
+        self._packed_refs: tuple[_FileStamp | None, bytes] = None, b""
         self.lock = StoreLock(path, config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS))
         self.durable = config.find("scopes.durability") != "fast"
         self.committed: str | None = None
@@ -342,8 +350,6 @@ class Repository:
 
     def override_refs(self, values: Mapping[str, str]) -> None:
         """Show these refs from now on, instead of those of the store, and refuse to write."""
-        from scopes.store.ref_files import ListedRefs
-
         self.listed = ListedRefs(values, is_past=True)
 
     @property
@@ -409,7 +415,28 @@ class Repository:
         """
         if self.listed is not None and self.listed.is_past:
             return self.listed.find(name)
-        return self.ref_reader.read(name)
+        if "/." in name:
+            raise Corrupt(f"{name!a} is not the name of a ref", hint="see: scopes verify")
+        try:
+            return read_loose_ref(self.path, name) or find_packed_ref(self._read_packed_refs(), name)
+        except ValueError as error:
+            raise Corrupt(f"the ref {name} is damaged", hint="see: scopes verify") from error
+        except OSError as error:
+            raise refusal(f"read the ref {name}", self.path, error) from error
+
+    def _read_packed_refs(self) -> bytes:
+        """Return the content of `packed-refs`, which is read again when the file was replaced."""
+        stamp = self._packed_stamp()
+        if stamp != self._packed_refs[0]:
+            self._packed_refs = stamp, read_packed_refs(self.path)
+        return self._packed_refs[1]
+
+    def _packed_stamp(self) -> _FileStamp | None:
+        try:
+            status = os.stat(f"{self.path}/packed-refs")
+        except OSError:
+            return None
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
     def ref_files(self, *prefixes: str) -> RefFiles:
         """Read the ref files with these prefixes, without the values of a pending operation."""
@@ -448,11 +475,7 @@ class Repository:
         marker, operations = self.raw_ref(refs.PENDING), None
         with contextlib.suppress(Corrupt):  # a reader does without the log; `repair` restores it
             operations = self.raw_ref(refs.OPERATIONS)
-        try:
-            status = os.stat(os.path.join(self.path, "packed-refs"))
-        except OSError:
-            return marker, operations, None
-        return marker, operations, (status.st_ino, status.st_mtime_ns)
+        return marker, operations, self._packed_stamp()
 
     def find_pending(self, marker: str | None, operations: str | None) -> tuple[Oid, Operation] | None:
         """Return the operation whose refs are not all moved yet, given the values of marker and operation log.

@@ -19,11 +19,10 @@ from scopes.clock import jitter, seconds_of
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import Operation, RefChange, encode_operation
-from scopes.regular_file import read_regular
+from scopes.regular_file import read_regular, sync
 from scopes.store import refs
 from scopes.store.git_program import PRIVATE_PREFIX, run_git
-from scopes.store.init import sync
-from scopes.store.libgit2 import is_locked, is_moved, pygit2, refusal
+from scopes.store.libgit2 import is_locked, is_moved, pygit2, refusal, translated
 from scopes.store.locks import LOCK_FILE, defer_signals
 from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree, one_line
 from scopes.store.operations import append_line, identify_actor
@@ -362,7 +361,8 @@ def _try_append(
     repository: Repository, ref: str, build: Callable[[Oid], Oid], reason: str, first: str | None
 ) -> Oid | None:
     """Compare and swap once; return None if another process moved the ref or holds its lock."""
-    reference = repository.ref_reader.find(ref)
+    with translated(f"read the ref {ref}", repository.path):
+        reference = repository.git.references.get(ref)
     if reference is None:
         raise NotFound(f"there is no {ref.removeprefix(refs.HEADS)}")
     commit = build(Oid(str(reference.target)))

@@ -6,6 +6,7 @@ Nothing is repaired here; see `repair`.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import mmap
 import os
 import re
@@ -20,17 +21,17 @@ from scopes.clock import now, random_bytes
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import RefChange
-from scopes.regular_file import read_regular
+from scopes.regular_file import read_regular, sync
 from scopes.store import refs
 from scopes.store.git_program import find_git, run_git
 from scopes.store.graph import is_ancestor
-from scopes.store.init import FORMAT_VERSION, HEAD, is_clone, is_config_damaged, is_store, sync, write_initial_config
+from scopes.store.init import FORMAT_VERSION, HEAD, is_clone, is_config_damaged, is_store, write_initial_config
 from scopes.store.libgit2 import REPAIR, pygit2, translated
 from scopes.store.maintenance import EXPIRE, remove_leftovers
 from scopes.store.objects import is_hash_of
 from scopes.store.open_repository import check_owner
 from scopes.store.operations import NULL_OID, RefMove, list_logged_refs, walk_moves, walk_operations
-from scopes.store.ref_files import read_packed_refs
+from scopes.store.ref_files import parse_packed_names, read_packed_refs
 from scopes.store.repository import Repository
 from scopes.store.transactions import finish_pending, list_leftovers, list_orphans, remove_orphans, set_ref
 
@@ -174,7 +175,8 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
         if move is not None and move.new != NULL_OID and expected.get(ref, move.new) is not None:
             latest[ref] = move.new
     yield from (_lost_ref(repository, ref, value) for ref, value in latest.items() if value and ref not in values)
-    yield from (_unsorted_ref(ref) for ref in values if ref not in moving and repository.raw_ref(ref) is None)
+    packed = parse_packed_names(read_packed_refs(repository.path), ("refs/",))
+    yield from (_unsorted_ref(ref) for above, ref in itertools.pairwise(packed) if ref < above and ref in values)
     for ref, value in values.items():
         move = last.get(ref)
         if move is not None and move.new not in (value, repository.raw_ref(ref)):
