@@ -1,4 +1,4 @@
-"""Open, read and sync files; those that somebody else may have put there without waiting for a pipe or an endless device.
+"""Open, read and sync files: never wait for a pipe, read a device, or read without end.
 
 Python's `open` waits for ever on a named pipe without a writer, and reads `/dev/zero` until the memory is exhausted.
 """

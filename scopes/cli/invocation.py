@@ -238,7 +238,7 @@ class Invocation:
             path = self.store_path
             if create:
                 self.require_store_not_lost()
-                from scopes.store.init import create_store
+                from scopes.store.repository import create_store
 
                 create_store(path)
             from shlex import join
@@ -311,7 +311,7 @@ class Invocation:
     def _open(self, path: str) -> Repository:
         """Open the store; the error that there is none says if it is gone, or repeats the path that was given."""
         try:
-            from scopes.store.open_repository import open_repository
+            from scopes.store.repository import open_repository
 
             opened: Repository = open_repository(path, self.overrides)
         except NotFound as error:

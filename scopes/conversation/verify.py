@@ -29,14 +29,12 @@ from scopes.store import refs
 from scopes.store.config import machine_id
 from scopes.store.git_program import find_git
 from scopes.store.graph import walk_newest_first
-from scopes.store.init import FORMAT_VERSION
 from scopes.store.libgit2 import REPAIR, library_versions
 from scopes.store.locks import LOCK_FILE, StoreLock
-from scopes.store.loose import try_write
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, try_write
 from scopes.store.refs import OPERATIONS, PENDING
-from scopes.store.repository import Repository, read_commit_stub
+from scopes.store.repository import FORMAT_VERSION, Repository, read_commit_stub
 from scopes.store.transactions import list_leftovers, list_orphans
 from scopes.store.trees import find_blob
 from scopes.store.verify import (

@@ -12,8 +12,7 @@ from typing import Final, Protocol
 from scopes.errors import NotFound
 from scopes.ids import Oid, is_oid
 from scopes.store.libgit2 import pygit2, refusal
-from scopes.store.loose import CODES
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, parse_tree_id
+from scopes.store.objects import BLOB, CODES, COMMIT, TREE, Commit, parse_tree_id
 from scopes.store.repository import KINDS, Objects, Repository, read_commit, read_data
 
 CHUNK_COMMITS: Final = 256

@@ -14,10 +14,9 @@ from scopes.regular_file import sync
 from scopes.result import plural
 from scopes.store import refs
 from scopes.store.git_program import find_git, run_git
-from scopes.store.init import remove_unfinished_stores
 from scopes.store.libgit2 import pygit2, translated
 from scopes.store.operations import walk_operations
-from scopes.store.repository import Repository, note_prune
+from scopes.store.repository import Repository, note_prune, remove_unfinished_stores
 from scopes.store.transactions import (
     commit_operation,
     exclusive_write,

@@ -1,34 +1,57 @@
-"""The small objects that a repository read or wrote last, so that a tree or commit is read from disk once.
-
-An object never changes, so that a copy in memory is as good as the one on disk; `verify` and `repair` read the disk.
-The cache of `packs/writer` differs: it has objects that are not in the store yet, of any size, and drops blobs first.
-"""
+"""Create a store, and recognize one. `discovery` chooses the store of a command."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
+from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from scopes.errors import Busy, Corrupt, NotFound, Refused, ScopesError, TooNew
+from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound, Refused, ScopesError, TooNew
 from scopes.ids import ConversationId, Oid, OperationId, is_oid
 from scopes.model.operation import Operation, decode_operation
+from scopes.regular_file import MAX_CONFIG_BYTES, read_regular, sync
 from scopes.store import refs
-from scopes.store.config import Config
-from scopes.store.init import FORMAT_VERSION
-from scopes.store.libgit2 import OPEN_EXACTLY_HERE, is_missing, pygit2, refusal, translated
-from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
-from scopes.store.loose import CODES, LooseReader, find_loose, write_large
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
+from scopes.store.config import Config, Setting
+from scopes.store.libgit2 import (
+    OPEN_EXACTLY_HERE,
+    REPAIR,
+    is_missing,
+    pygit2,
+    refusal,
+    skip_unreadable_home,
+    translated,
+)
+from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, LOCK_FILE, TURNSTILE_FILE, StoreLock
+from scopes.store.objects import (
+    BLOB,
+    CODES,
+    COMMIT,
+    TREE,
+    Commit,
+    CommitStub,
+    LooseReader,
+    TreeEntry,
+    find_loose,
+    parse_commit,
+    parse_tip,
+    parse_tree,
+    write_large,
+)
 from scopes.store.projects import Project
-from scopes.store.ref_files import (
+from scopes.store.refs import (
+    META,
     ListedRefs,
     RefFiles,
     find_packed_ref,
     list_ref_names,
+    parse_packed_refs,
     read_loose_ref,
     read_packed_refs,
     read_ref_files,
@@ -36,6 +59,129 @@ from scopes.store.ref_files import (
 
 if TYPE_CHECKING:
     from scopes.store.graph import CommitChunks
+
+
+FORMAT_VERSION = 2
+_UNFINISHED = ".new-"
+HEAD = "ref: refs/heads/scopes-none\n"  # no branch: scopes has none of its own
+_INITIAL_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+STORE_CONFIG: dict[str, int | str] = {
+    "core.logAllRefUpdates": "always",  # appends are recorded in the reflog
+    "gc.auto": 0,  # scopes packs the store itself, under its lock
+    "scopes.formatVersion": FORMAT_VERSION,
+}
+
+
+def create_store(path: str, *, durable: bool = True) -> bool:
+    """Create an empty store at `path`, readable by its owner alone; return False if there is one already.
+
+    It is created in a temporary sibling directory and renamed, so that no process sees an incomplete store and two
+    processes can create it at once. A mirror clone of a store lacks only the settings; it gets them. Without `durable`
+    the store may be incomplete after a power cut.
+
+    Raises:
+        Invalid: `path` exists and is something else.
+        Inaccessible: the store cannot be written there.
+    """
+    if is_store(path):
+        return False
+    if is_clone(path):
+        adopt(path)
+        return True
+    if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
+        if is_store(path):  # another process has created it since the first look
+            return False
+        raise Invalid(f"{path} exists and is not a scopes store", hint="choose another path with --store")
+    unfinished = f"{path}{_UNFINISHED}{os.urandom(4).hex()}"
+    mask = os.umask(0o077)
+    try:
+        with translated(f"create a store at {path}", os.path.dirname(path)):
+            try:
+                _build(unfinished, durable=durable)
+                os.rename(unfinished, path)
+            except (pygit2.GitError, OSError):
+                if not is_store(path):
+                    raise
+                return False
+            if durable:
+                sync(os.path.dirname(path))
+    finally:
+        os.umask(mask)
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return True
+
+
+def is_clone(path: str) -> bool:
+    """Return True for a bare clone of a store, which has refs that only stores have."""
+    try:
+        packed = parse_packed_refs(read_packed_refs(path), (META,))
+    except OSError:
+        packed = {}
+    return bool(packed) or os.path.isdir(os.path.join(path, META))
+
+
+def is_config_damaged(path: str) -> bool:
+    """Return True if the configuration of a store, or of a clone of one, is not one that git wrote."""
+    try:
+        content = read_regular(os.path.join(path, "config"), MAX_CONFIG_BYTES)
+    except OSError:
+        return is_clone(path)
+    return (b"[core]" not in content or b"\0" in content) and is_clone(path)
+
+
+def write_initial_config(path: str) -> None:
+    """Write the configuration of a store anew; settings that the user made in it are lost."""
+    config = os.path.join(path, "config")
+    with open(config, "w", encoding="ascii") as file:
+        file.write(_INITIAL_CONFIG)
+    adopt(path)
+
+
+def adopt(path: str) -> None:
+    """Write the settings that a clone of a store lacks."""
+    with translated(f"turn {path} into a store", path):
+        config = pygit2.Config(os.path.join(path, "config"))
+        for key, value in STORE_CONFIG.items():
+            config[key] = value
+        os.chmod(path, 0o700)
+        sync(os.path.join(path, "config"))
+
+
+def remove_unfinished_stores(path: str) -> None:
+    """Remove the temporary directories that dead processes left while they created the store at `path`.
+
+    A process that is still at it finds that the store exists.
+    """
+    directory, store = os.path.split(os.path.abspath(path))
+    with contextlib.suppress(OSError):
+        for name in os.listdir(directory):
+            if re.fullmatch(re.escape(store + _UNFINISHED) + "[0-9a-f]{8}", name):
+                shutil.rmtree(os.path.join(directory, name))
+
+
+def _build(path: str, *, durable: bool) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    os.mkdir(path, 0o700)
+    repository = pygit2.init_repository(path, bare=True, initial_head="scopes-none")
+    for key, value in STORE_CONFIG.items():
+        repository.config[key] = value
+    os.chmod(path, 0o700)
+    for directory, _, files in os.walk(path):
+        for name in files:
+            os.chmod(os.path.join(directory, name), 0o600)
+    if durable:
+        for synced in ("config", "HEAD", ""):  # an empty config after a power cut would hide every message
+            sync(os.path.join(path, synced))
+
+
+def is_store(path: str) -> bool:
+    """Return True if there is a store at `path`, without opening it."""
+    try:
+        return b"[scopes]" in read_regular(os.path.join(path, "config"), MAX_CONFIG_BYTES)
+    except PermissionError as error:
+        raise Inaccessible(f"cannot read {path}: permission denied", hint="check who owns it") from error
+    except OSError:
+        return False
 
 
 MAX_OBJECT_BYTES = 16 * 1024
@@ -542,3 +688,136 @@ def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
 def _with_pending(values: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
     merged: dict[str, str | None] = {**values, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
     return {name: value for name, value in sorted(merged.items()) if value is not None}
+
+
+def open_repository(
+    path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
+) -> Repository:
+    """Open a store; `overrides` are settings from environment variables and flags.
+
+    Raises:
+        NotFound: there is no store at `path`.
+        Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read.
+        Inaccessible: permission denied, or the store belongs to another user.
+        Refused: an earlier version of scopes wrote the store.
+    """
+    if not is_store(path):
+        if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
+            if is_store(path):  # another process has created it since the first look
+                return open_repository(path, overrides, caller)
+            if is_config_damaged(path):
+                raise Corrupt(f"the configuration of the store {path} is damaged", hint=REPAIR)
+            raise Corrupt(
+                f"{path} is not a scopes store", hint="choose the store with --store, or create one: scopes init"
+            )
+        raise NotFound(f"there is no store at {path} yet", hint="create one: scopes import, or: scopes new")
+    check_owner(path)
+    return open_unchecked(path, overrides, caller)
+
+
+def open_unchecked(
+    path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
+) -> Repository:
+    """Open a store that consists of links to an open one; raises as `open_repository` does."""
+    skip_unreadable_home()
+    try:
+        git = pygit2.Repository(path, OPEN_EXACTLY_HERE)
+    except (pygit2.GitError, OSError) as error:
+        raise _cannot_open(path, error) from error
+    git.set_ident("scopes", "scopes@systems.scopes")
+    repository = Repository(path, git, Config(git.config, overrides or {}, path), caller or Caller())
+    if 0 < repository.format_version < FORMAT_VERSION:
+        raise Refused(
+            f"the store {path} has format {repository.format_version}, this scopes reads format {FORMAT_VERSION}",
+            hint="with the scopes that wrote it: scopes export --format jsonl; "
+            "then with this one, into another store: scopes import",
+        )
+    pygit2.settings.enable_fsync_gitdir(repository.durable)
+    return repository
+
+
+def check_owner(path: str) -> None:
+    """Refuse a store of another user, before its configuration is read, unless the user's git trusts the directory.
+
+    Raises:
+        Inaccessible: it belongs to another user; this holds for the superuser too.
+    """
+    if os.stat(path).st_uid != os.geteuid() and not _is_trusted(path):
+        raise _foreign(path)
+
+
+def _is_trusted(path: str) -> bool:
+    """Return True if `safe.directory` of the user's or the system's git names a directory."""
+    try:
+        trusted = set(pygit2.config.DefaultConfig().get_multivar("safe.directory"))
+    except (pygit2.GitError, OSError, ValueError):
+        return False
+    return not trusted.isdisjoint({"*", path, os.path.realpath(path)})
+
+
+def _foreign(path: str) -> Inaccessible:
+    hint = f"if you trust it: git config --global --add safe.directory {shlex.quote(path)}"
+    return Inaccessible(f"the store {path} belongs to another user", hint=hint)
+
+
+def _cannot_open(path: str, error: Exception) -> Exception:
+    if not os.path.isfile(os.path.join(path, "HEAD")):
+        return Corrupt(f"the file HEAD of the store {path} is missing", hint=REPAIR)
+    text = str(error).replace(path, "").lower()
+    if "owner" in text or "owned" in text:
+        return _foreign(path)
+    if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
+        hint = "SHA-256, reftable and partial-clone repositories are not supported"
+        return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
+    return refusal(f"open the store {path}", path, error)
+
+
+_PACKS = ("objects", "pack")
+_NOT_SYNCED = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
+_MEMORY_BYTES = 32 << 20  # what is imported into an empty store is read next
+_NOT_LINKED = {"objects", LOCK_FILE, TURNSTILE_FILE}
+
+
+@contextmanager
+def overlay_of(repository: Repository) -> Iterator[Repository]:
+    """Open an overlay over a store for the duration of a block; the store itself may be read-only.
+
+    Raises:
+        Inaccessible: temporary files cannot be written.
+    """
+    with ExitStack() as stack:
+        with translated("make a temporary store", gettempdir()):
+            path = stack.enter_context(TemporaryDirectory(prefix="scopes-"))
+            os.makedirs(os.path.join(path, *_PACKS))
+            _link_entries(repository.path, path, _NOT_LINKED)
+            _link_entries(os.path.join(repository.path, _PACKS[0]), os.path.join(path, _PACKS[0]), {_PACKS[1]})
+            _link_entries(os.path.join(repository.path, *_PACKS), os.path.join(path, *_PACKS))
+        overlay = open_unchecked(path)
+        overlay.caller = repository.caller
+        yield overlay
+
+
+@contextmanager
+def empty_store() -> Iterator[Repository]:
+    """Open an empty temporary store for the duration of a block: the preview of a command whose store does not exist.
+
+    Nothing in it is synced to the disk, because it is deleted anyway.
+
+    Raises:
+        Inaccessible: temporary files cannot be written.
+    """
+    with TemporaryDirectory(prefix="scopes-") as directory:
+        path = os.path.join(directory, "store")
+        create_store(path, durable=False)
+        try:
+            repository = open_repository(path, _NOT_SYNCED)
+            repository.recent = RecentObjects(_MEMORY_BYTES, keeps_packed=True)
+            yield repository
+        finally:
+            pygit2.settings.enable_fsync_gitdir(True)  # the setting belongs to the process
+
+
+def _link_entries(source: str, target: str, excluded: Container[str] = ()) -> None:
+    for name in os.listdir(source):
+        if name not in excluded:
+            os.symlink(os.path.join(os.path.abspath(source), name), os.path.join(target, name))

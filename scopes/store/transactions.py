@@ -21,14 +21,12 @@ from scopes.ids import Oid
 from scopes.model.operation import Operation, RefChange, encode_operation
 from scopes.regular_file import read_regular, sync
 from scopes.store import refs
-from scopes.store.git_program import PRIVATE_PREFIX, run_git
+from scopes.store.git_program import PRIVATE_PREFIX, QUARANTINE_PREFIX, list_abandoned, run_git
 from scopes.store.libgit2 import is_locked, is_moved, pygit2, refusal, translated
 from scopes.store.locks import LOCK_FILE, defer_signals
 from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree, one_line
 from scopes.store.operations import append_line, identify_actor
-from scopes.store.quarantine import QUARANTINE_PREFIX, list_abandoned
-from scopes.store.ref_files import ListedRefs
-from scopes.store.refs import SYMBOLIC
+from scopes.store.refs import SYMBOLIC, ListedRefs
 from scopes.store.repository import OPERATION_FILE, Prunes, Repository, read_commit, read_operation
 
 _ORPHAN_AFTER_SECONDS = 1.0

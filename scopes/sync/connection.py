@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scopes.ids import Oid
-from scopes.store.quarantine import Quarantine, list_abandoned, open_quarantine
+from scopes.store.git_program import Quarantine, list_abandoned, open_quarantine
 from scopes.store.refs import PURGE_OFFERS, REMOTE_SOURCES, REMOTES
 from scopes.store.repository import Repository, without_prunes
 from scopes.store.transactions import remove_orphans

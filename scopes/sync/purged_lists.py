@@ -18,8 +18,8 @@ from scopes.history.purged import decode_parts, format_list_commit, is_entry
 from scopes.ids import Oid, OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.store.config import machine_id
+from scopes.store.git_program import ReceivedObjects
 from scopes.store.objects import BLOB, COMMIT, TREE, list_modes, parse_commit, walk_tree
-from scopes.store.quarantine import ReceivedObjects
 from scopes.store.refs import LOCAL, PURGED
 from scopes.store.repository import Objects, Repository, read_data
 from scopes.store.transactions import exclusive_write

@@ -25,7 +25,7 @@ from scopes.errors import Inaccessible, Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.store.config import Setting
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from tests.support.random_ids import hashed_counter
 
 ROOT = Path(scopes.__file__).parents[1]

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from scopes.code_links.commit_store import CommitRecords
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from tests.code_links.hooked import CODEX
 from tests.support.fork_server import StartedProgram
 from tests.support.store import ROOT, assert_sound

@@ -13,8 +13,7 @@ import time
 import pytest
 
 from scopes.conversation.new_rename_delete import new
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store, open_repository
 from tests.faults.processes import COMMAND, WRITER, assert_sound, finish, read_texts, scopes, start
 from tests.faults.sandbox import ROOT
 from tests.support.fork_server import run_program

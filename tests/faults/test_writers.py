@@ -9,8 +9,7 @@ import time
 import pytest
 
 from scopes.conversation.new_rename_delete import new
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store, open_repository
 from tests.faults.processes import WRITER, assert_sound, finish, read_texts, scopes, start, start_scopes
 from tests.support.examples import amount
 

@@ -21,7 +21,7 @@ from scopes.importers.discovery import find_sources
 from scopes.importers.formats.json_lines import walk_records
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from tests.importers.reading import TRANSCRIPTS, real_transcript, source_of
 from tests.importers.stores import count_objects
 from tests.support.examples import is_thorough

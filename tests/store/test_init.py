@@ -9,9 +9,8 @@ import pygit2
 import pytest
 
 from scopes.errors import Inaccessible, Invalid
-from scopes.store import init
-from scopes.store.init import create_store, is_store
-from scopes.store.open_repository import open_repository
+from scopes.store import repository as init
+from scopes.store.repository import create_store, is_store, open_repository
 from tests.support.store import (
     Process,
     assert_sound,
@@ -173,7 +172,7 @@ def test_a_store_that_another_process_creates_after_the_first_look_is_found(tmp_
         create_store(path)
         return False
 
-    monkeypatch.setattr("scopes.store.init.is_clone", create_meanwhile)
+    monkeypatch.setattr("scopes.store.repository.is_clone", create_meanwhile)
     assert create_store(path) is False
 
 
@@ -189,7 +188,7 @@ def test_a_store_that_another_process_creates_while_it_is_opened_is_found(tmp_pa
         looks.append(found)
         return found
 
-    monkeypatch.setattr("scopes.store.open_repository.is_store", look)
+    monkeypatch.setattr("scopes.store.repository.is_store", look)
     assert open_repository(path).format_version == init.FORMAT_VERSION
     assert looks[:2] == [False, True]
 

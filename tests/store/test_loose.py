@@ -12,8 +12,7 @@ import pytest
 from scopes.errors import Corrupt, Inaccessible
 from scopes.ids import Oid
 from scopes.store.graph import is_ancestor, list_merge_bases
-from scopes.store.loose import find_loose
-from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE
+from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, find_loose
 from tests.support.store import Process, git, loose_path, outcome, read_bytes, write_bytes, write_chain, write_message
 
 READ = outcome("print(open_store(path).read(sys.argv[2])[0])")

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from scopes.errors import Inaccessible
-from scopes.store.loose import CODES, LARGE_BYTES, write_large
-from scopes.store.objects import BLOB, TREE
+from scopes.store.objects import BLOB, CODES, LARGE_BYTES, TREE, write_large
 from tests.support.store import git, read_bytes
 
 TEXT = b"A line of text, number 1.\n" * 40_000

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from scopes.errors import Corrupt, NotFound, Refused
+from scopes.store.git_program import QUARANTINE_PREFIX, ReceivedObjects, list_abandoned, open_quarantine
 from scopes.store.objects import BLOB, list_modes
-from scopes.store.quarantine import QUARANTINE_PREFIX, ReceivedObjects, list_abandoned, open_quarantine
 from tests.support.store import assert_sound, files_of, git, make_branch, make_store, open_store
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt
-from scopes.store.ref_files import parse_packed_refs, read_ref_files
+from scopes.store.refs import parse_packed_refs, read_ref_files
 from tests.support.examples import examples
 from tests.support.store import HEADS, MAIN, files_of, git, write_bytes, write_chain, write_message
 

@@ -11,7 +11,7 @@ import pytest
 from scopes.conversation.store import gc
 from scopes.conversation.verify import verify
 from scopes.store import transactions as recovery
-from scopes.store.quarantine import QUARANTINE_PREFIX, open_quarantine
+from scopes.store.git_program import QUARANTINE_PREFIX, open_quarantine
 from scopes.store.transactions import list_leftovers
 from tests.support.examples import sample
 from tests.support.history import history, say
