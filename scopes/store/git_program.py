@@ -22,7 +22,7 @@ from scopes.regular_file import sync
 from scopes.store.libgit2 import pygit2, translated
 from scopes.store.locks import unwound
 from scopes.store.repository import HEAD, KINDS, Prunes, Repository
-from scopes.store.trees import UnwrittenObjects
+from scopes.store.trees import ObjectsInMemory
 
 PRIVATE_PREFIX = "scopes-git-"
 _DIRECTORIES = ("objects", "refs", "logs")
@@ -308,7 +308,7 @@ def is_in_use(path: str) -> bool:
 _ERRORS: Final = (KeyError, ValueError, pygit2.GitError)
 
 
-class ReceivedObjects(UnwrittenObjects):
+class ReceivedObjects(ObjectsInMemory):
     """Reads objects of a quarantine, else of the store; what is written stays in memory, in `written`.
 
     Git has checked the packs before.

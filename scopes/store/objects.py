@@ -1,7 +1,10 @@
-"""Parse and format the bytes of git's trees and commits; nothing here reads or writes files.
+"""Parse and format the bytes of git's trees and commits, and read loose objects.
 
 Parsing the raw bytes is as fast as libgit2's own walk and needs no call per field. Formatting them lets the bulk writer
 work without an object database. Tests compare the results with those of git.
+
+Loose objects are read without libgit2: version 1.9.7 loops forever on a truncated one (libgit2 issue 7342), which a
+power cut can leave, and writes beyond its buffer if the header gives too small a size (issue 7177).
 """
 
 from __future__ import annotations
@@ -10,17 +13,17 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, starmap
 from sys import intern
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from scopes.clock import random_bytes
 from scopes.errors import Corrupt
 from scopes.ids import Oid
-from scopes.regular_file import UnusableFile, read_regular, sync
+from scopes.regular_file import UnusableFile, read_regular
 from scopes.sanitize import SUBJECT_LENGTH
 from scopes.store.libgit2 import pygit2, refusal
 
@@ -478,62 +481,6 @@ def _damaged(oid: Oid) -> Corrupt:
     return Corrupt(f"object {oid} is damaged", hint="see: scopes verify")
 
 
-LARGE_BYTES: Final = 1 << 16
-_PIECE_BYTES = 1 << 17
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-_LEVEL = 4  # of zlib
-_FAST_LEVEL = 2  # of isal
-
-
-def write_large(
-    objects_directory: str, kind: str, data: bytes, *, is_known: Callable[[Oid], bool], durable: bool
-) -> Oid | None:
-    """Write an object and return its id; None, without a write, if it is small or known.
-
-    Of an object that is known libgit2 only changes the time of its file, so that a repack keeps it. `durable`: the
-    object is on the disk afterwards.
-
-    Raises:
-        OSError: nothing was written but perhaps a temporary file.
-    """
-    if len(data) < LARGE_BYTES:
-        return None
-    header = b"%s %d\0" % (kind.encode(), len(data))
-    digest = hashlib.sha1(header, usedforsecurity=False)
-    digest.update(data)
-    oid = Oid(digest.hexdigest())
-    if is_known(oid):
-        return None
-    folder = os.path.join(objects_directory, oid[:2])
-    with suppress(FileExistsError):
-        os.mkdir(folder)
-        if durable:
-            sync(objects_directory)
-    _write_file(os.path.join(folder, oid[2:]), _deflate(header, data), durable=durable)
-    if durable:
-        sync(folder)
-    return oid
-
-
-def _write_file(path: str, pieces: Iterator[bytes], *, durable: bool) -> None:
-    """Write a file under a temporary name, and rename it."""
-    temporary = os.path.join(os.path.dirname(path), f"tmp_obj_{os.getpid()}_{random_bytes(8).hex()}")
-    with ExitStack() as unless_renamed:
-        descriptor = os.open(temporary, _CREATE, 0o444)
-        unless_renamed.callback(_unlink, temporary)
-        try:
-            for piece in pieces:
-                rest = memoryview(piece)
-                while rest:
-                    rest = rest[os.write(descriptor, rest) :]
-            if durable:
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.rename(temporary, path)
-        unless_renamed.pop_all()
-
-
 def try_write(objects_directory: str, size: int) -> None:
     """Write a file as large as a small message where objects are written, and take it away again.
 
@@ -541,34 +488,11 @@ def try_write(objects_directory: str, size: int) -> None:
         OSError: the disk is full, or the directory cannot be written.
     """
     path = os.path.join(objects_directory, f"tmp_obj_{os.getpid()}_{random_bytes(8).hex()}")
-    with ExitStack() as always:
-        descriptor = os.open(path, _CREATE, 0o444)
-        always.callback(_unlink, path)
-        with open(descriptor, "wb") as file:
+    try:
+        with open(path, "xb") as file:
             file.write(random_bytes(size))  # a disk that compresses needs all of it too
             file.flush()
-            os.fsync(descriptor)
-
-
-def _unlink(path: str) -> None:
-    with suppress(OSError):
-        os.unlink(path)
-
-
-def _deflate(header: bytes, data: bytes) -> Iterator[bytes]:
-    deflater = _new_deflater()
-    yield deflater.compress(header)
-    whole = memoryview(data)
-    for start in range(0, len(data), _PIECE_BYTES):
-        yield deflater.compress(whole[start : start + _PIECE_BYTES])
-    yield deflater.flush()
-
-
-def _new_deflater() -> Any:
-    """Return a deflater: that of isal, if it is installed, is much faster."""
-    try:
-        from isal.isal_zlib import compressobj
-
-        return compressobj(_FAST_LEVEL)
-    except ImportError:
-        return zlib.compressobj(_LEVEL)
+            os.fsync(file.fileno())
+    finally:
+        with suppress(OSError):
+            os.unlink(path)

@@ -410,9 +410,7 @@ def read_remote_urls(git_directory: str | None) -> frozenset[str]:
     if git_directory is None:
         return frozenset()
     try:
-        text = read_regular(os.path.join(git_directory, "config"), _MAX_CONFIGURATION_BYTES).decode(
-            "utf-8", "replace"
-        )
+        text = read_regular(os.path.join(git_directory, "config"), _MAX_CONFIGURATION_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return frozenset()
     found: set[str] = set()

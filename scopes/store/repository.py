@@ -1,4 +1,8 @@
-"""Create a store, and recognize one. `discovery` chooses the store of a command."""
+"""One open store: objects, refs as a reader sees them, its lock and its settings; how a store is opened and created.
+
+A store of another user is refused, as git does (`safe.directory`). What another person made comes in by `fetch`,
+`clone` or a bundle; what is in a store of this user was written by scopes or by this user, and is trusted.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,9 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from tempfile import TemporaryDirectory, gettempdir
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound, Refused, ScopesError, TooNew
+from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound, Refused, TooNew
 from scopes.ids import ConversationId, Oid, OperationId, is_oid
 from scopes.model.operation import Operation, decode_operation
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular, sync
@@ -42,7 +46,6 @@ from scopes.store.objects import (
     parse_commit,
     parse_tip,
     parse_tree,
-    write_large,
 )
 from scopes.store.projects import Project
 from scopes.store.refs import (
@@ -62,258 +65,24 @@ if TYPE_CHECKING:
 
 
 FORMAT_VERSION = 2
-_UNFINISHED = ".new-"
 HEAD = "ref: refs/heads/scopes-none\n"  # no branch: scopes has none of its own
+KINDS = {code: kind for kind, code in CODES.items()}
+OPERATION_FILE = "operation.json"
 _INITIAL_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
-STORE_CONFIG: dict[str, int | str] = {
+_STORE_CONFIG: dict[str, int | str] = {
     "core.logAllRefUpdates": "always",  # appends are recorded in the reflog
     "gc.auto": 0,  # scopes packs the store itself, under its lock
     "scopes.formatVersion": FORMAT_VERSION,
 }
-
-
-def create_store(path: str, *, durable: bool = True) -> bool:
-    """Create an empty store at `path`, readable by its owner alone; return False if there is one already.
-
-    It is created in a temporary sibling directory and renamed, so that no process sees an incomplete store and two
-    processes can create it at once. A mirror clone of a store lacks only the settings; it gets them. Without `durable`
-    the store may be incomplete after a power cut.
-
-    Raises:
-        Invalid: `path` exists and is something else.
-        Inaccessible: the store cannot be written there.
-    """
-    if is_store(path):
-        return False
-    if is_clone(path):
-        adopt(path)
-        return True
-    if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
-        if is_store(path):  # another process has created it since the first look
-            return False
-        raise Invalid(f"{path} exists and is not a scopes store", hint="choose another path with --store")
-    unfinished = f"{path}{_UNFINISHED}{os.urandom(4).hex()}"
-    mask = os.umask(0o077)
-    try:
-        with translated(f"create a store at {path}", os.path.dirname(path)):
-            try:
-                _build(unfinished, durable=durable)
-                os.rename(unfinished, path)
-            except (pygit2.GitError, OSError):
-                if not is_store(path):
-                    raise
-                return False
-            if durable:
-                sync(os.path.dirname(path))
-    finally:
-        os.umask(mask)
-        shutil.rmtree(unfinished, ignore_errors=True)
-    return True
-
-
-def is_clone(path: str) -> bool:
-    """Return True for a bare clone of a store, which has refs that only stores have."""
-    try:
-        packed = parse_packed_refs(read_packed_refs(path), (META,))
-    except OSError:
-        packed = {}
-    return bool(packed) or os.path.isdir(os.path.join(path, META))
-
-
-def is_config_damaged(path: str) -> bool:
-    """Return True if the configuration of a store, or of a clone of one, is not one that git wrote."""
-    try:
-        content = read_regular(os.path.join(path, "config"), MAX_CONFIG_BYTES)
-    except OSError:
-        return is_clone(path)
-    return (b"[core]" not in content or b"\0" in content) and is_clone(path)
-
-
-def write_initial_config(path: str) -> None:
-    """Write the configuration of a store anew; settings that the user made in it are lost."""
-    config = os.path.join(path, "config")
-    with open(config, "w", encoding="ascii") as file:
-        file.write(_INITIAL_CONFIG)
-    adopt(path)
-
-
-def adopt(path: str) -> None:
-    """Write the settings that a clone of a store lacks."""
-    with translated(f"turn {path} into a store", path):
-        config = pygit2.Config(os.path.join(path, "config"))
-        for key, value in STORE_CONFIG.items():
-            config[key] = value
-        os.chmod(path, 0o700)
-        sync(os.path.join(path, "config"))
-
-
-def remove_unfinished_stores(path: str) -> None:
-    """Remove the temporary directories that dead processes left while they created the store at `path`.
-
-    A process that is still at it finds that the store exists.
-    """
-    directory, store = os.path.split(os.path.abspath(path))
-    with contextlib.suppress(OSError):
-        for name in os.listdir(directory):
-            if re.fullmatch(re.escape(store + _UNFINISHED) + "[0-9a-f]{8}", name):
-                shutil.rmtree(os.path.join(directory, name))
-
-
-def _build(path: str, *, durable: bool) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    os.mkdir(path, 0o700)
-    repository = pygit2.init_repository(path, bare=True, initial_head="scopes-none")
-    for key, value in STORE_CONFIG.items():
-        repository.config[key] = value
-    os.chmod(path, 0o700)
-    for directory, _, files in os.walk(path):
-        for name in files:
-            os.chmod(os.path.join(directory, name), 0o600)
-    if durable:
-        for synced in ("config", "HEAD", ""):  # an empty config after a power cut would hide every message
-            sync(os.path.join(path, synced))
-
-
-def is_store(path: str) -> bool:
-    """Return True if there is a store at `path`, without opening it."""
-    try:
-        return b"[scopes]" in read_regular(os.path.join(path, "config"), MAX_CONFIG_BYTES)
-    except PermissionError as error:
-        raise Inaccessible(f"cannot read {path}: permission denied", hint="check who owns it") from error
-    except OSError:
-        return False
-
-
-MAX_OBJECT_BYTES = 16 * 1024
-MAX_BYTES = 4 * 1024 * 1024
-_OVERHEAD_BYTES = 300  # of the id, the tuple and the entry of the dict
-
-
-class RecentObjects:
-    """Kind and bytes of objects by id; when there are more than `max_bytes`, the older half is dropped.
-
-    `find` returns kind and bytes of an object, None if it is not in memory; it is a method of a dict, because every
-    read of an object calls it. With `keeps_packed` objects that are written into packs are kept too.
-    """
-
-    find: Callable[[Oid], tuple[str, bytes] | None]
-
-    def __init__(self, max_bytes: int = MAX_BYTES, *, keeps_packed: bool = False) -> None:
-        self.keeps_packed = keeps_packed
-        self._max_bytes = self._bytes_left = max_bytes
-        self._objects: dict[Oid, tuple[str, bytes]] = {}
-        self.find = self._objects.get
-
-    def clear(self) -> None:
-        """Drop all objects."""
-        self._objects.clear()
-        self._bytes_left = self._max_bytes
-
-    def add(self, oid: Oid, found: tuple[str, bytes]) -> None:
-        """Keep an object unless it is large."""
-        size = len(found[1])
-        if size > MAX_OBJECT_BYTES or oid in self._objects:
-            return
-        self._objects[oid] = found
-        self._bytes_left -= size + _OVERHEAD_BYTES
-        if self._bytes_left < 0:
-            self._drop_older_half()
-
-    def _drop_older_half(self) -> None:
-        """Drop objects until half of the bytes are left; one by one would be slow, with a dict's deleted entries."""
-        objects = self._objects
-        for oid in list(objects):
-            self._bytes_left += len(objects.pop(oid)[1]) + _OVERHEAD_BYTES
-            if self._bytes_left >= self._max_bytes // 2:
-                break
-
-
-Done = TypeVar("Done")
-
-FILE: Final = "scopes.prunes"
-
-
-def count_prunes(store: str) -> int:
-    """Return how often objects were deleted that nothing reached."""
-    try:
-        return os.stat(f"{store}/{FILE}").st_size
-    except OSError:
-        return 0
-
-
-def note_prune(store: str) -> None:
-    """Record that objects will be deleted now; call it under the exclusive lock.
-
-    Raises:
-        Inaccessible: the disk is full, or not writable; nothing may be deleted.
-    """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with translated("prepare to delete objects", store):
-        descriptor = os.open(os.path.join(store, FILE), flags, 0o600)
-        try:
-            os.write(descriptor, b"\n")
-        finally:
-            os.close(descriptor)
-
-
-class Prunes:
-    """What was deleted since this was made."""
-
-    def __init__(self, store: str) -> None:
-        self._store = store
-        self._before = count_prunes(store)
-
-    def have_run(self) -> bool:
-        """Return True if objects may have been deleted; certain for those that were there while a lock was held."""
-        return count_prunes(self._store) != self._before
-
-    def require_none(self) -> None:
-        """Raise Busy if objects may have been deleted; call it under the lock, before a ref moves."""
-        if self.have_run():
-            raise _busy()
-
-
-@contextmanager
-def without_prunes(store: str) -> Iterator[Prunes]:
-    """Run a block that needs objects which no ref of the store reaches; blame a purge for errors if one has run.
-
-    Raises:
-        Busy: the block failed, and a purge has run meanwhile.
-    """
-    prunes = Prunes(store)
-    try:
-        yield prunes
-    except ScopesError as error:
-        if prunes.have_run():
-            raise _busy() from error
-        raise
-
-
-def again_after_prunes(store: str, work: Callable[[], Done], tries: int = 3) -> Done:
-    """Return what a piece of work comes to; it is done again if it failed, and objects were deleted meanwhile.
-
-    Raises:
-        ScopesError: that of the work, of the last time.
-    """
-    for _ in range(tries - 1):
-        prunes = Prunes(store)
-        try:
-            return work()
-        except ScopesError:
-            if not prunes.have_run():
-                raise
-    return work()
-
-
-def _busy() -> Busy:
-    return Busy("scopes purge has deleted objects of the store meanwhile", hint="try again")
-
-
-KINDS = {code: kind for kind, code in CODES.items()}
-OPERATION_FILE = "operation.json"
+_UNFINISHED = ".new-"
+_PRUNES_FILE = "scopes.prunes"
+_PACKS = ("objects", "pack")
+_NOT_SYNCED = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
+_NOT_LINKED = {"objects", LOCK_FILE, TURNSTILE_FILE}
 _OID_LENGTH = 40
 _PRIORITY_ABOVE_LIBGIT2 = 3
 _TRIES = 5  # to write an object
+_MAX_RECENT, _MAX_RECENT_BYTES = 8192, 16 * 1024  # trees and commits in memory: how many, and of which size
 _Value = TypeVar("_Value")
 _FileStamp: TypeAlias = tuple[int, int, int]
 _Stamp: TypeAlias = tuple[str | None, str | None, _FileStamp | None]
@@ -340,6 +109,44 @@ class Objects(Protocol):
         """Store an object and return its id."""
 
 
+class Prunes:
+    """What `scopes purge` has deleted of a store since this was made: a file has a byte for each time."""
+
+    def __init__(self, store: str) -> None:
+        self._store = store
+        self._before = self._count()
+
+    def _count(self) -> int:
+        try:
+            return os.stat(f"{self._store}/{_PRUNES_FILE}").st_size
+        except OSError:
+            return 0
+
+    def have_run(self) -> bool:
+        """Return True if objects may have been deleted; certain for those that were there while a lock was held."""
+        return self._count() != self._before
+
+    def require_none(self) -> None:
+        """Raise Busy if objects may have been deleted; call it under the lock, before a ref moves."""
+        if self.have_run():
+            raise Busy("scopes purge has deleted objects of the store meanwhile", hint="try again")
+
+
+def note_prune(store: str) -> None:
+    """Record that objects will be deleted now; call it under the exclusive lock.
+
+    Raises:
+        Inaccessible: the disk is full, or not writable; nothing may be deleted.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with translated("prepare to delete objects", store):
+        descriptor = os.open(os.path.join(store, _PRUNES_FILE), flags, 0o600)
+        try:
+            os.write(descriptor, b"\n")
+        finally:
+            os.close(descriptor)
+
+
 class Repository:
     """One open store.
 
@@ -364,7 +171,7 @@ class Repository:
         self._odb = git.odb
         self._objects = os.path.join(path, "objects")
         self.packs = _open_packs(self._objects)
-        self.recent = RecentObjects()
+        self.recent: dict[Oid, tuple[str, bytes]] = {}
         self.clear_message: Callable[[bytes], bytes] | None = None
         self.open_commit_chunks: Callable[[], CommitChunks] | None = None
         self.index_directory: str | None = None
@@ -425,18 +232,21 @@ class Repository:
             NotFound: the store has no such object.
             Corrupt: the object is damaged.
         """
-        found = self.recent.find(oid)
+        found = self.recent.get(oid)
         if found is None:
             found = self._read_from_disk(oid)
-            if found[0] != BLOB:
-                self.recent.add(oid, found)
+            self._remember(oid, found)
         return found
+
+    def _remember(self, oid: Oid, found: tuple[str, bytes]) -> None:
+        if found[0] != BLOB and len(found[1]) <= _MAX_RECENT_BYTES:
+            if len(self.recent) == _MAX_RECENT:
+                self.recent.clear()
+            self.recent[oid] = found
 
     def _read_from_disk(self, oid: Oid) -> tuple[str, bytes]:
         try:
-            found = self.find_packed(oid) if self._last_was_packed else None
-            if found is None:
-                found = self._find_unpacked(oid)
+            found = (self.find_packed(oid) if self._last_was_packed else None) or self._find_unpacked(oid)
         except (pygit2.GitError, ValueError) as error:
             raise _damage(oid) from error
         except OSError as error:
@@ -469,11 +279,12 @@ class Repository:
     @contextlib.contextmanager
     def from_disk(self) -> Iterator[None]:
         """Read every object from disk, for commands that verify the store; the copies in memory are dropped."""
-        chunks, self.open_commit_chunks, self.recent = self.open_commit_chunks, None, RecentObjects(0)
+        chunks, self.open_commit_chunks = self.open_commit_chunks, None
+        self.recent.clear()
         try:
             yield
         finally:
-            self.open_commit_chunks, self.recent = chunks, RecentObjects()
+            self.open_commit_chunks = chunks
 
     def has(self, oid: Oid) -> bool:
         """Return True if the object is in the store."""
@@ -483,14 +294,13 @@ class Repository:
         """Store one loose object and return its id; raise Inaccessible if the disk is full or cannot be written."""
         for tries_left in reversed(range(_TRIES)):
             try:
-                oid = write_large(self._objects, kind, data, is_known=self.has, durable=self.durable)
-                oid = oid or Oid(str(self.git.write(CODES[kind], data)))
+                oid = Oid(str(self.git.write(CODES[kind], data)))
             except (pygit2.GitError, OSError, ValueError) as error:
                 # a git command that repacks at the same time may remove a directory between two steps of libgit2
                 if not (tries_left and is_missing(error)):
                     raise refusal("write to the store", self.path, error, writing=True) from error
             else:
-                self.recent.add(oid, (kind, data))
+                self._remember(oid, (kind, data))
                 return oid
         raise AssertionError  # not reached: the last try returns or raises
 
@@ -645,6 +455,20 @@ def _open_packs(directory: str) -> pygit2.Odb:
     return packs
 
 
+def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
+    return {refs.OPERATIONS: commit} | {change.ref: change.new for change in operation.changes}
+
+
+def _with_pending(values: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
+    merged: dict[str, str | None] = {**values, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
+    return {name: value for name, value in sorted(merged.items()) if value is not None}
+
+
+def _damage(oid: Oid) -> Corrupt:
+    what = f"object {oid} is damaged" if is_oid(oid) else f"{oid!a} is not an object id"
+    return Corrupt(what, hint="see: scopes verify")
+
+
 def read_data(objects: Objects, oid: Oid, kind: str) -> bytes:
     """Return the bytes of an object of this kind, or raise NotFound or Corrupt."""
     found, data = objects.read(oid)
@@ -676,20 +500,6 @@ def read_operation(objects: Objects, commit: Commit) -> Operation:
     return decode_operation(read_data(objects, entry.oid, BLOB))
 
 
-def _damage(oid: Oid) -> Corrupt:
-    what = f"object {oid} is damaged" if is_oid(oid) else f"{oid!a} is not an object id"
-    return Corrupt(what, hint="see: scopes verify")
-
-
-def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
-    return {refs.OPERATIONS: commit} | {change.ref: change.new for change in operation.changes}
-
-
-def _with_pending(values: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
-    merged: dict[str, str | None] = {**values, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
-    return {name: value for name, value in sorted(merged.items()) if value is not None}
-
-
 def open_repository(
     path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
 ) -> Repository:
@@ -712,10 +522,10 @@ def open_repository(
             )
         raise NotFound(f"there is no store at {path} yet", hint="create one: scopes import, or: scopes new")
     check_owner(path)
-    return open_unchecked(path, overrides, caller)
+    return _open_unchecked(path, overrides, caller)
 
 
-def open_unchecked(
+def _open_unchecked(
     path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
 ) -> Repository:
     """Open a store that consists of links to an open one; raises as `open_repository` does."""
@@ -772,10 +582,116 @@ def _cannot_open(path: str, error: Exception) -> Exception:
     return refusal(f"open the store {path}", path, error)
 
 
-_PACKS = ("objects", "pack")
-_NOT_SYNCED = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
-_MEMORY_BYTES = 32 << 20  # what is imported into an empty store is read next
-_NOT_LINKED = {"objects", LOCK_FILE, TURNSTILE_FILE}
+def is_store(path: str) -> bool:
+    """Return True if there is a store at `path`, without opening it."""
+    try:
+        return b"[scopes]" in read_regular(os.path.join(path, "config"), MAX_CONFIG_BYTES)
+    except PermissionError as error:
+        raise Inaccessible(f"cannot read {path}: permission denied", hint="check who owns it") from error
+    except OSError:
+        return False
+
+
+def is_clone(path: str) -> bool:
+    """Return True for a bare clone of a store, which has refs that only stores have."""
+    try:
+        packed = parse_packed_refs(read_packed_refs(path), (META,))
+    except OSError:
+        packed = {}
+    return bool(packed) or os.path.isdir(os.path.join(path, META))
+
+
+def is_config_damaged(path: str) -> bool:
+    """Return True if the configuration of a store, or of a clone of one, is not one that git wrote."""
+    try:
+        content = read_regular(os.path.join(path, "config"), MAX_CONFIG_BYTES)
+    except OSError:
+        return is_clone(path)
+    return (b"[core]" not in content or b"\0" in content) and is_clone(path)
+
+
+def create_store(path: str, *, durable: bool = True) -> bool:
+    """Create an empty store at `path`, readable by its owner alone; return False if there is one already.
+
+    It is created in a temporary sibling directory and renamed, so that no process sees an incomplete store and two
+    processes can create it at once. A mirror clone of a store lacks only the settings; it gets them. Without `durable`
+    the store may be incomplete after a power cut.
+
+    Raises:
+        Invalid: `path` exists and is something else.
+        Inaccessible: the store cannot be written there.
+    """
+    if is_store(path):
+        return False
+    if is_clone(path):
+        _adopt(path)
+        return True
+    if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
+        if is_store(path):  # another process has created it since the first look
+            return False
+        raise Invalid(f"{path} exists and is not a scopes store", hint="choose another path with --store")
+    unfinished = f"{path}{_UNFINISHED}{os.urandom(4).hex()}"
+    mask = os.umask(0o077)
+    try:
+        with translated(f"create a store at {path}", os.path.dirname(path)):
+            try:
+                _build(unfinished, durable=durable)
+                os.rename(unfinished, path)
+            except (pygit2.GitError, OSError):
+                if not is_store(path):
+                    raise
+                return False
+            if durable:
+                sync(os.path.dirname(path))
+    finally:
+        os.umask(mask)
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return True
+
+
+def _build(path: str, *, durable: bool) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    os.mkdir(path, 0o700)
+    repository = pygit2.init_repository(path, bare=True, initial_head="scopes-none")
+    for key, value in _STORE_CONFIG.items():
+        repository.config[key] = value
+    os.chmod(path, 0o700)
+    for directory, _, files in os.walk(path):
+        for name in files:
+            os.chmod(os.path.join(directory, name), 0o600)
+    if durable:
+        for synced in ("config", "HEAD", ""):  # an empty config after a power cut would hide every message
+            sync(os.path.join(path, synced))
+
+
+def write_initial_config(path: str) -> None:
+    """Write the configuration of a store anew; settings that the user made in it are lost."""
+    config = os.path.join(path, "config")
+    with open(config, "w", encoding="ascii") as file:
+        file.write(_INITIAL_CONFIG)
+    _adopt(path)
+
+
+def _adopt(path: str) -> None:
+    """Write the settings that a clone of a store lacks."""
+    with translated(f"turn {path} into a store", path):
+        config = pygit2.Config(os.path.join(path, "config"))
+        for key, value in _STORE_CONFIG.items():
+            config[key] = value
+        os.chmod(path, 0o700)
+        sync(os.path.join(path, "config"))
+
+
+def remove_unfinished_stores(path: str) -> None:
+    """Remove the temporary directories that dead processes left while they created the store at `path`.
+
+    A process that is still at it finds that the store exists.
+    """
+    directory, store = os.path.split(os.path.abspath(path))
+    with contextlib.suppress(OSError):
+        for name in os.listdir(directory):
+            if re.fullmatch(re.escape(store + _UNFINISHED) + "[0-9a-f]{8}", name):
+                shutil.rmtree(os.path.join(directory, name))
 
 
 @contextmanager
@@ -792,7 +708,7 @@ def overlay_of(repository: Repository) -> Iterator[Repository]:
             _link_entries(repository.path, path, _NOT_LINKED)
             _link_entries(os.path.join(repository.path, _PACKS[0]), os.path.join(path, _PACKS[0]), {_PACKS[1]})
             _link_entries(os.path.join(repository.path, *_PACKS), os.path.join(path, *_PACKS))
-        overlay = open_unchecked(path)
+        overlay = _open_unchecked(path)
         overlay.caller = repository.caller
         yield overlay
 
@@ -810,9 +726,7 @@ def empty_store() -> Iterator[Repository]:
         path = os.path.join(directory, "store")
         create_store(path, durable=False)
         try:
-            repository = open_repository(path, _NOT_SYNCED)
-            repository.recent = RecentObjects(_MEMORY_BYTES, keeps_packed=True)
-            yield repository
+            yield open_repository(path, _NOT_SYNCED)
         finally:
             pygit2.settings.enable_fsync_gitdir(True)  # the setting belongs to the process
 
