@@ -347,11 +347,14 @@ class BulkObjects:
         self._writer = writer
         self._directory = directory
         self._keep = keep
-        self.write = writer.write
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
         """Return kind and bytes of an object, or raise NotFound or Corrupt."""
         return self._writer.find(oid) or self._repository.read(oid)
+
+    def write(self, kind: str, data: bytes) -> Oid:
+        """Add an object to the pack, unless it is already in the store."""
+        return self._writer.write(kind, data)
 
     def finish(self) -> None:
         """Add the objects to the store before the end of the block, unless they are to be discarded.

@@ -31,7 +31,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from scopes.errors import Corrupt, Invalid
-from scopes.ids import BranchName, ConversationId, OperationId
+from scopes.ids import BranchName, ConversationId, OperationId, is_oid
 from scopes.regular_file import UNUSABLE, UnusableFile, read_regular
 
 HEADS = "refs/heads/"
@@ -213,12 +213,14 @@ def find_packed_ref(content: bytes, name: str) -> str | None:
     """Return the object id of a ref; None if it is not there.
 
     Raises:
-        Corrupt: the content is damaged.
+        Corrupt: it is not there, and the content is damaged.
     """
+    end = content.find(b" %s\n" % name.encode("utf-8", "surrogateescape"))
+    oid = content[max(0, end - _NAME_START + 1) : max(0, end)].decode("latin-1")
+    if is_oid(oid):
+        return oid
     _check_packed(content)
-    line = b" %s\n" % name.encode("utf-8", "surrogateescape")
-    end = content.find(line)
-    return None if end < 0 else content[end - _NAME_START + 1 : end].decode("ascii")
+    return None
 
 
 def _choose_lines(content: bytes, prefixes: tuple[str, ...]) -> list[str]:

@@ -18,7 +18,7 @@ WRITER = """
 import sys
 from scopes.conversation.append import append
 from scopes.history.messages import plain_message
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 store, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 repository = open_repository(store)
 for number in range(count):

@@ -60,17 +60,6 @@ def test_an_earlier_state_is_shown(repository, commits):
     assert repository.find_symbolic(ACTIVE) == (f"ref: {NEW}", two)
 
 
-def test_an_append_reads_five_refs(repository, monkeypatch):
-    """One look at the marker before the active branch is chosen, one with the lock; the log is named in the reflog."""
-    new(repository)
-    append(repository, "conv-001", plain_message("carol", "first"))
-    read, original = [], Repository.raw_ref
-    monkeypatch.setattr(Repository, "raw_ref", lambda self, name: read.append(name) or original(self, name))
-    append(repository, "conv-001", plain_message("carol", "second"))
-    branch = "refs/heads/conv-001/main"
-    assert read == [refs.PENDING, ACTIVE, branch, refs.PENDING, refs.OPERATIONS]
-
-
 def test_an_append_goes_to_the_branch_that_a_pending_operation_made_active(repository):
     new(repository)
     start = append(repository, "conv-001", plain_message("carol", "first")).oid

@@ -170,7 +170,9 @@ def test_a_quarantine_in_use_is_no_leftover(repository):
 
 
 def test_gc_removes_a_quarantine_whose_process_has_ended(ours):
-    code = "import os\nfrom scopes.store.quarantine import open_quarantine\nwith open_quarantine(path, {}): os._exit(0)"
+    code = (
+        "import os\nfrom scopes.store.git_program import open_quarantine\nwith open_quarantine(path, {}): os._exit(0)"
+    )
     run(code, ours.path)
     assert [name for name in list_leftovers(ours) if name.startswith(QUARANTINE_PREFIX)]
     gc(ours)
