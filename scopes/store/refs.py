@@ -210,17 +210,10 @@ def parse_packed_names(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
 
 
 def find_packed_ref(content: bytes, name: str) -> str | None:
-    """Return the object id of a ref; None if it is not there.
-
-    Raises:
-        Corrupt: it is not there, and the content is damaged.
-    """
+    """Return the object id of a ref; None if it is not there, even if the content is damaged elsewhere."""
     end = content.find(b" %s\n" % name.encode("utf-8", "surrogateescape"))
     oid = content[max(0, end - _NAME_START + 1) : max(0, end)].decode("latin-1")
-    if is_oid(oid):
-        return oid
-    _check_packed(content)
-    return None
+    return oid if is_oid(oid) else None
 
 
 def _choose_lines(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
