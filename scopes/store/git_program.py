@@ -1,8 +1,10 @@
-"""Run the git program for what libgit2 cannot do (packing), without the configuration and hooks of the store.
+"""Run the git program for what libgit2 cannot do, without the configuration and hooks of the store.
 
 Git runs programs that a repository's configuration and hooks name, and new versions add new keys. So git never reads
-the store's configuration: it runs in a private directory with a configuration written here, and reaches only the
-objects, refs and reflogs of the store.
+the store's configuration: it runs in a private directory in the store with a configuration written here. For packing
+that has the objects, refs and reflogs of the store. For what comes from a remote it is a quarantine: new packs go
+there, and the objects of the store are there to read (`info/alternates`). A quarantine is locked as long as its process
+or a git that it started lives; `gc` and the next one remove those of dead processes.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
+from tempfile import mkdtemp
 from typing import Final
 
 from scopes.errors import Corrupt, Inaccessible
@@ -24,9 +27,14 @@ from scopes.store.locks import unwound
 from scopes.store.repository import HEAD, KINDS, Prunes, Repository
 from scopes.store.trees import ObjectsInMemory
 
-PRIVATE_PREFIX = "scopes-git-"
+PRIVATE_PREFIX: Final = "scopes-git-"
+QUARANTINE_PREFIX: Final = "scopes-incoming-"
 _DIRECTORIES = ("objects", "refs", "logs")
 _PACKED_REFS = "packed-refs"
+_PACKED_HEADER: Final = "# pack-refs with: peeled fully-peeled sorted \n"
+_LOCK: Final = "lock"
+_UNREADABLE: Final = (KeyError, ValueError, pygit2.GitError)
+_OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _CONFIG = """\
 [core]
 	repositoryFormatVersion = 0
@@ -43,9 +51,8 @@ _CONFIG = """\
 	writeCommitGraph = false
 [maintenance]
 	auto = false
-[protocol]
-	allow = never
 """
+_NO_TRANSPORT = "[protocol]\n\tallow = never\n"
 
 
 def find_git() -> str | None:
@@ -133,12 +140,10 @@ def private_directory(store: str) -> Iterator[str]:
     with translated("prepare a directory for git", store):
         with suppress(FileExistsError):
             os.mkdir(os.path.join(store, "logs"), 0o700)
-        from tempfile import mkdtemp
-
         path: str = mkdtemp(prefix=PRIVATE_PREFIX, dir=store)
     try:
         with translated("prepare a directory for git", store):
-            _write(os.path.join(path, "config"), _CONFIG)
+            _write(os.path.join(path, "config"), _CONFIG + _NO_TRANSPORT)
             _write(os.path.join(path, "HEAD"), HEAD)
             for name in (*_DIRECTORIES, _PACKED_REFS):
                 os.symlink(os.path.join(os.pardir, name), os.path.join(path, name))
@@ -148,27 +153,8 @@ def private_directory(store: str) -> Iterator[str]:
 
 
 def _write(path: str, text: str) -> None:
-    with open(path, "x", encoding="ascii") as file:
+    with open(path, "x", encoding="utf-8") as file:
         file.write(text)
-
-
-QUARANTINE_PREFIX: Final = "scopes-incoming-"
-_LOCK: Final = "lock"
-_PACKED_REFS_QUARANTINE: Final = "packed-refs"
-_CONFIG_QUARANTINE: Final = """\
-[core]
-	repositoryFormatVersion = 0
-	bare = true
-	hooksPath = /dev/null
-	attributesFile = /dev/null
-	fsmonitor = false
-[gc]
-	auto = 0
-[maintenance]
-	auto = false
-"""
-_HEADER: Final = "# pack-refs with: peeled fully-peeled sorted \n"
-_OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Quarantine:
@@ -193,7 +179,7 @@ class Quarantine:
         Raises:
             Inaccessible: the disk failed.
         """
-        path = os.path.join(self.path, _PACKED_REFS_QUARANTINE)
+        path = os.path.join(self.path, _PACKED_REFS)
         with translated("prepare a directory for git", self.path):
             os.unlink(path)
             _write_refs(self.path, known)
@@ -248,8 +234,6 @@ def _directory(store: str) -> Iterator[tuple[str, int]]:
     mask = os.umask(0o077)
     try:
         with translated("prepare a directory for git", store):
-            from tempfile import mkdtemp
-
             path: str = mkdtemp(prefix=QUARANTINE_PREFIX, dir=store)
             lock = os.open(os.path.join(path, _LOCK), _OPEN, 0o600)
     finally:
@@ -266,20 +250,15 @@ def _fill(path: str, known: Mapping[str, Oid], *, borrows: bool) -> None:
     for name in ("objects/info", "objects/pack", "refs"):
         os.makedirs(os.path.join(path, name), mode=0o700)
     if borrows:
-        _write_of_quarantine(os.path.join(path, "objects", "info", "alternates"), "../../objects\n")
+        _write(os.path.join(path, "objects", "info", "alternates"), "../../objects\n")
     _write_refs(path, known)
-    _write_of_quarantine(os.path.join(path, "config"), _CONFIG_QUARANTINE)
-    _write_of_quarantine(os.path.join(path, "HEAD"), "ref: refs/heads/scopes-none\n")
+    _write(os.path.join(path, "config"), _CONFIG)
+    _write(os.path.join(path, "HEAD"), HEAD)
 
 
 def _write_refs(path: str, known: Mapping[str, Oid]) -> None:
     lines = (f"{known[name]} {name}\n" for name in sorted(known))
-    _write_of_quarantine(os.path.join(path, _PACKED_REFS_QUARANTINE), _HEADER + "".join(lines))
-
-
-def _write_of_quarantine(path: str, text: str) -> None:
-    with open(path, "x", encoding="utf-8") as file:
-        file.write(text)
+    _write(os.path.join(path, _PACKED_REFS), _PACKED_HEADER + "".join(lines))
 
 
 def list_abandoned(store: str) -> list[str]:
@@ -303,9 +282,6 @@ def is_in_use(path: str) -> bool:
     finally:
         os.close(descriptor)
     return False
-
-
-_ERRORS: Final = (KeyError, ValueError, pygit2.GitError)
 
 
 class ReceivedObjects(ObjectsInMemory):
@@ -337,7 +313,7 @@ class ReceivedObjects(ObjectsInMemory):
             return super().read(oid)
         try:
             code, data = self._read_packed(oid)
-        except _ERRORS as error:
+        except _UNREADABLE as error:
             raise _damaged(oid) from error
         return KINDS[code], data
 
@@ -345,7 +321,7 @@ class ReceivedObjects(ObjectsInMemory):
         """Return kind and size of a new object, which is not inflated for that, or raise Corrupt."""
         try:
             code, size = self._read_header(oid)
-        except _ERRORS as error:
+        except _UNREADABLE as error:
             raise _damaged(oid) from error
         return KINDS[code], size
 

@@ -39,7 +39,6 @@ MAX_TIME_SECONDS = 2**32 - 1  # libgit2 stores commit times as unsigned 32-bit n
 _AFTER_TREE = len("tree \n") + 40
 _PARENT_LENGTH = len("parent \n") + 40
 _RAW_OID_LENGTH = 20
-_SMALL_TREE_BYTES = 400  # about ten entries: looking at one after the other is faster than finding all at once
 
 _USUAL_TIP = re.compile(  # the beginning of a commit as git and scopes write it
     rb"tree (?P<tree>[0-9a-f]{40})\n(?:parent [0-9a-f]{40}\n)*+"
@@ -181,18 +180,6 @@ def find_in_tree(data: bytes, name: str) -> TreeEntry | None:
     start = b"%s %s\0" % (FILE_MODE, encoded)
     if data.startswith(start) and len(data) >= len(start) + _RAW_OID_LENGTH:  # the first entry, as a message is
         return TreeEntry(name, Oid(data[len(start) : len(start) + _RAW_OID_LENGTH].hex()), is_tree=False)
-    if len(data) <= _SMALL_TREE_BYTES:
-        at, length = 0, len(encoded) + 1
-        while (end := data.find(b"\0", at)) > 0:
-            blank = data.find(b" ", at, end)
-            after = end + 1 + _RAW_OID_LENGTH
-            if blank < 0 or after > len(data):
-                break
-            if end - blank == length and data.startswith(encoded, blank + 1):
-                return TreeEntry(name, Oid(data[end + 1 : after].hex()), data[at:blank] == DIRECTORY_MODE)
-            at = after
-        if at == len(data):
-            return None
     return next((_entry(*line) for line in _read_lines(data) if line[1] == encoded), None)
 
 
@@ -423,9 +410,7 @@ def find_loose(objects_directory: str, oid: Oid) -> tuple[str, bytes] | None:
         kind, body = _inflate(stored)
     except (ValueError, zlib.error) as error:
         raise _damaged(oid) from error
-    digest = hashlib.sha1(b"%s %d\0" % (kind.encode(), len(body)), usedforsecurity=False)
-    digest.update(body)
-    if digest.hexdigest() != oid:
+    if not is_hash_of(oid, kind, body):
         raise _damaged(oid)
     return kind, body
 

@@ -25,7 +25,7 @@ import hashlib
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
@@ -59,7 +59,6 @@ PURGE_OFFERS = f"{LOCAL}purge-offers/"  # the lists of other machines as a remot
 PURGE_DECLINED = f"{LOCAL}purge-declined"  # what the user has decided to keep
 PENDING = "refs/scopes/pending"
 SYMBOLIC = "ref: "
-_FEW = 16
 
 
 def branch_ref(conversation: ConversationId, branch: BranchName) -> str:
@@ -111,8 +110,7 @@ def check_name_conflicts(existing: Iterable[str], added: Iterable[str]) -> None:
     Raises:
         Invalid: a new ref conflicts with an existing one or with another new one; the message names both.
     """
-    added = list(added)
-    conflicts = RefNameConflicts(_choose_near(existing, added))
+    conflicts = RefNameConflicts(existing)
     for ref in added:
         other = conflicts.find(ref)
         if other is not None:
@@ -121,24 +119,6 @@ def check_name_conflicts(existing: Iterable[str], added: Iterable[str]) -> None:
                 hint="a name cannot be the first part of another name or differ from it only in upper and lower case",
             )
         conflicts.add(ref)
-
-
-def _choose_near(existing: Iterable[str], added: Sequence[str]) -> Iterable[str]:
-    """Return the existing refs that may conflict with a few new ones, sorted by name; with many new ones, all of them.
-
-    Names conflict if one is a directory of the other, or if they differ in case only.
-    """
-    folded = {ref.casefold() for ref in added}
-    if len(added) > _FEW or folded != set(added):
-        return sorted(existing)
-    above = {ref[:end] for ref in folded for end in range(1, len(ref)) if ref[end] == "/"}
-    below = tuple(f"{ref}/" for ref in folded)
-    near = folded | above
-    names = list(existing)
-    text = "\n".join(("", *names))
-    if text == text.casefold() and not any(f"\n{start}" in text for start in below):  # the common case, in few calls
-        return sorted(near.intersection(names))
-    return sorted(ref for ref in names if ref in near or ref.startswith(below) or ref != ref.casefold())
 
 
 class RefNameConflicts:

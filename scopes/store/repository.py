@@ -246,7 +246,7 @@ class Repository:
 
     def _read_from_disk(self, oid: Oid) -> tuple[str, bytes]:
         try:
-            found = (self.find_packed(oid) if self._last_was_packed else None) or self._find_unpacked(oid)
+            found = (self._find_packed(oid) if self._last_was_packed else None) or self._find_unpacked(oid)
         except (pygit2.GitError, ValueError) as error:
             raise _damage(oid) from error
         except OSError as error:
@@ -264,9 +264,9 @@ class Repository:
             raise _damage(oid)
         found = find_loose(self._objects, oid)
         self._last_was_packed = found is None
-        return found or self.find_packed(oid)
+        return found or self._find_packed(oid)
 
-    def find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
+    def _find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
         """Return kind and bytes of an object in a pack, None if no pack has it; raises errors of libgit2."""
         if len(oid) != _OID_LENGTH:
             return None  # libgit2 takes a shorter id as a prefix

@@ -342,7 +342,6 @@ def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: boo
         yield from _finish_operation(repository, quarantine, dry_run=dry_run)
         yield from _remove_leftovers(repository, dry_run=dry_run)
         yield from _restore_refs(repository, quarantine, dry_run=dry_run)
-        yield from _drop_damaged_copies(repository, quarantine, dry_run=dry_run)
 
 
 def _rebuild_pack_indexes(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
@@ -437,20 +436,3 @@ def _replace_ref_file(repository: Repository, name: str, content: bytes) -> None
         os.fsync(file.fileno())
     os.replace(f"{path}.lock", path)
     sync(os.path.dirname(path))
-
-
-def _drop_damaged_copies(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
-    """Move damaged loose objects away of which a pack has an intact copy."""
-    for oid, _ in walk_object_defects(repository):
-        name = os.path.join("objects", oid[:2], oid[2:])
-        if os.path.isfile(os.path.join(repository.path, name)) and _is_packed_intact(repository, oid):
-            if not dry_run:
-                quarantine.move(name)
-            yield Repair(name, "remove a damaged copy of an object that is also in a pack")
-
-
-def _is_packed_intact(repository: Repository, oid: Oid) -> bool:
-    with suppress(pygit2.GitError, ValueError, OSError):
-        found = repository.find_packed(oid)
-        return found is not None and is_hash_of(oid, *found)
-    return False

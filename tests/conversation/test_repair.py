@@ -39,7 +39,7 @@ from tests.support.store import (
 
 SIDE = "refs/heads/conv-001/side"
 QUICK = """
-from scopes.store import recovery
+from scopes.store import transactions as recovery
 recovery._ORPHAN_AFTER_SECONDS = 0.05
 """
 CURES = """
@@ -56,7 +56,7 @@ print(len(done.remaining), done.exit_code)
 """
 KILLED = """
 import signal
-from scopes.store import init, recovery, repair as module
+from scopes.store import repository as init, transactions as recovery, verify as module
 from scopes.conversation.verify import repair
 left = int(sys.argv[2])
 def counted(original):
@@ -217,16 +217,6 @@ def test_without_packed_refs_every_ref_comes_back(repository):
     _, remaining, exit_code = repaired(repository)
     assert (remaining, exit_code) == (0, 0)
     assert all_refs(repository) == before
-
-
-def test_a_damaged_copy_of_a_packed_object_is_moved_away(repository):
-    """As in git's t5303: the other copy heals it."""
-    name = os.path.relpath(loose_path(repository, repository.find_ref(MAIN)), repository.path)
-    gc(repository)
-    append(repository, "conv-001", plain_message("carol", "loose"), branch="main")
-    write_bytes(f"{repository.path}/{name}", b"damaged")
-    assert repaired(repository) == ([name], 0, 0)
-    assert_sound(repository)
 
 
 def test_the_only_copy_of_a_damaged_object_stays_where_it_is(repository):

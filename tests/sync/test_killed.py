@@ -23,7 +23,7 @@ from tests.support.store import Process, assert_sound, git, open_store, refs, ru
 # A killed process: the N-th call of one of the functions that change something ends it.
 KILLED = """
 import os, signal
-from scopes.store import quarantine, transactions
+from scopes.store import git_program as quarantine, transactions
 from scopes.sync import fetch, git_transport, second_check, format_check
 from tests.support import remotes
 store, act, left = open_store(path), sys.argv[2], [int(sys.argv[3])]
