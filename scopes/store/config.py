@@ -73,6 +73,8 @@ LEVELS = {
     pygit2.enums.ConfigLevel.GLOBAL: "user",
     pygit2.enums.ConfigLevel.LOCAL: "store",
 }
+_ID = compile_lazily(r"[0-9a-f]{12}")
+_DIGITS = 12
 
 
 class Setting(NamedTuple):
@@ -358,10 +360,6 @@ def _sync(path: str, key: str) -> None:
             f"the setting {key} was written, but could not be synced: a power cut may lose it",
             hint=f"check the disk of {path}",
         ) from error
-
-
-_ID = compile_lazily(r"[0-9a-f]{12}")
-_DIGITS = 12
 
 
 def find_machine_id(repository: Repository) -> str | None:

@@ -1,4 +1,8 @@
-"""What a walk needs of kept chunks of commits (`commit_reader`); `index/commit_cache` keeps them in a file."""
+"""Walk over the history: orders, ancestors, merge bases, and what only one side has.
+
+A long walk reads commits from kept chunks, if the caller has some (`index/caches`): read one by one, a history of
+20,000 messages takes four times as long.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from scopes.store.repository import Objects, Repository, read_commit
 
 CHUNK_COMMITS: Final = 256
 FEW_COMMITS: Final = 64  # a walk of fewer commits does not open the chunks, and a shorter rest is not kept
+_NOTHING_KNOWN: Final[Mapping[Oid, Commit]] = MappingProxyType({})
 
 
 class CommitChunks(Protocol):
@@ -99,9 +104,6 @@ class _ChunkReader:
             chunks.add(self._read)
         self._read = []
         self._is_long = True
-
-
-_NOTHING_KNOWN: Final[Mapping[Oid, Commit]] = MappingProxyType({})
 
 
 def walk_newest_first(

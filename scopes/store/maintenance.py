@@ -1,4 +1,4 @@
-"""Pack loose objects with git gc, under the exclusive lock, and remove the files of dead processes."""
+"""Pack a store, delete what nothing reaches, expire operations, and remove the files of dead processes."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ _UNSEARCHED_DIVISOR = 10  # search for deltas if a tenth of the packed bytes was
 # Window and depth of an ordinary repack. Blobs above the threshold are chunks of imported files: they compress poorly
 # as deltas and would take most of the time.
 _SEARCH = ("gc.aggressiveWindow=10", "gc.aggressiveDepth=50", "core.bigFileThreshold=512k")
+EXPIRE = "expire"
+PURGE = "purge"
+FINAL = frozenset({EXPIRE, PURGE})
+"""Kinds of operations that cannot be undone."""
 
 
 def estimate_loose_objects(repository: Repository) -> int:
@@ -142,12 +146,6 @@ def remove_leftovers(repository: Repository) -> list[str]:
     # The pid file of a killed git: git refuses to run for twelve hours if another process has that pid now.
     leftovers = [*list_leftovers(repository), "gc.pid"]
     return remove_orphans(os.path.join(repository.path, path) for path in leftovers)
-
-
-EXPIRE = "expire"
-PURGE = "purge"
-FINAL = frozenset({EXPIRE, PURGE})
-"""Kinds of operations that cannot be undone."""
 
 
 def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:

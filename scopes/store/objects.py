@@ -55,6 +55,11 @@ _USUAL_COMMIT = re.compile(  # as `format_commit` writes the commit of a message
     r"(?P<subject>[^\n]*)\n\n"
     r"(?:Scopes-Message: (?P<message>[^\n]*)\n)?Scopes-Kind: (?P<kind>[^\n]*)\n(?:Scopes-To: (?P<to>[^\n]*)\n)?"
 )
+CODES = {COMMIT: 1, TREE: 2, BLOB: 3, TAG: 4}
+MAX_OBJECT_BYTES = 256 << 20  # zlib expands up to a thousand times, so the size of the file limits nothing
+_MAX_STORED_BYTES = MAX_OBJECT_BYTES + (1 << 20)
+_MAX_HEADER_BYTES = 32
+_HEADER = re.compile(rb"(?P<kind>commit|tree|blob|tag) (?P<size>0|[1-9][0-9]{0,11})")
 
 
 class TreeEntry(NamedTuple):
@@ -384,13 +389,6 @@ def _parse_trailers(rest: str) -> dict[str, str]:
             if colon:
                 trailers.setdefault(key, value)
     return trailers
-
-
-CODES = {COMMIT: 1, TREE: 2, BLOB: 3, TAG: 4}
-MAX_OBJECT_BYTES = 256 << 20  # zlib expands up to a thousand times, so the size of the file limits nothing
-_MAX_STORED_BYTES = MAX_OBJECT_BYTES + (1 << 20)
-_MAX_HEADER_BYTES = 32
-_HEADER = re.compile(rb"(?P<kind>commit|tree|blob|tag) (?P<size>0|[1-9][0-9]{0,11})")
 
 
 def find_loose(objects_directory: str, oid: Oid) -> tuple[str, bytes] | None:

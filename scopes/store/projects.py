@@ -1,7 +1,9 @@
-"""Projects: which git repository, or else which directory, a working directory belongs to.
+"""Projects: which git repository, or else which directory, a directory belongs to, and which store is used there.
 
-All worktrees of a repository are one project; a directory outside git is a project of its own; the home directory is
-none. Only small regular files of `.git` are read, with `os` alone: no git process is started and no path is trusted.
+All worktrees of a repository are one project, clones with the same remote are the same one elsewhere; a directory
+outside git is a project of its own; the home directory is none. Only small regular files of `.git` are read, with `os`
+alone: no git process is started, no included file is followed, and nothing of them is run. Completion reads names of
+conversations, branches and operations with this module, without opening the store.
 """
 
 from __future__ import annotations
@@ -24,6 +26,14 @@ if TYPE_CHECKING:
 _MAX_BYTES = 4096  # of a file that holds one path
 _MAX_WORKTREES = 1000
 _STORE = "scopes"  # the store of a project, in its git directory
+_HEADS = "refs/heads/"
+_TAIL_BYTES = 16_384
+_MAX_CONFIGURATION_BYTES = 1 << 20
+_SECTION = compile_lazily(r'\s*\[\s*(?P<name>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\]|\\.)*)")?\s*\]')
+_URL = compile_lazily(r"\s*url\s*=\s*(?P<value>[^#;]*)", re.IGNORECASE)
+_SCHEME = compile_lazily(r"(?:git\+)?(?:https?|ssh|git)://(?P<rest>.+)", re.IGNORECASE)
+_SHORT_SSH = compile_lazily(r"(?P<host>[^/:\s]{2,}):(?P<path>[^\s]+)")
+_AUTHORITY = compile_lazily(r"(?:[^@]*@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^:/]+)(?::[0-9]{1,5})?")
 
 
 class Project:
@@ -254,11 +264,6 @@ def _read_path(path: str) -> str | None:
     return line if line and "\0" not in line else None
 
 
-_HEADS = "refs/heads/"
-_TAIL_BYTES = 16_384
-_MAX_CONFIGURATION_BYTES = 1 << 20
-
-
 def choose_store(environ: Mapping[str, str], cwd: str, explicit: str | None = None) -> str:
     """Return the path of the store to use: `explicit`, SCOPES_STORE, the project's or the user's, in this order.
 
@@ -372,14 +377,6 @@ def _subdirectories(path: str) -> list[str]:
             return [entry.name for entry in entries if entry.is_dir() and os.listdir(entry.path)]
     except OSError:
         return []
-
-
-_MAX_CONFIGURATION_BYTES = 1 << 20
-_SECTION = compile_lazily(r'\s*\[\s*(?P<name>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\]|\\.)*)")?\s*\]')
-_URL = compile_lazily(r"\s*url\s*=\s*(?P<value>[^#;]*)", re.IGNORECASE)
-_SCHEME = compile_lazily(r"(?:git\+)?(?:https?|ssh|git)://(?P<rest>.+)", re.IGNORECASE)
-_SHORT_SSH = compile_lazily(r"(?P<host>[^/:\s]{2,}):(?P<path>[^\s]+)")
-_AUTHORITY = compile_lazily(r"(?:[^@]*@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^:/]+)(?::[0-9]{1,5})?")
 
 
 def normalise_url(text: str) -> str | None:

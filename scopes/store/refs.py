@@ -1,4 +1,6 @@
-"""The names of refs, and conflicts between names.
+"""The names of refs, conflicts between names, and the files that refs are in.
+
+Only `os`, regular expressions and bytes are used: completion has five milliseconds, so nothing here loads libgit2.
 
 refs/heads/<conversation>/<branch>        branch tips
 refs/scopes/meta/<conversation>           the metadata of a conversation
@@ -59,6 +61,11 @@ PURGE_OFFERS = f"{LOCAL}purge-offers/"  # the lists of other machines as a remot
 PURGE_DECLINED = f"{LOCAL}purge-declined"  # what the user has decided to keep
 PENDING = "refs/scopes/pending"
 SYMBOLIC = "ref: "
+_MAX_PACKED_BYTES = 256 << 20  # about two million refs
+_NAME_START = 41  # after the object id and a space
+_LOOSE = re.compile(r"ref: (?P<name>\S[^\0\n]*?)\s*|(?P<oid>[0-9a-f]{40})(?:\s.*)?", re.DOTALL)
+_PACKED = re.compile(rb"(?:[0-9a-f]{40} [^\n]++\n|[#^][^\n]*+\n|\n)*+")
+MAX_REF_BYTES = 4096
 
 
 def branch_ref(conversation: ConversationId, branch: BranchName) -> str:
@@ -159,10 +166,6 @@ def _shown(ref: str) -> str:
     return ref.removeprefix(HEADS).removeprefix(META)
 
 
-_MAX_PACKED_BYTES = 256 << 20  # about two million refs
-_NAME_START = 41  # after the object id and a space
-
-
 def read_packed_refs(store: str) -> bytes:
     """Return the content of a store's `packed-refs`; empty if there is no such file.
 
@@ -208,11 +211,6 @@ def _choose_lines(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
     end = content.find(b"\n", max(places)) + 1 or content.rfind(b"\n") + 1  # the last line may be incomplete
     *lines, _ = content[content.rfind(b"\n", 0, min(places)) + 1 : end].decode("utf-8", "surrogateescape").split("\n")
     return [line for line in lines if line.startswith(prefixes, _NAME_START)]
-
-
-_LOOSE = re.compile(r"ref: (?P<name>\S[^\0\n]*?)\s*|(?P<oid>[0-9a-f]{40})(?:\s.*)?", re.DOTALL)
-_PACKED = re.compile(rb"(?:[0-9a-f]{40} [^\n]++\n|[#^][^\n]*+\n|\n)*+")
-MAX_REF_BYTES = 4096
 
 
 class RefFiles(NamedTuple):

@@ -1,6 +1,7 @@
-"""Find damage: check pack files, every object (with `git fsck`), and every ref against operation log and reflog.
+"""Find damage, and repair what can be repaired without losing a message.
 
-Nothing is repaired here; see `repair`.
+`git fsck` checks the objects; here are files, packs, and every ref against operation log and reflog. A repair keeps
+what it replaces in a directory of the store.
 """
 
 from __future__ import annotations
@@ -56,6 +57,9 @@ _DAMAGED = re.compile(
 )
 _POINTER = re.compile(r"^error: (?P<name>refs/\S+): invalid sha1 pointer (?P<oid>[0-9a-f]{40})$", re.MULTILINE)
 _NAME_END = re.compile(r"[~^:@]")  # what follows the ref in the name of an object
+_QUARANTINE = "scopes-quarantine"
+_PACKED_REF = re.compile(rb"(?P<oid>[0-9a-f]{40}) (?P<name>refs/[^\0-\x20\x7f]+)\n(?P<peeled>\^[0-9a-f]{40}\n)?")
+_PACKED_HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,11 +254,6 @@ def walk_leftover_defects(repository: Repository, *, locked: bool) -> Iterator[F
 
 def _shown(ref: str) -> str:
     return ref.removeprefix(refs.HEADS)
-
-
-_QUARANTINE = "scopes-quarantine"
-_PACKED_REF = re.compile(rb"(?P<oid>[0-9a-f]{40}) (?P<name>refs/[^\0-\x20\x7f]+)\n(?P<peeled>\^[0-9a-f]{40}\n)?")
-_PACKED_HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
 
 
 class Repair(NamedTuple):
