@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, starmap
@@ -40,10 +40,6 @@ _AFTER_TREE = len("tree \n") + 40
 _PARENT_LENGTH = len("parent \n") + 40
 _RAW_OID_LENGTH = 20
 
-_USUAL_TIP = re.compile(  # the beginning of a commit as git and scopes write it
-    rb"tree (?P<tree>[0-9a-f]{40})\n(?:parent [0-9a-f]{40}\n)*+"
-    rb"author [^\n<>]*+<(?P<email>[^\n<>]*+)> (?P<seconds>[0-9]{1,18}+) [^\n]*+\n"
-)
 _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]+")
 _TREE_LINE = re.compile(rb"([^ ]*) ([^\0]*)\0(.{20})", re.DOTALL)
 _UNSAFE_IN_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -105,14 +101,6 @@ class Commit(NamedTuple):
         return {key: value for key, value in usual if value is not None}
 
 
-class CommitStub(NamedTuple):
-    """What a list needs of a commit: tree, time in whole seconds since 1970, and the mail address of its author."""
-
-    tree: Oid
-    time: int
-    author_email: str
-
-
 def format_tree(entries: Iterable[TreeEntry]) -> bytes:
     """Format a tree in git's order: a directory sorts as if its name ended in `/`."""
     lines = [(entry.name.encode("utf-8", "surrogateescape"), entry) for entry in entries]
@@ -134,21 +122,6 @@ def parse_tree(data: bytes) -> dict[str, TreeEntry]:
     return {entry.name: entry for entry in (_entry(*line) for line in _read_lines(data))}
 
 
-def walk_tree(data: bytes) -> Iterator[TreeEntry]:
-    """Yield the entries of a tree in stored order, without a list of them all.
-
-    Raises:
-        Corrupt: the bytes are not a tree; the entries before the damage were yielded.
-    """
-    position = 0
-    while position < len(data):
-        line = _TREE_LINE.match(data, position)
-        if line is None:
-            raise Corrupt("a tree object is damaged", hint="see: scopes verify")
-        position = line.end()
-        yield _entry(line[1], line[2], line[3])
-
-
 def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[TreeEntry | None, TreeEntry | None]]:
     """Return the old and the new entry of every name that differs between two trees, sorted by name.
 
@@ -161,18 +134,6 @@ def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[TreeEntry | None, T
     entries = (starmap(_entry, lines) for lines in (old_lines - new_lines, new_lines - old_lines))
     before, after = ({entry.name: entry for entry in side} for side in entries)
     return {name: (before.get(name), after.get(name)) for name in sorted(before.keys() | after.keys())}
-
-
-def list_tree(data: bytes) -> list[tuple[str, Oid, bool]]:
-    """Return the fields of the entries of a tree, sorted by name; plain tuples are made in half the time of entries.
-
-    Raises:
-        Corrupt: the bytes are not a tree.
-    """
-    return sorted(
-        (name.decode("utf-8", "surrogateescape"), raw_oid.hex(), mode == DIRECTORY_MODE)  # type: ignore[misc] # an Oid
-        for mode, name, raw_oid in _read_lines(data)
-    )
 
 
 def find_in_tree(data: bytes, name: str) -> TreeEntry | None:
@@ -310,28 +271,6 @@ def parse_tree_id(oid: Oid, data: bytes) -> Oid:
     if not data.startswith(b"tree "):
         raise Corrupt(f"commit {oid} is damaged", hint="see: scopes verify")
     return Oid(data[5:45].decode("ascii", "replace"))
-
-
-def parse_tip(oid: Oid, data: bytes) -> CommitStub:
-    """Parse only the tree, the time and the author's address of a commit.
-
-    Raises:
-        Corrupt: the bytes are not a commit.
-    """
-    usual = _USUAL_TIP.match(data)
-    if usual is not None:
-        tree_id, address, digits = usual.groups()
-        return CommitStub(tree_id.decode(), int(digits), address.decode("utf-8", "replace"))  # type: ignore[arg-type]
-    tree = parse_tree_id(oid, data)
-    head = data.partition(b"\n\n")[0]
-    author = head.partition(b"\nauthor ")[2].partition(b"\n")[0]
-    name, _, moment = author.partition(b"> ")
-    seconds = moment.partition(b" ")[0].decode("ascii", "replace")
-    return CommitStub(
-        tree,
-        int(seconds) if _SECONDS.fullmatch(seconds) else 0,
-        name.rpartition(b"<")[2].decode("utf-8", "replace"),
-    )
 
 
 def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:

@@ -14,10 +14,10 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from scopes.errors import Ambiguous
+from scopes.errors import Ambiguous, Corrupt
 from scopes.lazy_patterns import compile_lazily
 from scopes.regular_file import read_regular
-from scopes.store.refs import parse_packed_refs, read_packed_refs
+from scopes.store.refs import HEADS, list_ref_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _MAX_BYTES = 4096  # of a file that holds one path
 _MAX_WORKTREES = 1000
 _STORE = "scopes"  # the store of a project, in its git directory
-_HEADS = "refs/heads/"
 _TAIL_BYTES = 16_384
 _MAX_CONFIGURATION_BYTES = 1 << 20
 _SECTION = compile_lazily(r'\s*\[\s*(?P<name>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\]|\\.)*)")?\s*\]')
@@ -312,18 +311,20 @@ def state_directory(environ: Mapping[str, str]) -> str:
 
 
 def list_conversations(store: str) -> list[str]:
-    """List the conversations that have a branch, sorted by name."""
-    packed = {name.partition("/")[0] for name in _list_packed(store, _HEADS)}
-    return sorted(packed.union(_subdirectories(os.path.join(store, _HEADS))))
+    """List the conversations that have a branch, sorted by name; none if the refs cannot be read."""
+    return sorted({name.partition("/")[0] for name in _list_names(store, HEADS)})
 
 
 def list_branches(store: str, conversation: str) -> list[str]:
-    """List the branches of a conversation, sorted by name."""
-    branches = set(_list_packed(store, f"{_HEADS}{conversation}/"))
-    top = os.path.join(store, _HEADS, conversation)
-    for directory, _, files in os.walk(top):
-        branches.update(os.path.relpath(os.path.join(directory, f), top) for f in files if not f.endswith(".lock"))
-    return sorted(branches)
+    """List the branches of a conversation, sorted by name; none if the refs cannot be read."""
+    return sorted(_list_names(store, f"{HEADS}{conversation}/"))
+
+
+def _list_names(store: str, prefix: str) -> set[str]:
+    try:
+        return {name.removeprefix(prefix) for name in list_ref_names(store, (prefix,))}
+    except (OSError, Corrupt):
+        return set()
 
 
 def list_operations(store: str) -> list[tuple[str, str]]:
@@ -359,24 +360,6 @@ def may_user_have_set(environ: Mapping[str, str], *texts: bytes) -> bool:
         if any(text in content for text in (b"[include", *texts)):
             return True
     return False
-
-
-def _list_packed(store: str, prefix: str) -> list[str]:
-    """Return the names of the refs in `packed-refs` that begin with the prefix, without it."""
-    try:
-        content = read_packed_refs(store)
-    except OSError:
-        return []
-    return [name[len(prefix) :] for name in parse_packed_refs(content, (prefix,))]
-
-
-def _subdirectories(path: str) -> list[str]:
-    """Return the directories in `path` that are not empty: git leaves empty ones behind."""
-    try:
-        with os.scandir(path) as entries:
-            return [entry.name for entry in entries if entry.is_dir() and os.listdir(entry.path)]
-    except OSError:
-        return []
 
 
 def normalise_url(text: str) -> str | None:

@@ -39,12 +39,10 @@ from scopes.store.objects import (
     COMMIT,
     TREE,
     Commit,
-    CommitStub,
     LooseReader,
     TreeEntry,
     find_loose,
     parse_commit,
-    parse_tip,
     parse_tree,
 )
 from scopes.store.projects import Project
@@ -480,11 +478,6 @@ def read_data(objects: Objects, oid: Oid, kind: str) -> bytes:
 def read_commit(objects: Objects, oid: Oid) -> Commit:
     """Read a commit, or raise NotFound or Corrupt."""
     return parse_commit(oid, read_data(objects, oid, COMMIT))
-
-
-def read_commit_stub(objects: Objects, oid: Oid) -> CommitStub:
-    """Read only the tree, the time and the author's address of a commit, or raise NotFound or Corrupt."""
-    return parse_tip(oid, read_data(objects, oid, COMMIT))
 
 
 def read_tree(objects: Objects, oid: Oid) -> dict[str, TreeEntry]:

@@ -16,8 +16,8 @@ from scopes.store.objects import (
     compare_trees,
     find_in_tree,
     format_tree,
-    list_tree,
     object_id,
+    parse_tree,
 )
 from scopes.store.repository import Objects, Repository, read_data, read_tree
 
@@ -68,7 +68,7 @@ def diff_blobs(objects: Objects, old: Oid | None, new: Oid | None) -> Iterator[t
         prefix, before, after = stack.pop()
         data = [b"" if tree in {None, EMPTY_TREE} else read_data(objects, tree, TREE) for tree in (before, after)]
         if not data[0]:  # a long branch adds directories with very many files
-            for name, oid, is_tree in list_tree(data[1]):
+            for name, oid, is_tree in sorted(parse_tree(data[1]).values()):
                 if is_tree:
                     stack.append((f"{prefix}{name}/", None, oid))
                 else:

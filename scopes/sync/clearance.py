@@ -27,7 +27,7 @@ from scopes.secret_scan import prefilter
 from scopes.secret_scan.clean_texts import CleanTexts
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.store.objects import COMMIT, TREE, Commit, is_written_so, one_line
-from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
+from scopes.store.repository import Objects, Repository, read_commit, read_data
 from scopes.store.trees import diff_blobs, read_blob, walk_blobs
 from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.commit_texts import walk_texts
@@ -245,7 +245,7 @@ def _list_new_files(
         changed = () if before == sent.state else diff_blobs(repository, before, sent.state)
         found = ((f"{STATE_DIRECTORY}/{path}", blob) for path, _, blob in changed)
     else:
-        tree = None if parent is None else read_commit_stub(repository, parent).tree
+        tree = None if parent is None else read_commit(repository, parent).tree
         found = ((path, blob) for path, _, blob in diff_blobs(repository, tree, commit.tree) if path != MESSAGE_FILE)
     for path, blob in found:
         if blob is not None and (path, blob) not in seen:

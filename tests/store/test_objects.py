@@ -22,10 +22,8 @@ from scopes.store.objects import (
     find_in_tree,
     format_commit,
     format_tree,
-    list_tree,
     one_line,
     parse_commit,
-    parse_tip,
     parse_tree,
 )
 from tests.support.examples import examples
@@ -200,23 +198,6 @@ def test_a_header_before_the_author_is_skipped():
 
 
 @pytest.mark.parametrize(
-    "who", [b"carol <c@x> 5 +0200", b"a> b <c@x> 5 +0", b"carol", b"", b" <> 7 +0", b"c <c@x> \xc2\xb2 +0"]
-)
-@pytest.mark.parametrize("parents", [b"", b"parent %s\n" % (b"1" * 40)])
-def test_parse_tip_agrees_with_parse_commit(who, parents):
-    oid, head = Oid("0" * 40), b"tree %s\n%sauthor %s" % (EMPTY_TREE.encode(), parents, who)
-    for data in (head, head + b"\ncommitter x <y> 1 +0000\n\nauthor z <z> 9 +0\n"):
-        whole = parse_commit(oid, data)
-        stub = parse_tip(oid, data)
-        assert (stub.tree, stub.time) == (whole.tree, whole.time)
-
-
-def test_parse_tip_refuses_bytes_that_are_not_a_commit():
-    with pytest.raises(Corrupt):
-        parse_tip(Oid("0" * 40), commit_bytes()[1:])
-
-
-@pytest.mark.parametrize(
     "data", [b"", b"\n\n", b"garbage", b"parent x\n\nhi", b"\xff" * 100, b"Tree " + EMPTY_TREE.encode()]
 )
 def test_parse_commit_refuses_bytes_that_are_not_a_commit(data):
@@ -268,13 +249,6 @@ def test_a_name_that_is_not_utf_8_is_preserved(names):
     assert format_tree(parse_tree(data).values()) == data
 
 
-@given(names=st.lists(any_byte_names, unique=True, max_size=10), trees=st.integers(0, 10))
-def test_list_tree_has_the_fields_of_the_entries_by_name(names, trees):
-    modes = [b"40000" if number < trees else b"100644" for number in range(len(names))]
-    data = b"".join(b"%s %s\0%s" % (mode, name, name[:1] * 20) for mode, name in zip(modes, names, strict=True))
-    assert list_tree(data) == sorted(tuple(entry) for entry in parse_tree(data).values())
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -288,9 +262,8 @@ def test_list_tree_has_the_fields_of_the_entries_by_name(names, trees):
     ],
 )
 def test_bytes_that_are_not_a_tree_are_corrupt(data):
-    for read in (parse_tree, list_tree):
-        with pytest.raises(Corrupt):
-            read(data)
+    with pytest.raises(Corrupt):
+        parse_tree(data)
 
 
 @given(names=st.lists(any_byte_names, unique=True, max_size=6), other=any_byte_names)
