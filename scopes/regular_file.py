@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 MAX_CONFIG_BYTES = 1 << 20
+MAX_PACKED_BYTES = 256 << 20  # of `packed-refs`: about two million refs
 UNUSABLE = {errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.ENODEV}  # errors of the entry itself
 
 

@@ -12,7 +12,8 @@ from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.lazy_patterns import compile_lazily
-from scopes.store.projects import Project, find_project, is_url
+from scopes.store.chosen_projects import is_url
+from scopes.store.projects import Project, find_project
 from scopes.store.refs import AGENTS
 
 TYPE_CHECKING = False
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from scopes.ids import ConversationId
     from scopes.model.message import Author
     from scopes.secret_scan.clearance import Mode
-    from scopes.store.projects import ChosenProject
+    from scopes.store.chosen_projects import ChosenProject
     from scopes.store.repository import Repository
 
 ConversationArgument: TypeAlias = Annotated[
@@ -308,10 +309,10 @@ def choose_project(invocation: Invocation, text: str) -> ChosenProject:
     """
     is_path = not text or os.sep in text or text in {".", ".."} or text.startswith("~")
     if is_path and not is_url(text):
-        from scopes.store.projects import choose_directory
+        from scopes.store.chosen_projects import choose_directory
 
         return choose_directory(text, find_named_project(invocation, text))
-    from scopes.store.projects import choose_name
+    from scopes.store.chosen_projects import choose_name
 
     return choose_name(text)
 

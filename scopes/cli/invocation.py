@@ -112,8 +112,6 @@ class Invocation:
         for directory in _as_strings(options["directories"]):
             _change_directory(directory)
         self.settings = _as_strings(options["settings"])
-        from scopes.store.config import check_known
-
         for setting in self.settings:
             key = setting.partition("=")[0]
             if not key:
@@ -121,6 +119,8 @@ class Invocation:
             if not key.lower().startswith("scopes."):
                 hint = "of git, that is for one run: GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=KEY GIT_CONFIG_VALUE_0=VALUE"
                 raise Invalid(f"-c is for settings of scopes, and {key!a} is none", hint=hint)
+            from scopes.store.config import check_known  # with libgit2
+
             check_known(key)
         self.store = str(options["store"]) if options["store"] is not None else None
         self.at_operation = None if options.get("at_operation") is None else str(options["at_operation"])
@@ -206,15 +206,12 @@ class Invocation:
     @property
     def overrides(self) -> dict[str, Setting]:
         """Settings from the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`) and `-c`, by lower-case key."""
-        from scopes.store.config import Setting as Setting_
+        from scopes.store import config  # with libgit2
 
-        setting = Setting_
-        from scopes.store.config import environment_settings
-
-        overrides: dict[str, Setting] = environment_settings(self.environ)
+        overrides: dict[str, Setting] = config.environment_settings(self.environ)
         for text in self.settings:
             key, equals, value = text.partition("=")
-            overrides[key.lower()] = setting(key, value if equals else "true", "flag")
+            overrides[key.lower()] = config.Setting(key, value if equals else "true", "flag")
         return overrides
 
     @property

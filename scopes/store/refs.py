@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt, Invalid
 from scopes.ids import BranchName, ConversationId, OperationId, is_oid
-from scopes.regular_file import UNUSABLE, UnusableFile, read_regular
+from scopes.regular_file import MAX_PACKED_BYTES, UNUSABLE, UnusableFile, read_regular
 
 HEADS = "refs/heads/"
 META = "refs/scopes/meta/"
@@ -61,7 +61,6 @@ PURGE_OFFERS = f"{LOCAL}purge-offers/"  # the lists of other machines as a remot
 PURGE_DECLINED = f"{LOCAL}purge-declined"  # what the user has decided to keep
 PENDING = "refs/scopes/pending"
 SYMBOLIC = "ref: "
-_MAX_PACKED_BYTES = 256 << 20  # about two million refs
 _NAME_START = 41  # after the object id and a space
 _LOOSE = re.compile(r"ref: (?P<name>\S[^\0\n]*?)\s*|(?P<oid>[0-9a-f]{40})(?:\s.*)?", re.DOTALL)
 _PACKED = re.compile(rb"(?:[0-9a-f]{40} [^\n]++\n|[#^][^\n]*+\n|\n)*+")
@@ -174,7 +173,7 @@ def read_packed_refs(store: str) -> bytes:
         OSError: the file cannot be read.
     """
     try:
-        return read_regular(os.path.join(store, "packed-refs"), _MAX_PACKED_BYTES)
+        return read_regular(os.path.join(store, "packed-refs"), MAX_PACKED_BYTES)
     except FileNotFoundError:
         return b""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scopes.errors import Ambiguous
-from scopes.store.projects import choose_directory, choose_name, find_project, names_of
+from scopes.store.chosen_projects import choose_directory, choose_name, names_of
+from scopes.store.projects import find_project
 
 ELSEWHERE = ["/alice/shop", "/alice/shop/api", "/alice/shopping", "/bob/x/Shop", "C:\\work\\shop", None, "", "shop/x"]
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.store.projects import is_url, normalise_url, read_remote_urls
+from scopes.store.chosen_projects import is_url, normalise_url, read_remote_urls
 from tests.support.pipes import named_pipe
 
 ONE = [
