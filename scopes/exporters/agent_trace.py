@@ -24,7 +24,7 @@ from scopes.exporters.export import Exported, ExportedFile
 from scopes.history.handles import read_uuid
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.gates import gate_of
-from scopes.store.repository import Prunes, Repository
+from scopes.store.repository import Prunes, Repository, again_after_prunes
 from scopes.store.transactions import unless_pruned
 
 AGENT_TRACE: Final = "agent-trace"
@@ -60,8 +60,12 @@ def note_traces(repository: Repository, request: CommitRequest, ref: str = NOTES
     """Write these records as notes of the commits into the project's repository; a note of scopes is replaced.
 
     Raises:
-        As `export_traces`; Inaccessible also if git cannot write notes; Busy if something is purged meanwhile.
+        As `export_traces`; Inaccessible also if git cannot write notes; Busy if something is purged each time.
     """
+    return again_after_prunes(repository.path, lambda: _note_traces(repository, request, ref))
+
+
+def _note_traces(repository: Repository, request: CommitRequest, ref: str) -> TracesNoted:
     repository.forget_pruned()
     allowed = partial(unless_pruned, repository, Prunes(repository.path))
     with open_commits(repository, request) as (commits, linked):

@@ -15,6 +15,7 @@ from scopes.part_files import lock_part, part_of, remove_parts
 from scopes.result import Result
 from scopes.secret_scan.clearance import Cleared
 from scopes.secrets.gates import redacted_notes
+from scopes.store.repository import again_after_prunes
 
 if TYPE_CHECKING:
     from scopes.exporters.export import Exported
@@ -88,9 +89,13 @@ def save(exported: Exported, path: str, *, force: bool = False) -> ExportSaved:
 def save_unless_purged(
     repository: Repository, make: Callable[[], Exported], path: str, *, force: bool = False
 ) -> ExportSaved:
-    """Make an export and write it as `save` does, unless something is purged meanwhile, so that no file has that."""
-    repository.forget_pruned()
-    return save(make(), path, force=force)
+    """Make an export and write it as `save` does; again if something is purged meanwhile, so that no file has that."""
+
+    def write() -> ExportSaved:
+        repository.forget_pruned()
+        return save(make(), path, force=force)
+
+    return again_after_prunes(repository.path, write)
 
 
 def _missing_directories(path: str, targets: Iterable[str]) -> Iterator[str]:

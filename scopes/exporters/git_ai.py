@@ -26,7 +26,7 @@ from scopes.history.messages import read_root_of
 from scopes.history.names import find_root_commit
 from scopes.ids import ConversationId
 from scopes.secrets.gates import gate_of
-from scopes.store.repository import Prunes, Repository, read_commit
+from scopes.store.repository import Prunes, Repository, again_after_prunes, read_commit
 from scopes.store.transactions import unless_pruned
 
 GIT_AI: Final = "git-ai"
@@ -71,8 +71,12 @@ def note_git_ai(repository: Repository, request: CommitRequest, ref: str = NOTES
         NotFound: there is no such conversation, or no git repository around the directory.
         Inaccessible: git is not installed, or cannot read or write the project.
         SecretsFound: a note has possible secrets, and they are refused; none is written.
-        Busy: something was purged meanwhile.
+        Busy: something was purged each time.
     """
+    return again_after_prunes(repository.path, lambda: _note_git_ai(repository, request, ref))
+
+
+def _note_git_ai(repository: Repository, request: CommitRequest, ref: str) -> TracesNoted:
     repository.forget_pruned()
     allowed = partial(unless_pruned, repository, Prunes(repository.path))
     with open_commits(repository, request) as (commits, linked):

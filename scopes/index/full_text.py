@@ -47,7 +47,7 @@ from scopes.result import Note
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit
 from scopes.store.refs import HEADS, split_branch_ref
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository, again_after_prunes, read_commit
 
 COLUMNS: Final = ("text", "reasoning", "tool_input", "tool_result")
 
@@ -576,9 +576,11 @@ def open_index(directory: str, repository: Repository, describe: Describe, *, re
     """Open the index in a directory and update it; with `rebuild`, delete a damaged one first.
 
     Raises:
-        Busy: objects were deleted meanwhile.
+        Busy: each time that it was opened, objects were deleted meanwhile.
     """
-    opened = _open_unpurged(directory, repository, describe, rebuild=rebuild)
+    opened = again_after_prunes(
+        repository.path, lambda: _open_unpurged(directory, repository, describe, rebuild=rebuild)
+    )
     with contextlib.closing(opened.connection) as connection:
         try:
             properties: dict[str, Any] = dict(connection.execute("SELECT key, value FROM property"))

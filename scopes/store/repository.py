@@ -17,7 +17,7 @@ from functools import cached_property
 from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound, Refused, TooNew
+from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound, Refused, ScopesError, TooNew
 from scopes.ids import ConversationId, Oid, OperationId, is_oid
 from scopes.model.operation import Operation, decode_operation
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular, sync
@@ -143,6 +143,22 @@ def note_prune(store: str) -> None:
             os.write(descriptor, b"\n")
         finally:
             os.close(descriptor)
+
+
+def again_after_prunes(store: str, work: Callable[[], _Value], tries: int = 3) -> _Value:
+    """Return the result of some work; it is done again if it failed, and objects were deleted meanwhile.
+
+    Raises:
+        ScopesError: that of the work, of the last time.
+    """
+    for _ in range(tries - 1):
+        prunes = Prunes(store)
+        try:
+            return work()
+        except ScopesError:
+            if not prunes.have_run():
+                raise
+    return work()
 
 
 class Repository:

@@ -22,7 +22,7 @@ from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.git_program import Quarantine, ReceivedObjects, find_git, git_environment, open_quarantine
 from scopes.store.remotes import BUNDLE
-from scopes.store.repository import Objects, Prunes, Repository
+from scopes.store.repository import Objects, Prunes, Repository, again_after_prunes
 from scopes.store.transactions import shared_write, unless_pruned
 from scopes.sync.addresses import Address
 from scopes.sync.choose_to_send import choose_to_send
@@ -127,17 +127,17 @@ def create_bundle(
     branches whose names may have a secret: an earlier bundle may have had them. The list of what was purged here is in
     the bundle, too, as a push sends it. The file is written completely or not at all.
 
-    If something is purged meanwhile, no bundle is made: once a purge is done, no bundle with it appears.
+    If something is purged meanwhile, the bundle is made again: once a purge is done, no bundle with it appears.
 
     Raises:
         NotFound, Ambiguous: a name cannot be resolved, or nothing meets the conditions.
         Refused: the file exists, and `force` is not given.
         Inaccessible: it cannot be written.
-        Busy: something was purged meanwhile.
+        Busy: something was purged each time.
     """
     check_target(path, force=force, hint="a bundle is a file: name another one")
     options = _Options(force, "allow" if allow_secrets else "refuse", include_open, with_sources)
-    return _create(repository, path, selection, connection, options)
+    return again_after_prunes(repository.path, lambda: _create(repository, path, selection, connection, options))
 
 
 class _Options(NamedTuple):

@@ -26,7 +26,7 @@ from scopes.part_files import part_of
 from scopes.result import Note, few, plural
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of, redacted_notes
-from scopes.store.repository import Prunes, Repository
+from scopes.store.repository import Prunes, Repository, again_after_prunes
 from scopes.store.transactions import unless_pruned
 from scopes.usage.prices import configured_prices
 
@@ -61,10 +61,14 @@ def export_site(
         Refused: the directory exists and is not empty, and `force` is not given.
         NotFound, Inaccessible: it cannot be created, or the disk is full.
         SecretsFound: a conversation has possible secrets, and they are refused; nothing is left then.
-        Busy: something was purged meanwhile.
+        Busy: something was purged each time that the site was made.
     """
-    repository.forget_pruned()
-    return _write_site(repository, directory, force=force, secrets=secrets, on_progress=on_progress)
+
+    def write() -> SiteSaved:
+        repository.forget_pruned()
+        return _write_site(repository, directory, force=force, secrets=secrets, on_progress=on_progress)
+
+    return again_after_prunes(repository.path, write)
 
 
 def _write_site(
