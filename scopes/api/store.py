@@ -25,10 +25,8 @@ from scopes.ids import ConversationId
 from scopes.model.message import Author
 from scopes.result import Note
 from scopes.store.config import Setting, environment_settings
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
 from scopes.store.projects import cache_directory, choose_store, index_directory
-from scopes.store.repository import Caller, Repository
+from scopes.store.repository import Caller, Repository, create_store, open_repository
 from scopes.usage.prices import configured_prices, read_prices
 from scopes.usage.usage import By, Usage, UsageRequest
 from scopes.usage.usage import usage as add_up

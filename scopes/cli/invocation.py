@@ -208,15 +208,12 @@ class Invocation:
     @property
     def overrides(self) -> dict[str, Setting]:
         """Settings from the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`) and `-c`, by lower-case key."""
-        from scopes.store.config import Setting as Setting_
+        from scopes.store import config  # with libgit2
 
-        setting = Setting_
-        from scopes.store.config import environment_settings
-
-        overrides: dict[str, Setting] = environment_settings(self.environ)
+        overrides: dict[str, Setting] = config.environment_settings(self.environ)
         for text in self.settings:
             key, equals, value = text.partition("=")
-            overrides[key.lower()] = setting(key, value if equals else "true", "flag")
+            overrides[key.lower()] = config.Setting(key, value if equals else "true", "flag")
         return overrides
 
     @property
@@ -240,7 +237,7 @@ class Invocation:
             path = self.store_path
             if create:
                 self.require_store_not_lost()
-                from scopes.store.init import create_store
+                from scopes.store.repository import create_store
 
                 create_store(path)
             from shlex import join
@@ -322,7 +319,7 @@ class Invocation:
     def _open(self, path: str) -> Repository:
         """Open the store; the error that there is none says if it is gone, or repeats the path that was given."""
         try:
-            from scopes.store.open_repository import open_repository
+            from scopes.store.repository import open_repository
 
             opened: Repository = open_repository(path, self.overrides)
         except NotFound as error:

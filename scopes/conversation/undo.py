@@ -49,7 +49,7 @@ from scopes.store.config import machine_id
 from scopes.store.graph import is_ancestor
 from scopes.store.maintenance import FINAL, PURGE
 from scopes.store.operations import MIN_PREFIX_LENGTH, find_operation, walk_operations
-from scopes.store.repository import Objects, Repository, read_commit_stub, read_tree
+from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, update_tree
 
@@ -574,7 +574,7 @@ def list_value_changes(objects: Objects, before: str, after: str) -> dict[str, B
 
 
 def _tree_of(objects: Objects, commit: str) -> Oid:
-    return read_commit_stub(objects, Oid(commit)).tree
+    return read_commit(objects, Oid(commit)).tree
 
 
 def _take_back_shared(repository: Repository, operations: Sequence[Operation]) -> dict[str, _SharedTree]:

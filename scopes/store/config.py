@@ -18,7 +18,7 @@ from typing import NamedTuple
 from scopes.errors import Corrupt, Inaccessible, Invalid
 from scopes.ids import OperationId
 from scopes.lazy_patterns import compile_lazily
-from scopes.store.init import sync
+from scopes.regular_file import sync
 from scopes.store.libgit2 import is_locked, pygit2, refusal, translated
 from scopes.store.settings import BOOLEANS, CHOICES, NUMBERS, SETTINGS
 
@@ -69,6 +69,8 @@ LEVELS = {
     pygit2.enums.ConfigLevel.GLOBAL: "user",
     pygit2.enums.ConfigLevel.LOCAL: "store",
 }
+_ID = compile_lazily(r"[0-9a-f]{12}")
+_DIGITS = 12
 
 
 class Setting(NamedTuple):
@@ -358,10 +360,6 @@ def _sync(path: str, key: str) -> None:
             f"the setting {key} was written, but could not be synced: a power cut may lose it",
             hint=f"check the disk of {path}",
         ) from error
-
-
-_ID = compile_lazily(r"[0-9a-f]{12}")
-_DIGITS = 12
 
 
 def find_machine_id(config: Config) -> str | None:

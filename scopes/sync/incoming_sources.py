@@ -15,8 +15,8 @@ from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.purge.on_remotes import SOURCES_THERE
 from scopes.result import Note, first_few, plural
+from scopes.store.git_program import ReceivedObjects
 from scopes.store.objects import COMMIT
-from scopes.store.quarantine import ReceivedObjects
 from scopes.store.refs import FETCHED_SOURCES
 from scopes.store.repository import Objects, Repository
 from scopes.sync.format_check import FormatCheck
