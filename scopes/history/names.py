@@ -1,6 +1,22 @@
-"""The forms of names that have one meaning each, whatever else has the name.
+"""Resolve names of conversations, branches and messages: unique prefixes, steps back, times; and check new names.
 
-refs/heads/BRANCH   refs/tags/TAG   refs/remotes/REMOTE/BRANCH   the whole id of a message or commit
+User text is never passed to the revision parser of libgit2: that has had memory errors, and our names are not git's.
+
+    conv-001                 a conversation; its active branch; the message at that branch's tip
+    7c1e9f                   a conversation by a prefix of its UUID, or of the id of the imported session
+    @  @-  @{2}              the latest conversation of the project (else of the store), the one before, and so on
+    conv-001/main            a branch; the message at its tip
+    conv-001/main~3          three messages before it
+    conv-001@{2 hours ago}   the tip of the branch at that time
+    conv-001/main@{1}        the tip before the branch was last moved, as in git
+    k3x9                     a message by a prefix of its id (or of its commit's id)
+    v1                       a tag
+    conv-001/origin/main     the branch main of the remote origin, as it was last seen
+    conv-001/refs/heads/x    the branch x, whatever else is called so; also refs/tags/, refs/remotes/
+
+A whole id always means its message or commit: others choose the names of the branches that a fetch brings. Then an
+exact name comes before a prefix: a branch, a tag, a branch of a remote. A prefix has to be that of one thing alone.
+Of very many conversations the index has their origins, the times of their tips and the ids of their messages.
 """
 
 from __future__ import annotations

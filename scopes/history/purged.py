@@ -10,6 +10,7 @@
 
 The ids are hashed, so that the list tells nobody what there was. Two lists are joined by their union. The commit is a
 function of the list, so machines with the same list have the same commit, unless the git of a user signs.
+Copies of what is purged are recognized by its lines of 16 characters and more (`Quotes`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Whose operations are those that record agents while they work.
+"""Sessions of agents in conversations: who records, how a turn ended, and the branches that a session goes on writing.
 
-They are not the user's: `undo` takes back the newest thing that the user did, not a turn that was recorded since.
+An import moves the branch of a session as long as it is where the last import left it, which a tracking ref says. After
+a message of somebody else on it the new messages of the session go to a branch `import/...`. A branch of a sub-agent
+was started by a tool call and forks at the root commit.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ from scopes.store.repository import Objects, Repository, read_commit
 
 HOOKS: Final = "hooks"  # of agents and of git
 WATCH: Final = "watch"
-ACP_BACKGROUND_ACTORS: Final = "acp"
+ACP_RECORDER: Final = "acp"
 
 
 MIN_TEXT: Final = 1000  # code points; independent answers to one prompt were equal in up to 559
