@@ -1,4 +1,4 @@
-"""What messages say about the work: token counts, tool calls and results, changed files, tests, compactions, acceptances.
+"""What messages say of the work: token counts, tool calls and results, changed files, tests, compactions, acceptances.
 
 Token counts are those that model providers reported; nothing is estimated here.
 """

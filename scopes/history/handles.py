@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -276,13 +276,6 @@ class Limits(NamedTuple):
     idle_seconds: int | None = None
 
 
-class Idle(NamedTuple):
-    """How long a branch is idle, and the verb for it."""
-
-    verb: str
-    seconds: int
-
-
 NO_LIMITS: Final = Limits()
 
 
@@ -293,11 +286,11 @@ def read_limits(config: Config) -> Limits:
 
 
 def check_limits(
-    repository: Repository, tip: Oid, limits: Limits, find_idle: Callable[[Repository, Oid], Idle]
+    repository: Repository, tip: Oid, limits: Limits, *, appended: bool
 ) -> tuple[int | None, tuple[Note, ...]]:
     """Return how many messages may still come after a tip, None without a limit, and notes on exceeded limits.
 
-    `find_idle` returns how long the branch was idle; it is called only if there is a limit.
+    appended: the tip was appended just now, so the branch was idle before it, and not since
     """
     notes, remaining = [], None
     if limits.max_turns is not None:
@@ -307,22 +300,13 @@ def check_limits(
             text = f"the history of the branch has {count} of {limits.max_turns} messages (scopes.maxTurns)"
             notes.append(Note(text, "continue in a new one: scopes new"))
     if limits.idle_seconds is not None:
-        verb, seconds = find_idle(repository, tip)
+        commit = read_commit(repository, tip)
+        last = read_commit_stub(repository, commit.parents[0]).time if appended and commit.parents else commit.time
+        seconds = (commit.time if appended else now_nanoseconds() // 1_000_000_000) - last
         if seconds > limits.idle_seconds:
-            limit = f"longer than scopes.idleSeconds ({limits.idle_seconds})"
+            verb, limit = "was" if appended else "has been", f"longer than scopes.idleSeconds ({limits.idle_seconds})"
             notes.append(Note(f"the branch {verb} idle for {seconds} seconds, {limit}"))
     return remaining, tuple(notes)
-
-
-def idle_before(repository: Repository, tip: Oid) -> Idle:
-    """Return how long a branch was idle before its tip was appended."""
-    commit = read_commit(repository, tip)
-    return Idle("was", commit.time - read_commit_stub(repository, commit.parents[0]).time if commit.parents else 0)
-
-
-def idle_since(repository: Repository, tip: Oid) -> Idle:
-    """Return how long a branch has been idle since its tip was appended."""
-    return Idle("has been", now_nanoseconds() // 1_000_000_000 - read_commit_stub(repository, tip).time)
 
 
 class ProjectMembers:

@@ -6,7 +6,9 @@ files is `clocks/<file>`, for a branch `clocks/branches/<id>`, with one line: th
 the time in milliseconds since 1970 as its clock, or that of the change before plus 1 if that is greater: so the newest
 change counts if the clocks of the machines are right, and one that has seen another in any case. A register without a
 clock has clock 0 and no machine: an import wrote it, or the command that created its conversation or branch. A clock
-without a value means that the value was removed. What remotes had when they were last seen (`origin/main`) is here, too.
+without a value means that the value was removed.
+
+What remotes had when they were last seen (`origin/main`) is here, too.
 """
 
 from __future__ import annotations

@@ -103,9 +103,10 @@ def split_steps(text: str) -> tuple[str, int]:
     return text.removesuffix(steps), sum(int(n or 1) if len(n) < 10 else _MAX_STEPS for n in counts)
 
 
-def is_short_prefix(text: str) -> bool:
-    """Return True if a text would be the prefix of an id if it were longer."""
-    return len(text) < MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
+def _hint_too_short(text: str, hint: str) -> str:
+    """Return a hint, which also says so if a text would be the prefix of an id if it were longer."""
+    is_short = len(text) < MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
+    return f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {hint}" if is_short else hint
 
 
 def could_be_id(text: str) -> bool:
@@ -621,21 +622,6 @@ def resolve_revision_anywhere(repository: Repository, text: str, conversation: C
             raise error from None
 
 
-def resolve_all_anywhere(repository: Repository, texts: Sequence[str], conversation: ConversationId) -> list[Revision]:
-    """Resolve revisions as `resolve_revision_anywhere` does, all complete message ids in one walk over the store."""
-    wanted = {text for text in texts if is_message_id(text)}
-    found: dict[str, Revision] = {}
-    if len(wanted) > 1:
-        tips = _tips_by_conversation(repository)
-        for each in dict.fromkeys([conversation, *_latest_first(repository, conversation_ids(repository))]):
-            for head in map(header_of, walk_oldest_first(repository, tips.get(each, []))):
-                if head.id in wanted and head.id not in found:
-                    found[head.id] = Revision(each, None, head.oid)
-            if len(found) == len(wanted):
-                break
-    return [found.get(text) or resolve_revision_anywhere(repository, text, conversation) for text in texts]
-
-
 def resolve_with_latest(repository: Repository, text: str) -> Revision:
     """Resolve a revision that need not name its conversation: `main~2` for `@/main~2`.
 
@@ -734,8 +720,7 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
     try:
         conversation = resolve_conversation(repository, head)
     except NotFound as error:
-        if not slash and is_short_prefix(name):
-            error.hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {error.hint}"
+        error.hint = error.hint if slash else _hint_too_short(name, error.hint or "")
         raise
     return _resolve_inside(repository, rest, conversation)
 
@@ -771,9 +756,7 @@ def _resolve_inside(repository: Repository, name: str, conversation: Conversatio
     if ids:
         which = f"a message and {', '.join(longer[:_LISTED_BRANCHES])}"
         raise Ambiguous(f"{name!a} matches several: {which}", hint="type a few more letters")
-    hint = _describe_branches(conversation, tips)
-    if is_short_prefix(name):
-        hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {hint}"
+    hint = _hint_too_short(name, _describe_branches(conversation, tips))
     whole = repository.caller.full_branch_names
     branch = BranchName(match_prefix(name, tips, "branch or message", hint, whole=whole))
     return Revision(conversation, branch, tips[branch])

@@ -1,4 +1,4 @@
-"""The root of a conversation, which never changes; metadata of branches and merge requests; the manifest on a remote."""
+"""The root of a conversation, which never changes; metadata of branches and merge requests; a manifest on a remote."""
 
 from __future__ import annotations
 
