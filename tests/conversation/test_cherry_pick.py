@@ -70,8 +70,6 @@ def test_a_message_of_another_conversation_can_be_picked(repository):
     assert show(repository, "conv-001").participants == ("carol", "dave")
 
 
-
-
 def test_among_many_picked_messages_a_copy_in_the_conversation_itself_comes_first(repository):
     drawn = history(repository, "main: a", "fix@a: c d")
     copy = history(repository, "main: x")
