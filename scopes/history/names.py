@@ -33,7 +33,7 @@ from typing import Final, NamedTuple
 from scopes.clock import format_seconds, now_nanoseconds, parse_date
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
 from scopes.history.messages import OWN_ADDRESS, RecordedTimes, header_of, is_root, read_root, read_root_of
-from scopes.history.metadata import read_directory_and_fork, read_metadata
+from scopes.history.metadata import find_remote_branch, read_directory_and_fork, read_metadata
 from scopes.ids import (
     MAX_NAME_BYTES,
     BranchName,
@@ -204,23 +204,27 @@ def walk_origins(
     metadata = {ref[len(refs.META) :]: Oid(oid) for ref, oid in repository.list_refs(refs.META).items()}
     rest = iter(conversations)
     for conversation in islice(rest, _FEW):
-        data = _encode(repository, metadata[conversation]) if conversation in metadata else b""
+        data = _encode_origin(repository, metadata[conversation]) if conversation in metadata else b""
         if begins in data or not data:
-            yield conversation, _decode(data) if data else find(conversation)
+            yield conversation, _decode_origin(data) if data else find(conversation)
     if len(conversations) <= _FEW:
         return
     from scopes.index.caches import find_or_compute
 
     known = find_or_compute(
-        repository.index_directory, repository.path, "origin", metadata.values(), lambda oid: _encode(repository, oid)
+        repository.index_directory,
+        repository.path,
+        "origin",
+        metadata.values(),
+        lambda oid: _encode_origin(repository, oid),
     )
     for conversation in rest:
         data = known[metadata[conversation]] if conversation in metadata else b""
         if begins in data or not data:
-            yield conversation, _decode(data) if data else find(conversation)
+            yield conversation, _decode_origin(data) if data else find(conversation)
 
 
-def _encode(repository: Repository, metadata: Oid) -> bytes:
+def _encode_origin(repository: Repository, metadata: Oid) -> bytes:
     """Return the origin of a conversation as JSON; empty if it is not in these metadata and the root that they name."""
     try:
         directory, fork = read_directory_and_fork(repository, metadata)
@@ -233,7 +237,7 @@ def _encode(repository: Repository, metadata: Oid) -> bytes:
     return json.dumps(Origin(directory or root.cwd, root.uuid, root.native_id)).encode()
 
 
-def _decode(data: bytes) -> Origin:
+def _decode_origin(data: bytes) -> Origin:
     return Origin(*json.loads(data))
 
 
@@ -775,8 +779,6 @@ def _find_exact(
         tag = read_metadata(repository, conversation).tags.get(name)
         found += [] if tag is None else [Revision(conversation, None, tag)]
     if form in ("", REMOTES_FORM) and not found and "/" in name:
-        from scopes.history.metadata import find_remote_branch
-
         there = find_remote_branch(repository, find_root_commit(repository, conversation), name)
         found += [] if there is None else [Revision(conversation, None, there)]
     return found
