@@ -11,7 +11,7 @@ from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.sync.git_transport import GitTransport
 from tests.support.every_byte import find_word
-from tests.support.history import history
+from tests.support.history import history, say
 from tests.support.original_files import CREATED, exported, files_there, find_message, import_session
 from tests.support.remotes import add, fetch_from, machine, make_bare, push_to
 from tests.support.store import git
@@ -154,6 +154,7 @@ def test_files_of_a_conversation_that_somebody_has_deleted_there_are_not_sent(al
 
 def test_a_remote_is_not_asked_about_files_that_it_never_had(alice, bare, monkeypatch):
     push_to(alice, "conv-001")
+    say(alice, "conv-001", "more")  # or the push asks whether the remote still has the conversation
     asked = []
     list_refs = GitTransport.list_refs
     monkeypatch.setattr(GitTransport, "list_refs", lambda self, each: asked.append(each) or list_refs(self, each))
