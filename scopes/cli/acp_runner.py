@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, ScopesError
-from scopes.history.sessions import ACP_BACKGROUND_ACTORS as ACP
+from scopes.history.sessions import ACP_RECORDER as ACP
 from scopes.server.acp.agent_process import AgentProcess
 from scopes.server.acp.options import (
     MAX_WAY_SECONDS,

@@ -6,7 +6,7 @@ import os
 
 from scopes.cli.invocation import Invocation
 from scopes.errors import NotFound
-from scopes.history.sessions import ACP_BACKGROUND_ACTORS as ACP
+from scopes.history.sessions import ACP_RECORDER as ACP
 
 _DIRECTORY = "acp-spool"  # as in scopes.server.acp.spool
 

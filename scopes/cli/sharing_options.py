@@ -33,9 +33,6 @@ OfProject: TypeAlias = Annotated[
         help="Those of this project: a directory, a name, or the address of its repository",
     ),
 ]
-IncludeOpen: TypeAlias = Annotated[
-    bool, usage.Option("--include-open", help="Also last messages of sessions that may still grow")
-]
 WithSources: TypeAlias = Annotated[
     bool, usage.Option("--with-sources", help="Also the original files that conversations were imported from")
 ]

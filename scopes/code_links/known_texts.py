@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from scopes.code_links.moved_texts import names_after
-from scopes.model.shell import Move
+from scopes.code_links.shell_commands import Move
 from scopes.model.tools import FileEdit, Replacement, apply_edit
 
 MAX_FILES: Final = 500  # of one conversation; the first known is forgotten first

@@ -8,9 +8,9 @@ from __future__ import annotations
 import posixpath
 from typing import Final
 
+from scopes.code_links.shell_commands import Move
+from scopes.code_links.shell_commands import list_moves as moves_of_line
 from scopes.model.message import Part
-from scopes.model.shell import Move
-from scopes.model.shell import list_moves as moves_of_line
 from scopes.model.tools import command_of
 
 MARK: Final = b"mv "  # is in every message with such a command

@@ -16,6 +16,8 @@ from typing import Final, NamedTuple
 from scopes.clock import parse_time
 from scopes.code_links.commit_calls import MAX_COMMAND, MAX_OUTPUT, MIN_SUBJECT, TOLERANCE, output_text
 from scopes.code_links.commit_record import CommitRecord
+from scopes.code_links.shell_commands import CommitChance
+from scopes.code_links.shell_commands import commit_chance as chance_of_line
 from scopes.code_links.turns import TurnMessage
 from scopes.history.activity import calls_by_id, results_by_id
 from scopes.history.messages import read_body
@@ -23,8 +25,6 @@ from scopes.history.sessions import spawner_of
 from scopes.ids import MessageId, Oid
 from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import Message, Part
-from scopes.model.shell import CommitChance
-from scopes.model.shell import commit_chance as chance_of_line
 from scopes.model.tools import FILE_TOOLS, command_of, edits_of_call, is_refused, tool_name
 from scopes.store.repository import Repository
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final, NamedTuple
 
+from scopes.code_links.shell_commands import may_write
 from scopes.code_links.turns import begins_turn
 from scopes.history.messages import MessageHeader, header_of, read_body
 from scopes.ids import MessageId, Oid
-from scopes.model.shell import may_write
 from scopes.model.tools import command_of, directories_of_command
 from scopes.store.repository import Repository, read_commit
 

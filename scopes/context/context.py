@@ -22,7 +22,7 @@ from scopes.context.selection import MIN_TURN_TOKENS, best_first
 from scopes.context.truncate import Count
 from scopes.context.turns import Turn
 from scopes.fence import draw_mark, fenced
-from scopes.history.handles import check_limits, idle_since
+from scopes.history.handles import check_limits
 from scopes.history.messages import NO_TEXT, display_time, read_root, subject_of
 from scopes.history.metadata import read_metadata
 from scopes.history.names import MAIN, Revision, list_branch_tips
@@ -328,7 +328,7 @@ def _with_limits(repository: Repository, revision: Revision, result: Context, re
     """Add what is left of the conversation's limits (S1-24); they depend on the current time and are never cached."""
     warnings = list(result.warnings)
     metadata = dict(result.metadata)
-    remaining, notes = check_limits(repository, revision.oid, request.limits, idle_since)
+    remaining, notes = check_limits(repository, revision.oid, request.limits, appended=False)
     if remaining is not None:
         metadata["remaining_turns"] = remaining
     warnings += [note.text if note.hint is None else f"{note.text}; {note.hint}" for note in notes]

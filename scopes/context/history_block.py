@@ -28,11 +28,10 @@ from scopes.context.long_texts import reading_beginnings
 from scopes.context.truncate import Count, cut_to_fit
 from scopes.errors import Invalid
 from scopes.fence import check_mark, draw_mark, fenced
-from scopes.history.handles import ProjectMembers
 from scopes.history.messages import is_root, message_id_of
 from scopes.history.names import resolve_revision
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.memory.context import MAX_CHARACTERS
+from scopes.memory.context import MAX_CHARACTERS, ProjectMembers
 from scopes.memory.prompt_preface import build_preface
 from scopes.result import Note, Result
 from scopes.sanitize import clip

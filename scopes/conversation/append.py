@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from scopes.history.handles import BranchHandle, StoreHandle, check_limits, idle_before, read_limits
+from scopes.history.handles import BranchHandle, StoreHandle, check_limits, read_limits
 from scopes.history.messages import NO_CHANGES, Below, read_below, write_message_blob, write_message_over
 from scopes.history.names import find_directory
 from scopes.history.transaction import Transaction, append_commit, signs_as
@@ -75,7 +75,7 @@ def append_to(
 
     last = next(iter(_newest), None)
     oid = append_commit(repository, conversation_id, branch.name, message.id, write, first)
-    remaining, limits = check_limits(repository, oid, read_limits(repository.config), idle_before)
+    remaining, limits = check_limits(repository, oid, read_limits(repository.config), appended=True)
     return MessageAppended(
         id=message.id,
         oid=oid,

@@ -23,7 +23,7 @@ from scopes.history.names import Revision, find_copies, list_branch_tips, read_a
 from scopes.history.sources import find_message_spans, list_stored_sources, read_spans, walk_chunks
 from scopes.ids import BranchName, ConversationId, MessageId
 from scopes.model.message import Message, decode
-from scopes.model.signature import Signature
+from scopes.model.operation import Signature
 from scopes.result import Note, RawDocument, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import Commit

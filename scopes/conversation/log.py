@@ -45,7 +45,7 @@ from scopes.store.repository import Repository, read_commit
 
 if TYPE_CHECKING:
     from scopes.merge.lanes import LaneMark, MarkedLanes
-    from scopes.model.signature import Signature
+    from scopes.model.operation import Signature
 
 
 _KEPT = 32  # messages

@@ -30,7 +30,7 @@ from scopes.merge.files import FileComparison
 from scopes.merge.in_progress import is_known_ancestor, list_in_progress, state_now
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import CLOSED, OPEN, REQUEST_STATES, MergeRequest
-from scopes.model.conversation import MERGED_MERGE_REQUEST as MERGED
+from scopes.model.conversation import MERGED_REQUEST as MERGED
 from scopes.model.message import Author
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, list_new_commits

@@ -15,7 +15,7 @@ from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import message_id_of
 from scopes.history.metadata import is_same_branch
-from scopes.history.names import MAIN, Revision, find_root_commit, resolve_all_anywhere
+from scopes.history.names import MAIN, Revision, find_root_commit, resolve_revision_anywhere
 from scopes.ids import Oid
 from scopes.merge.in_progress import list_in_progress, moving_branch, require_free, require_resolved
 from scopes.merge.plan import open_conflicts_at
@@ -271,7 +271,8 @@ def _resolve_of_cherry_pick(
     conversation_id, name, tip = target.conversation.id, target.name, target.tip
     require_free(repository, conversation_id, name)
     require_resolved(repository, conversation_id, tip, f"the branch {name}")
-    oids = dict.fromkeys(each.oid for each in resolve_all_anywhere(repository, messages, conversation_id))
+    revisions = (resolve_revision_anywhere(repository, text, conversation_id) for text in messages)
+    oids = dict.fromkeys(each.oid for each in revisions)
     commits = [read_commit(repository, oid) for oid in oids]
     for commit in commits:
         _require_pickable(repository, commit)

@@ -35,7 +35,7 @@ from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is
 from scopes.model.conversation import BranchEntry, is_hidden
 from scopes.model.encoding import encode_component, file_leaf
 from scopes.model.message import COPIED, FILE_WRITES, HANDOVER, Message, file_operations
-from scopes.model.signature import Signature
+from scopes.model.operation import Signature
 from scopes.model.tools import is_refused
 from scopes.result import Note, Result
 from scopes.store.graph import walk_oldest_first

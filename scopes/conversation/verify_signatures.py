@@ -16,7 +16,7 @@ from scopes.conversation.show import ConversationView
 from scopes.history.messages import NO_TEXT, header_of, read_stored_body, with_subject
 from scopes.ids import Oid
 from scopes.model import encoding
-from scopes.model.signature import GOOD, UNCHECKED, UNKNOWN_KEY
+from scopes.model.operation import GOOD, UNCHECKED, UNKNOWN_KEY
 from scopes.result import Note, Result
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first

@@ -1,4 +1,7 @@
-"""Add up the token counts that model providers reported, as recorded in messages. Nothing is estimated here."""
+"""What messages say of the work: token counts, tool calls and results, changed files, tests, compactions, acceptances.
+
+Token counts are those that model providers reported; nothing is estimated here.
+"""
 
 from __future__ import annotations
 

@@ -7,14 +7,13 @@ the handles with the verbs as methods.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import now_nanoseconds
-from scopes.errors import Corrupt, NotFound, Refused
+from scopes.errors import NotFound, Refused
 from scopes.history.messages import (
     STATE_DIRECTORY,
     MessageHeader,
@@ -29,7 +28,6 @@ from scopes.history.names import (
     MAIN,
     Revision,
     conversation_ids,
-    find_directory,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
@@ -46,7 +44,6 @@ from scopes.store import refs
 from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import TREE, Commit, find_in_tree
-from scopes.store.projects import Project, find_project, find_store_project, is_of_project
 from scopes.store.refs import branch_ref
 from scopes.store.repository import Objects, Repository, read_commit, read_data, read_tree
 
@@ -276,13 +273,6 @@ class Limits(NamedTuple):
     idle_seconds: int | None = None
 
 
-class Idle(NamedTuple):
-    """How long a branch is idle, and the verb for it."""
-
-    verb: str
-    seconds: int
-
-
 NO_LIMITS: Final = Limits()
 
 
@@ -293,11 +283,11 @@ def read_limits(config: Config) -> Limits:
 
 
 def check_limits(
-    repository: Repository, tip: Oid, limits: Limits, find_idle: Callable[[Repository, Oid], Idle]
+    repository: Repository, tip: Oid, limits: Limits, *, appended: bool
 ) -> tuple[int | None, tuple[Note, ...]]:
     """Return how many messages may still come after a tip, None without a limit, and notes on exceeded limits.
 
-    `find_idle` returns how long the branch was idle; it is called only if there is a limit.
+    appended: the tip was appended just now, so the branch was idle before it, and not since
     """
     notes, remaining = [], None
     if limits.max_turns is not None:
@@ -307,63 +297,10 @@ def check_limits(
             text = f"the history of the branch has {count} of {limits.max_turns} messages (scopes.maxTurns)"
             notes.append(Note(text, "continue in a new one: scopes new"))
     if limits.idle_seconds is not None:
-        verb, seconds = find_idle(repository, tip)
+        commit = read_commit(repository, tip)
+        last = read_commit(repository, commit.parents[0]).time if appended and commit.parents else commit.time
+        seconds = (commit.time if appended else now_nanoseconds() // 1_000_000_000) - last
         if seconds > limits.idle_seconds:
-            limit = f"longer than scopes.idleSeconds ({limits.idle_seconds})"
+            verb, limit = "was" if appended else "has been", f"longer than scopes.idleSeconds ({limits.idle_seconds})"
             notes.append(Note(f"the branch {verb} idle for {seconds} seconds, {limit}"))
     return remaining, tuple(notes)
-
-
-def idle_before(repository: Repository, tip: Oid) -> Idle:
-    """Return how long a branch was idle before its tip was appended."""
-    commit = read_commit(repository, tip)
-    return Idle("was", commit.time - read_commit(repository, commit.parents[0]).time if commit.parents else 0)
-
-
-def idle_since(repository: Repository, tip: Oid) -> Idle:
-    """Return how long a branch has been idle since its tip was appended."""
-    return Idle("has been", now_nanoseconds() // 1_000_000_000 - read_commit(repository, tip).time)
-
-
-class ProjectMembers:
-    """Tells which conversations and directories are of the project of one conversation.
-
-    In the store of a project this is everything, except what is of another project that exists here. In any other
-    store, what has no directory is of no project.
-    """
-
-    def __init__(self, repository: Repository, conversation: ConversationId) -> None:
-        self._repository = repository
-        self._conversation = conversation
-        self._directory = find_directory(repository, conversation)
-        own = find_store_project(repository.path, repository.path)
-        self._own_store = None if own is None or _is_of_another(self._directory, own) else own
-        self._project = None if self._directory is None else find_project(self._directory)
-        self._known: dict[str | None, bool] = {}
-
-    def has(self, conversation: ConversationId, uuid: str | None = None) -> bool:
-        """Return True if a conversation is of the project; one with another uuid has only the same name."""
-        try:
-            is_known = uuid is None or read_uuid(self._repository, conversation) == uuid
-            directory = find_directory(self._repository, conversation) if is_known else None
-        except (Corrupt, NotFound):
-            return self.has_directory(None)
-        return (is_known and conversation == self._conversation) or self.has_directory(directory)
-
-    def has_directory(self, directory: str | None) -> bool:
-        """Return True if a recorded directory is of the project; None: it is not recorded."""
-        if directory not in self._known:
-            self._known[directory] = self._find(directory)
-        return self._known[directory]
-
-    def _find(self, directory: str | None) -> bool:
-        if self._own_store is not None:
-            return not _is_of_another(directory, self._own_store)
-        if self._directory is None or directory is None:
-            return False
-        return is_of_project(self._project, self._directory, directory)
-
-
-def _is_of_another(directory: str | None, project: Project) -> bool:
-    """Return True if a directory exists here and is not of the project; one of another machine may be a clone of it."""
-    return directory is not None and os.path.isdir(directory) and not project.contains(directory)

@@ -1,12 +1,14 @@
-"""Metadata as registers, each with a clock and the machine that wrote it last, so that two machines can be joined.
+"""Read and write the metadata of a conversation: title, tags, branch entries and merge requests, as a chain of commits.
 
-A register is a file of the metadata, such as `title`, or a branch: the entry of a branch belongs to the id of the
-branch, because its name can change. Beside the files is `clocks/<file>`, for a branch `clocks/branches/<id>`, with one
-line: the clock and the machine. A change has the time in milliseconds since 1970 as its clock, or that of the change
-before plus 1 if that is greater: so the newest change counts if the clocks of the machines are right, and one that has
-seen another in any case. A register without a clock has clock 0 and no machine: an import wrote it, or the command that
-created its conversation or branch, which nobody else can have written. A clock without a value means that the value was
-removed.
+Each value is a register: a file of its own, with a clock and the machine that wrote it last, so that the changes of two
+machines can be joined. The entry of a branch belongs to the id of the branch, because its name can change. Beside the
+files is `clocks/<file>`, for a branch `clocks/branches/<id>`, with one line: the clock and the machine. A change has
+the time in milliseconds since 1970 as its clock, or that of the change before plus 1 if that is greater: so the newest
+change counts if the clocks of the machines are right, and one that has seen another in any case. A register without a
+clock has clock 0 and no machine: an import wrote it, or the command that created its conversation or branch. A clock
+without a value means that the value was removed.
+
+What remotes had when they were last seen (`origin/main`) is here, too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,22 @@
-"""The forms of names that have one meaning each, whatever else has the name.
+"""Resolve names of conversations, branches and messages: unique prefixes, steps back, times; and check new names.
 
-refs/heads/BRANCH   refs/tags/TAG   refs/remotes/REMOTE/BRANCH   the whole id of a message or commit
+User text is never passed to the revision parser of libgit2: that has had memory errors, and our names are not git's.
+
+    conv-001                 a conversation; its active branch; the message at that branch's tip
+    7c1e9f                   a conversation by a prefix of its UUID, or of the id of the imported session
+    @  @-  @{2}              the latest conversation of the project (else of the store), the one before, and so on
+    conv-001/main            a branch; the message at its tip
+    conv-001/main~3          three messages before it
+    conv-001@{2 hours ago}   the tip of the branch at that time
+    conv-001/main@{1}        the tip before the branch was last moved, as in git
+    k3x9                     a message by a prefix of its id (or of its commit's id)
+    v1                       a tag
+    conv-001/origin/main     the branch main of the remote origin, as it was last seen
+    conv-001/refs/heads/x    the branch x, whatever else is called so; also refs/tags/, refs/remotes/
+
+A whole id always means its message or commit: others choose the names of the branches that a fetch brings. Then an
+exact name comes before a prefix: a branch, a tag, a branch of a remote. A prefix has to be that of one thing alone.
+Of very many conversations the index has their origins, the times of their tips and the ids of their messages.
 """
 
 from __future__ import annotations
@@ -17,7 +33,7 @@ from typing import Final, NamedTuple
 from scopes.clock import format_seconds, now_nanoseconds, parse_date
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
 from scopes.history.messages import OWN_ADDRESS, RecordedTimes, header_of, is_root, read_root, read_root_of
-from scopes.history.metadata import read_directory_and_fork, read_metadata
+from scopes.history.metadata import find_remote_branch, read_directory_and_fork, read_metadata
 from scopes.ids import (
     MAX_NAME_BYTES,
     BranchName,
@@ -87,9 +103,10 @@ def split_steps(text: str) -> tuple[str, int]:
     return text.removesuffix(steps), sum(int(n or 1) if len(n) < 10 else _MAX_STEPS for n in counts)
 
 
-def is_short_prefix(text: str) -> bool:
-    """Return True if a text would be the prefix of an id if it were longer."""
-    return len(text) < MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
+def _hint_too_short(text: str, hint: str) -> str:
+    """Return a hint, which also says so if a text would be the prefix of an id if it were longer."""
+    is_short = len(text) < MIN_PREFIX_LENGTH and text.isascii() and text.isalnum() and text == text.lower()
+    return f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {hint}" if is_short else hint
 
 
 def could_be_id(text: str) -> bool:
@@ -187,23 +204,27 @@ def walk_origins(
     metadata = {ref[len(refs.META) :]: Oid(oid) for ref, oid in repository.list_refs(refs.META).items()}
     rest = iter(conversations)
     for conversation in islice(rest, _FEW):
-        data = _encode(repository, metadata[conversation]) if conversation in metadata else b""
+        data = _encode_origin(repository, metadata[conversation]) if conversation in metadata else b""
         if begins in data or not data:
-            yield conversation, _decode(data) if data else find(conversation)
+            yield conversation, _decode_origin(data) if data else find(conversation)
     if len(conversations) <= _FEW:
         return
     from scopes.index.caches import find_or_compute
 
     known = find_or_compute(
-        repository.index_directory, repository.path, "origin", metadata.values(), lambda oid: _encode(repository, oid)
+        repository.index_directory,
+        repository.path,
+        "origin",
+        metadata.values(),
+        lambda oid: _encode_origin(repository, oid),
     )
     for conversation in rest:
         data = known[metadata[conversation]] if conversation in metadata else b""
         if begins in data or not data:
-            yield conversation, _decode(data) if data else find(conversation)
+            yield conversation, _decode_origin(data) if data else find(conversation)
 
 
-def _encode(repository: Repository, metadata: Oid) -> bytes:
+def _encode_origin(repository: Repository, metadata: Oid) -> bytes:
     """Return the origin of a conversation as JSON; empty if it is not in these metadata and the root that they name."""
     try:
         directory, fork = read_directory_and_fork(repository, metadata)
@@ -216,7 +237,7 @@ def _encode(repository: Repository, metadata: Oid) -> bytes:
     return json.dumps(Origin(directory or root.cwd, root.uuid, root.native_id)).encode()
 
 
-def _decode(data: bytes) -> Origin:
+def _decode_origin(data: bytes) -> Origin:
     return Origin(*json.loads(data))
 
 
@@ -605,21 +626,6 @@ def resolve_revision_anywhere(repository: Repository, text: str, conversation: C
             raise error from None
 
 
-def resolve_all_anywhere(repository: Repository, texts: Sequence[str], conversation: ConversationId) -> list[Revision]:
-    """Resolve revisions as `resolve_revision_anywhere` does, all complete message ids in one walk over the store."""
-    wanted = {text for text in texts if is_message_id(text)}
-    found: dict[str, Revision] = {}
-    if len(wanted) > 1:
-        tips = _tips_by_conversation(repository)
-        for each in dict.fromkeys([conversation, *_latest_first(repository, conversation_ids(repository))]):
-            for head in map(header_of, walk_oldest_first(repository, tips.get(each, []))):
-                if head.id in wanted and head.id not in found:
-                    found[head.id] = Revision(each, None, head.oid)
-            if len(found) == len(wanted):
-                break
-    return [found.get(text) or resolve_revision_anywhere(repository, text, conversation) for text in texts]
-
-
 def resolve_with_latest(repository: Repository, text: str) -> Revision:
     """Resolve a revision that need not name its conversation: `main~2` for `@/main~2`.
 
@@ -718,8 +724,7 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
     try:
         conversation = resolve_conversation(repository, head)
     except NotFound as error:
-        if not slash and is_short_prefix(name):
-            error.hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {error.hint}"
+        error.hint = error.hint if slash else _hint_too_short(name, error.hint or "")
         raise
     return _resolve_inside(repository, rest, conversation)
 
@@ -755,9 +760,7 @@ def _resolve_inside(repository: Repository, name: str, conversation: Conversatio
     if ids:
         which = f"a message and {', '.join(longer[:_LISTED_BRANCHES])}"
         raise Ambiguous(f"{name!a} matches several: {which}", hint="type a few more letters")
-    hint = _describe_branches(conversation, tips)
-    if is_short_prefix(name):
-        hint = f"the prefix of a message id has at least {MIN_PREFIX_LENGTH} characters; {hint}"
+    hint = _hint_too_short(name, _describe_branches(conversation, tips))
     whole = repository.caller.full_branch_names
     branch = BranchName(match_prefix(name, tips, "branch or message", hint, whole=whole))
     return Revision(conversation, branch, tips[branch])
@@ -776,8 +779,6 @@ def _find_exact(
         tag = read_metadata(repository, conversation).tags.get(name)
         found += [] if tag is None else [Revision(conversation, None, tag)]
     if form in ("", REMOTES_FORM) and not found and "/" in name:
-        from scopes.history.metadata import find_remote_branch
-
         there = find_remote_branch(repository, find_root_commit(repository, conversation), name)
         found += [] if there is None else [Revision(conversation, None, there)]
     return found

@@ -10,6 +10,7 @@
 
 The ids are hashed, so that the list tells nobody what there was. Two lists are joined by their union. The commit is a
 function of the list, so machines with the same list have the same commit, unless the git of a user signs.
+Copies of what is purged are recognized by its lines of 16 characters and more (`Quotes`).
 """
 
 from __future__ import annotations
@@ -225,44 +226,29 @@ class Span(NamedTuple):
     length: int
 
 
-class PurgedSpans(NamedTuple):
-    """What is overwritten in a source: whole records, and texts within others; both ascending."""
-
-    records: Sequence[Span] = ()
-    texts: Sequence[Span] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.records or self.texts)
-
-
-NO_SPANS: Final = PurgedSpans()
-
-
-def blank_records(chunks: Iterable[bytes], spans: Iterable[Span], texts: Iterable[Span] = ()) -> Iterator[bytes]:
+def blank_records(chunks: Iterable[bytes], spans: Iterable[Span]) -> Iterator[bytes]:
     """Yield the chunks of a source with the records in ascending spans overwritten; sizes stay as they are.
 
     A record becomes a JSON object of the same length that says that it was purged, or blanks if it is too short.
-
-    texts: spans of which only blanks are left: what is in the quotation marks of a text in a record that stays
     """
-    waiting = sorted([(span, _MARK) for span in spans if span.length] + [(span, b"") for span in texts if span.length])
+    waiting = [span for span in spans if span.length]
     start = 0
     for chunk in chunks:
         end, data = start + len(chunk), bytearray(chunk)
-        for span, mark in waiting:
+        for span in waiting:
             if span.offset >= end:
                 break
             if span.offset + span.length > start:
-                _overwrite(data, span, start, mark)
-        waiting = [each for each in waiting if each[0].offset + each[0].length > end]
+                _overwrite(data, span, start)
+        waiting = [span for span in waiting if span.offset + span.length > end]
         yield bytes(data)
         start = end
 
 
-def _overwrite(data: bytearray, span: Span, start: int, mark: bytes) -> None:
+def _overwrite(data: bytearray, span: Span, start: int) -> None:
     first, last = max(span.offset - start, 0), min(span.offset + span.length - start, len(data))
     ends_line = last == span.offset + span.length - start and bytes(data[last - 1 : last]) == _LINE_END
-    text = mark if first == span.offset - start and last - first > len(mark) else b""
+    text = _MARK if first == span.offset - start and last - first > len(_MARK) else b""
     data[first:last] = text.ljust(last - first)
     if ends_line:
         data[last - 1 : last] = _LINE_END
@@ -532,10 +518,6 @@ def _walk_named(document: object) -> Iterator[tuple[str, str]]:
             yield from walk_named_texts(_parse(text))
 
 
-_SESSION_FIELDS: Final = frozenset({"cwd", "gitBranch", "git_branch"})  # fields with where the session ran
-_TEXT: Final = re.compile(rb'(?P<text>"(?:[^"\\]|\\.)*")(?P<end>\s*:)?', re.DOTALL)
-
-
 class RecordSpan(NamedTuple):
     """Where a record is, and the message that it became, if any."""
 
@@ -549,10 +531,10 @@ def list_purged_spans(
     quotes: Quotes,
     read: Callable[[], Iterable[bytes]],
     read_message: Callable[[str], Iterable[bytes]],
-) -> PurgedSpans:
-    """Return the spans of purged messages and records, of records without a message that quote one, and of other texts.
+) -> list[Span]:
+    """Return the spans of purged messages and records, and of other records that quote one, ascending.
 
-    A text goes that quotes a purged message where the message of the record, which stays, does not.
+    A record of a message that stays goes only if it quotes what the message does not.
 
     read: returns the bytes of the whole source, in chunks
     read_message: returns what is stored of a message that stays, in all its forms
@@ -562,35 +544,17 @@ def list_purged_spans(
         owners.setdefault(span, []).extend(() if message is None else [message])
     spans = [span for span, found in owners.items() if any(map(purged.has_message, found))]
     others = sorted({*owners}.difference(spans, (span for span in owners if not span.length)))
-    texts: list[Span] = []
     is_read = quotes or purged.conversations
     pieces = read_spans(read(), [(span.offset, span.length) for span in others]) if is_read else ()
     for span, data in zip(others, pieces, strict=False):
         if not owners[span]:
             listed = [record for record, line in _split_records(span, data) if purged.has_record(line)]
             spans += listed or _walk_quoting(span, data, quotes)
-        elif quotes.are_in_bytes(data):
+        elif quotes.are_in_record(data):
             kept = b"\0".join(each for message in owners[span] for each in read_message(message))
-            for record, line in _split_records(span, data):
-                texts += _walk_texts(record, line, quotes, kept) if is_json(line) else ()
-    return PurgedSpans(sorted(spans), texts)
-
-
-def _walk_texts(span: Span, data: bytes, quotes: Quotes, kept: bytes) -> Iterator[Span]:
-    """Yield where the texts in a JSON record are that quote, without their quotation marks; names, too.
-
-    kept: the stored messages of the record
-    """
-    name = ""
-    for match in _TEXT.finditer(data) if quotes.are_in_record(data) else ():
-        text = json.loads(match["text"])
-        if match["end"] is None and name in _SESSION_FIELDS:
-            continue
-        lines = set(quotes.walk_found(text.encode("utf-8", "surrogatepass")))
-        if not all(is_in_file(line, kept) for line in lines):
-            yield Span(span.offset + match.start("text") + 1, len(match["text"]) - 2)
-        if match["end"] is not None:
-            name = text
+            if not all(is_in_file(line, kept) for line in quotes.walk_found(without_session(data))):
+                spans.append(span)
+    return sorted(spans)
 
 
 def _walk_quoting(span: Span, data: bytes, quotes: Quotes) -> Iterator[Span]:

@@ -1,6 +1,8 @@
-"""Write a commit again with other parents, another tree or another subject; everything else stays byte by byte.
+"""Histories that were written again: commits with other parents or trees, the map of their ids, and redacted copies.
 
-A signature does not stay: it would be that of another commit.
+A signature does not stay: it would be that of another commit. A map is kept on this machine alone, as `map.json` of a
+commit below `refs/scopes/local/`; that of a redacted copy (`refs/scopes/local/redacted/<root of the copy>`) names the
+root of the original.
 """
 
 from __future__ import annotations

@@ -1,20 +1,17 @@
-"""Whose operations are those that record agents while they work.
+"""Sessions of agents in conversations: who records, how a turn ended, and the branches that a session goes on writing.
 
-They are not the user's: `undo` takes back the newest thing that the user did, not a turn that was recorded since.
+An import moves the branch of a session as long as it is where the last import left it, which a tracking ref says. After
+a message of somebody else on it the new messages of the session go to a branch `import/...`. A branch of a sub-agent
+was started by a tool call and forks at the root commit.
 """
 
 from __future__ import annotations
 
-import os
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
-from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from scopes.clock import now_nanoseconds
 from scopes.errors import Corrupt, NotFound
 from scopes.history.handles import BranchHandle, StoreHandle
 from scopes.history.messages import (
@@ -29,8 +26,8 @@ from scopes.history.messages import (
 )
 from scopes.history.metadata import read_metadata
 from scopes.history.names import MAIN, Revision, find_root_commit, list_branch_tips
-from scopes.history.sources import TRACKING, find_source_record, with_last_path
-from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
+from scopes.history.sources import TRACKING
+from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model import encoding
 from scopes.model.conversation import ACP, BranchEntry
 from scopes.model.encoding import encode_component
@@ -43,34 +40,7 @@ from scopes.store.repository import Objects, Repository, read_commit
 
 HOOKS: Final = "hooks"  # of agents and of git
 WATCH: Final = "watch"
-ACP_BACKGROUND_ACTORS: Final = "acp"
-
-
-MIN_TEXT: Final = 1000  # code points; independent answers to one prompt were equal in up to 559
-EXACT: Final = "exact"
-_RANDOM_ID: Final = re.compile(r"(?:[A-Za-z]+[_-]){0,2}[A-Za-z0-9-]{20,}")
-_EXACT_TIME: Final = re.compile(r".*\.\d*[1-9]\d*(?:Z|[+-]\d\d:\d\d)")  # with a fraction of a second
-
-
-def prove_by_id(message: MessageId, name: object) -> bytes | None:
-    """Return the proof by the id of an answer or a call that the API of a model gave; None if it is not random."""
-    return _prove(message, "id", name) if isinstance(name, str) and _RANDOM_ID.fullmatch(name) else None
-
-
-def prove_by_time(message: MessageId, time: str | None, precision: object) -> bytes | None:
-    """Return the proof by the time of an answer; None if it is not exact."""
-    if precision != EXACT or time is None or not _EXACT_TIME.fullmatch(time):
-        return None
-    return _prove(message, "time", time)
-
-
-def prove_by_text(message: MessageId, length: int) -> bytes | None:
-    """Return the proof by what an agent has written up to an answer; None if that is not long enough."""
-    return _prove(message, "text", "") if length >= MIN_TEXT else None
-
-
-def _prove(message: MessageId, kind: str, value: str) -> bytes:
-    return sha256("\0".join((message, kind, value)).encode("utf-8", "surrogatepass")).digest()[:16]
+ACP_RECORDER: Final = "acp"
 
 
 def walk_live_sessions(branches: Mapping[BranchName, BranchEntry]) -> Iterator[tuple[str, str, str]]:
@@ -350,73 +320,11 @@ def _flat(name: str) -> str:
     return name.replace("/", "-").replace("%2F", "-")
 
 
-IDLE_SECONDS: Final = 3600
-_OPEN: Final = "open"
-_MARK: Final = b'"open":true'
-_STOP_REASON: Final = "stop_reason"
-_FINAL_STOP_REASONS: Final = frozenset({"end_turn", "stop", "stop_sequence"})
-_NANOSECONDS: Final = 1_000_000_000
-
-
-class OpenTips:
-    """Decides which last messages may leave, at one time: that of its creation.
-
-    include_open: all of them, whether their session still grows or not
-    """
-
-    def __init__(self, repository: Repository, *, include_open: bool = False) -> None:
-        self._repository = repository
-        self._include_open = include_open
-        self._now = now_nanoseconds() // _NANOSECONDS
-
-    def shared_tip(self, tip: Oid) -> Oid:
-        """Return the newest commit at or below a tip that others may get.
-
-        An open message may still grow until its format says that the turn has ended, or neither it nor the file of its
-        session has changed for an hour.
-        """
-        closed = tip if self._include_open else closed_tip(self._repository, tip)
-        return tip if closed == tip or self._is_finished(tip) else closed
-
-    def _is_finished(self, tip: Oid) -> bool:
-        commit = read_commit(self._repository, tip)
-        if _read(read_message_bytes_at(self._repository, commit.tree)).get(_STOP_REASON) in _FINAL_STOP_REASONS:
-            return True
-        changed = [commit.time, *map(self._changed, self._sources.get(tip, ()))]
-        return self._now - max(changed) >= IDLE_SECONDS
-
-    @cached_property
-    def _sources(self) -> dict[Oid, list[str]]:
-        """The keys of the sources that the last import left at each tip."""
-        found: dict[Oid, list[str]] = {}
-        for ref, oid in self._repository.list_refs(TRACKING).items():
-            found.setdefault(Oid(oid), []).append(ref.removeprefix(TRACKING).partition("/")[0])
-        return found
-
-    def _changed(self, key: str) -> int:
-        """Return when the file of a source changed last, in seconds since 1970; 0 if it is gone or not known."""
-        try:
-            record = find_source_record(self._repository, key)
-            path = "" if record is None else with_last_path(self._repository, record).path
-            return int(os.stat(path).st_mtime) if path else 0
-        except (Corrupt, NotFound, OSError, ValueError):
-            return 0
-
-
-def closed_tip(repository: Repository, tip: Oid) -> Oid:
-    """Return the newest commit at or below a tip whose message cannot change any more."""
-    commit = read_commit(repository, tip)
-    while not is_root(commit) and commit.parents and is_open(repository, commit):
-        commit = read_commit(repository, commit.parents[0])
-    return commit.oid
+_OPEN_MARK: Final = b'"open":true'
 
 
 def is_open(repository: Repository, commit: Commit) -> bool:
-    """Return True if a message was the last one of its session when that was imported."""
-    return _read(read_message_bytes_at(repository, commit.tree)).get(_OPEN) is True
-
-
-def _read(data: bytes) -> dict[str, Any]:
-    """Return the document of an open message; another one is empty."""
-    document: Any = encoding.load(data) if _MARK in data else None
-    return document if isinstance(document, dict) else {}
+    """Return True if a message was the last one of its session when that was imported: it may have grown since."""
+    data = read_message_bytes_at(repository, commit.tree)
+    document: Any = encoding.load(data) if _OPEN_MARK in data else None
+    return isinstance(document, dict) and document.get("open") is True

@@ -1,6 +1,12 @@
-"""Read stored sources: the exact bytes of an imported transcript, in chunks, and their description.
+"""Stored sources: the exact bytes of imported transcripts, in chunks, their descriptions, and sets of them on remotes.
 
-Importers write them, exporters and `cat` read them. `source_paths` has where a source was last on this machine.
+Importers write them, exporters and `cat` read them. A stored source has no path, so that it is the same on every
+machine: where its file was last is in a ref of this machine alone. The original files of a conversation go to a remote
+as one commit, whose parents are the sources, sorted by key and without their earlier versions:
+
+    refs/scopes/v1/s/<project>/<yyyymm>/<root>     on a remote, beside the manifest of the conversation
+    refs/scopes/remote-sources/<remote>/<root>     here: what the remote had when it was last seen
+    refs/scopes/fetched-sources/<root>             here: what came from remotes, all of it together
 """
 
 from __future__ import annotations
@@ -295,7 +301,7 @@ def file_of(key: str) -> str:
 
 
 SET_FILE: Final = "sources.json"
-SUBJECT_SOURCE_SETS: Final = "original files"
+_SET_SUBJECT: Final = "original files"
 _AUTHOR: Final = Identity("scopes", "scopes@systems.scopes")
 
 
@@ -318,7 +324,7 @@ def describe_set(root: str) -> bytes:
 
 def format_set(tree: Oid, parents: Iterable[Oid], time: int) -> bytes:
     """Return the commit of a set, of sources that are sorted by key."""
-    return format_commit(tree=tree, parents=parents, author=_AUTHOR, time=time, subject=SUBJECT_SOURCE_SETS)
+    return format_commit(tree=tree, parents=parents, author=_AUTHOR, time=time, subject=_SET_SUBJECT)
 
 
 def encode_set(objects: Objects, root: Oid, sources: Mapping[str, Oid]) -> bytes:
@@ -344,10 +350,7 @@ def write_alone(objects: Objects, source: SourceInSet) -> Oid:
 
 def is_set(objects: Objects, commit: Commit) -> bool:
     """Return True for a set of sources."""
-    return (
-        commit.subject == SUBJECT_SOURCE_SETS
-        and find_in_tree(read_data(objects, commit.tree, TREE), SET_FILE) is not None
-    )
+    return commit.subject == _SET_SUBJECT and find_in_tree(read_data(objects, commit.tree, TREE), SET_FILE) is not None
 
 
 def walk_set(objects: Objects, commit: Oid) -> Iterator[SourceInSet]:

@@ -7,7 +7,7 @@ A record is a tree that depends on the source's bytes alone: `chunks/` cut at re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scopes import fast_json
 from scopes.errors import CannotImport, Corrupt
-from scopes.history.purged import NO_SPANS, PurgedSpans, blank_records
+from scopes.history.purged import Span, blank_records
 from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, HANDOVER_FIELD, PURGED_FIELD, SEGMENTS, SourceRecord
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.base import Source
@@ -43,7 +43,7 @@ def write_source_record(
     segments: list[Segment],
     *,
     time: int,
-    blank: PurgedSpans = NO_SPANS,
+    blank: Sequence[Span] = (),
 ) -> Oid:
     """Write a source's bytes and segments; return the new commit of its record, which depends on its bytes alone.
 
@@ -57,7 +57,7 @@ def write_source_record(
     ends = [segment.span.offset + segment.span.length for segment in segments]
     chunks = _digesting(_cut_chunks(stream, record.size, ends), digest)
     if blank:
-        chunks = blank_records(chunks, *blank)
+        chunks = blank_records(chunks, blank)
     for number, chunk in enumerate(chunks):
         files[f"{CHUNKS}{number:06d}"] = objects.write(BLOB, chunk)
     if digest.hexdigest() != record.digest:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from scopes.clock import seconds_of
 from scopes.errors import CannotImport
 from scopes.history.messages import header_of, read_stored_body
-from scopes.history.purged import NO_SPANS, PurgedSpans, RecordSpan, Span, list_purged_spans
+from scopes.history.purged import RecordSpan, Span, list_purged_spans
 from scopes.history.sources import SOURCES, Handover, SourceRecord
 from scopes.ids import Oid
 from scopes.importers.after_purge import without_purged
@@ -402,10 +402,10 @@ def _write_record(
     previous = None if stored is None else stored.commit
     time = seconds_of(status.queued.session.created or UNDATED)
     may_have = record.purged or run.purged.conversations
-    blank = _list_purged_spans(run, status.queued.source, segments, commits) if may_have else NO_SPANS
+    blank = _list_purged_spans(run, status.queued.source, segments, commits) if may_have else []
     record = replace(record, purged=record.purged or bool(blank))
     left_out = {Span(*each.span) for each in segments if each.state == LEFT_OUT}
-    blank = blank._replace(records=sorted(left_out.union(blank.records)))
+    blank = sorted(left_out.union(blank))
     with status.queued.source.open() as stream:
         commit = write_source_record(run.objects, previous, record, stream, segments, time=time, blank=blank)
     run.records.move_ref(SOURCES + status.key, previous, commit)
@@ -414,7 +414,7 @@ def _write_record(
 
 def _list_purged_spans(
     run: ImportRun, source: Source, segments: Iterable[Segment], commits: Mapping[str, Oid]
-) -> PurgedSpans:
+) -> list[Span]:
     def read_message(message: str) -> Iterator[bytes]:
         if message in commits:
             yield read_stored_body(run.objects, header_of(read_commit(run.objects, commits[message])))

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from scopes.fence import fenced
 from scopes.history.activity import is_news
-from scopes.history.handles import ProjectMembers, StoreHandle
+from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, find_amendments, latest, read_body, walk_headers_newest_first
 from scopes.ids import ConversationId, Oid
-from scopes.memory.context import LIMIT, MAX_CHARACTERS, context
+from scopes.memory.context import LIMIT, MAX_CHARACTERS, ProjectMembers, context
 from scopes.model.message import Message
 from scopes.result import Note
 from scopes.sanitize import clip, line_for_prompt

@@ -27,7 +27,7 @@ from scopes.model.conversation import (
     MergeRequest,
 )
 from scopes.model.conversation import (
-    MERGED_MERGE_REQUEST as MERGED,
+    MERGED_REQUEST as MERGED,
 )
 from scopes.model.operation import Operation
 from scopes.result import Note

@@ -1,4 +1,4 @@
-"""The root of a conversation, which never changes, and the metadata of a branch, which may."""
+"""The root of a conversation, which never changes; metadata of branches and merge requests; a manifest on a remote."""
 
 from __future__ import annotations
 
@@ -147,8 +147,8 @@ def decode_branch_entry(data: bytes) -> BranchEntry:
     return BranchEntry(**known, extra=document)
 
 
-OPEN, MERGED_MERGE_REQUEST, CLOSED = "open", "merged", "closed"
-REQUEST_STATES = (OPEN, MERGED_MERGE_REQUEST, CLOSED)
+OPEN, MERGED_REQUEST, CLOSED = "open", "merged", "closed"
+REQUEST_STATES = (OPEN, MERGED_REQUEST, CLOSED)
 _VERSION = 1
 
 

@@ -5,6 +5,10 @@ by code point; a subtree from a foreign source (`Foreign`) keeps its key order. 
 normalized. A lone surrogate, which UTF-8 cannot encode, is written as the escape `\udXXX`; two halves of a pair are one
 character. Numbers are written as by Python's `repr`, the shortest text that is read as the same number. Foreign JSON
 that these rules would change is stored as text (`exact_or_text`).
+
+Names become paths of trees that git accepts: a component is percent-encoded, every byte outside `[A-Za-z0-9_-]` is
+`%XX`, except a `.` inside the name. The last component, the leaf, ends in `=`, which no encoded name contains, so a
+path is never a file and a directory at once.
 """
 
 from __future__ import annotations

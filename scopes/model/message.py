@@ -1,7 +1,14 @@
-"""A message of one author, with its parts. One message is one commit.
+"""A message of one author, with its parts: its stored form, the claims that it makes, and what a purge leaves of it.
 
-None and empty mean unknown. Unknown fields and parts of a newer version are kept, in `extra` or in the fields of the
-part, and written back unchanged.
+One message is one commit. None and empty mean unknown. Unknown fields and parts of a newer version are kept, in `extra`
+or in the fields of the part, and written back unchanged. Messages from users and programs are checked by `validation`.
+
+The claims of a message are the blobs that it writes into the state, the tree that is merged. A blob contains the claim
+alone, so that equal claims of two agents are equal blobs. The path is the key (`decisions/<topic>=`), followed by the
+agent if each agent may have a claim of its own (`analyses/<subject>/<aspect>/<agent>=`). Topics, subjects, tasks and
+goals are words: they are folded when the claim is written, so that `Database` and `database ` are one key.
+
+Every machine that purges the same message writes the same bytes. Id, author, time and the links to other messages stay.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The records of the operation log: one for every command that moved refs, except appends."""
+"""The records of the operation log, one for every command that moved refs, and git's verdict about a signed commit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.ids import OperationId
@@ -95,3 +95,21 @@ def _is_ref_name(name: str) -> bool:
     """Return True if a text can be a ref: its file is below `refs/`, wherever the record comes from."""
     first, *others = name.split("/")
     return first == "refs" and bool(others) and "\0" not in name and not {"", ".", ".."} & set(others)
+
+
+GOOD, UNTRUSTED, UNKNOWN_KEY, BAD = "good", "untrusted key", "unknown key", "bad"
+EXPIRED, EXPIRED_KEY, REVOKED_KEY, UNCHECKED = "expired", "expired key", "revoked key", "not checked"
+SIGNATURE_STATES: Final = (GOOD, UNTRUSTED, UNKNOWN_KEY, BAD, EXPIRED, EXPIRED_KEY, REVOKED_KEY, UNCHECKED)
+
+
+class Signature(NamedTuple):
+    """Git's verdict about the signature of a commit; the other fields are only reliable if it is `good`.
+
+    state: one of SIGNATURE_STATES
+    signer: the owner of the key, from the user's own keys; None if they do not have it
+    key: the key that the signature claims to be made with
+    """
+
+    state: str
+    signer: str | None = None
+    key: str | None = None

@@ -1,8 +1,8 @@
-"""How each agent words its tool calls and results: the table for code that shows or summarizes them.
+"""Tool calls of agents and their results: what is shown of them, and what they did to files.
 
-Importers store calls and results as the agent wrote them. An agent that is not in the table is shown without extras.
-Everything else that is special to an agent is in its format (`scopes.importers.formats`). This table is here because
-memory, a lower layer than the importers, reads it, and because showing a log must not import the formats.
+Importers store calls and results as the agent wrote them, and a stored call does not say which agent's tool it is: the
+tables have the words of all agents that scopes imports. Everything else that is special to an agent is in its format
+(`scopes.importers.formats`).
 """
 
 from __future__ import annotations
@@ -17,250 +17,90 @@ from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import FileTouch, Message, Part
 from scopes.result import plural
 
-
-class AgentTools(NamedTuple):
-    """The wording of one agent's tools.
-
-    step_lists: arguments that hold a to-do list
-    step_texts: fields of a step that hold its text
-    patch_marks: start of a patch line that names a file, and the verb to show for it
-    preamble: regular expression (DOTALL) of text before a tool's output; group `seconds` is the duration
-    markup: regular expression (DOTALL) of text in an output that the tool did not write
-    running: regular expression (MULTILINE) of an output whose process still runs
-    durations: fields of a structured result, with their units per second
-    file_tools: operations on files, by the name of the tool
-    file_commands: operations of a tool that does several, by its argument `command`
-    file_paths: arguments, and fields of a structured result, that hold a path
-    whole_texts: arguments with the whole new text of a file
-    replacements: arguments with the old text, the new text, and whether to replace all occurrences
-    edit_lists: arguments with a list of replacements in one file
-    texts_before: fields of a structured result with the whole text before the edit
-    creations: fields of a structured result, with the values that mean that the file did not exist
-    result_records: fields of a source record with the structured result
-    hunk_lists: fields of a structured result with the hunks of a patch
-    user_changes: fields of a structured result that are true if the user changed the edit, so the arguments do not hold
-    read_files: fields of a structured result with the file that was read, and its text
-    change_lists: fields of a structured result that map paths to changes
-    shells: tools that run a command
-    commands: arguments with the command of a shell
-    question_lists: fields of a structured result with the answers of the user, by question
-    denial: regular expression (DOTALL) of the beginning of an output that says that the call was refused
-    """
-
-    step_lists: tuple[str, ...] = ()
-    step_texts: tuple[str, ...] = ()
-    patch_marks: Mapping[str, str] = {}
-    preamble: str = ""
-    markup: str = ""
-    running: str = ""
-    durations: Mapping[str, int] = {}
-    file_tools: Mapping[str, str] = {}
-    file_commands: Mapping[str, str] = {}
-    file_paths: tuple[str, ...] = ()
-    whole_texts: tuple[str, ...] = ()
-    replacements: tuple[tuple[str, str, str], ...] = ()
-    edit_lists: tuple[str, ...] = ()
-    texts_before: tuple[str, ...] = ()
-    creations: Mapping[str, str] = {}
-    result_records: tuple[str, ...] = ()
-    hunk_lists: tuple[str, ...] = ()
-    user_changes: tuple[str, ...] = ()
-    read_files: tuple[tuple[str, str], ...] = ()
-    change_lists: tuple[str, ...] = ()
-    shells: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
-    question_lists: tuple[str, ...] = ()
-    denial: str = ""
-
-
-AGENT_TOOLS = {  # by format name
-    "claude-code": AgentTools(
-        step_lists=("todos",),
-        step_texts=("content",),
-        markup=r"\AExit code -?\d+\n|</?tool_use_error>|<system-reminder>.*?</system-reminder>",
-        durations={"durationMs": 1000, "totalDurationMs": 1000, "durationSeconds": 1},
-        file_tools={"Read": "read", "Write": "edit", "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit"},
-        file_paths=("file_path", "notebook_path", "filePath"),
-        whole_texts=("content",),
-        replacements=(("old_string", "new_string", "replace_all"),),
-        edit_lists=("edits",),
-        texts_before=("originalFile", "originalFileContents"),
-        creations={"type": "create"},
-        result_records=("toolUseResult",),
-        hunk_lists=("structuredPatch",),
-        user_changes=("userModified",),
-        read_files=(("file", "content"),),
-        shells=("Bash",),
-        commands=("command",),
-        question_lists=("answers",),
-        denial=r"Claude requested permissions to .{1,2000}, but you haven't granted it yet"
-        r"|(?:[^\n]{1,500}\n?)?This (?:Bash )?command (?:contains multiple operations\. The following parts? requires?"
-        r"|requires) approval|[^\n]{1,4000} was blocked\. For security, Claude Code"
-        r"|Permission to use .{1,200} has been denied|The user doesn't want to (?:proceed with|take) this",
+# Arguments of calls.
+STEP_LISTS: Final = ("todos", "plan")  # hold a to-do list
+STEP_TEXTS: Final = ("content", "step")  # fields of a step that hold its text
+FILE_PATHS: Final = (
+    "file_path",
+    "notebook_path",
+    "filePath",
+    "absolute_path",
+    "path",
+    "target_file",
+    "targetFile",
+    "relativeWorkspacePath",
+)  # also of a structured result
+_WHOLE_TEXTS: Final = ("content", "file_text", "contents")  # hold the whole new text of a file
+_EDIT_LISTS: Final = ("edits",)  # hold a list of replacements in one file
+_REPLACEMENTS: Final = (  # hold the old text, the new text, and whether to replace all occurrences
+    ("old_string", "new_string", "replace_all"), ("oldString", "newString", "replaceAll"), ("oldText", "newText", ""),
+    ("old_str", "new_str", ""),
+)  # fmt: skip
+_COMMANDS: Final = ("command", "cmd")  # hold the command of a shell
+_DIRECTORIES: Final = ("workdir", "dir_path", "directory", "cwd")  # hold the directory of a command
+_PATCH_VERBS: Final = {"*** Add File: ": "add ", "*** Update File: ": "edit ", "*** Delete File: ": "delete "}
+# Fields of structured results.
+DURATIONS: Final = {"durationMs": 1000, "totalDurationMs": 1000, "durationSeconds": 1}  # units per second
+READ_FILES: Final = (("file", "content"),)  # the file that was read, and its text
+_TEXTS_BEFORE: Final = ("originalFile", "originalFileContents")  # the whole text before the edit
+_CREATIONS: Final = {"type": "create"}  # with the values that mean that the file did not exist
+_HUNK_LISTS: Final = ("structuredPatch",)
+_USER_CHANGES: Final = ("userModified",)  # true if the user changed the edit, so the arguments do not hold
+_CHANGE_LISTS: Final = ("changes",)  # map paths to changes
+# Outputs, as regular expressions.
+PREAMBLES: Final = (  # (DOTALL) text before the output of a tool; the group `seconds` is the duration
+    (
+        r"\A(?:(?:Command: .*?\n)?Chunk ID: [^\n]*\n|Exit code: -?\d+\n)"
+        r"(?:Wall time: (?P<seconds>[\d.]+) seconds?\n)?(?:(?!Output:\n)[^\n]*\n){0,3}Output:\n"
     ),
-    "codex": AgentTools(
-        step_lists=("plan",),
-        step_texts=("step",),
-        patch_marks={"*** Add File: ": "add ", "*** Update File: ": "edit ", "*** Delete File: ": "delete "},
-        preamble=r"\A(?:(?:Command: .*?\n)?Chunk ID: [^\n]*\n|Exit code: -?\d+\n)"
-        r"(?:Wall time: (?P<seconds>[\d.]+) seconds?\n)?(?:(?!Output:\n)[^\n]*\n){0,3}Output:\n",
-        running=r"^Process running with session ID",
-        change_lists=("changes",),
-        shells=("shell", "local_shell", "container.exec", "exec_command", "shell_command"),
-        commands=("command", "cmd"),
-        denial=r"(?:exec command|patch|command) rejected\b|rejected(?: by user|: )|unsupported call: "
-        r"|exec_command failed for .{1,4000}(?:rejected by|Sandbox\(Denied|sandbox denied)"
-        r"|This action was rejected due to unacceptable risk",
+)
+MARKUPS: Final = (  # (DOTALL) text in an output that the tool did not write: of Claude Code, Gemini CLI, Copilot CLI
+    r"\AExit code -?\d+\n|</?tool_use_error>|<system-reminder>.*?</system-reminder>",
+    r"\A<untrusted_context>\n?|\n?</untrusted_context>\Z",
+    r"\n?<exited with exit code -?\d+>\s*\Z",
+)
+RUNNING: Final = (r"^Process running with session ID",)  # (MULTILINE) the process still runs
+_DENIALS: Final = compile_lazily(  # the beginning of an output that says that the call was refused
+    r"(?s)Claude requested permissions to .{1,2000}, but you haven't granted it yet"  # Claude Code
+    r"|(?:[^\n]{1,500}\n?)?This (?:Bash )?command (?:contains multiple operations\. The following parts? requires?"
+    r"|requires) approval|[^\n]{1,4000} was blocked\. For security, Claude Code"
+    r"|Permission to use .{1,200} has been denied|The user doesn't want to (?:proceed with|take) this"
+    r"|(?:exec command|patch|command) rejected\b|rejected(?: by user|: )|unsupported call: "  # Codex
+    r"|exec_command failed for .{1,4000}(?:rejected by|Sandbox\(Denied|sandbox denied)"
+    r"|This action was rejected due to unacceptable risk"
+    r"|(?:Error: )?Tool execution (?:for .{1,200} )?denied by policy|User (?:denied|did not allow)"  # Gemini CLI
+    r"|Qwen Code requires permission to use .{1,200}, but that permission was declined"
+    r"|(?:PermissionRejectedError: )?The user (?:has specified a rule which prevents you from using"  # OpenCode
+    r"|rejected permission to use) this specific tool call"
+)
+_DENIAL_LENGTH: Final = 5000  # characters at the beginning of an output
+# Names of tools.
+FILE_TOOLS: Final = {  # with what they do to the file
+    **dict.fromkeys(("Read", "read_file", "read", "read_file_v2", "view"), "read"),
+    **dict.fromkeys(
+        ("Write", "Edit", "MultiEdit", "NotebookEdit", "write_file", "replace", "edit", "write", "str_replace_editor",
+         "file_editor", "edit_file", "edit_file_v2", "search_replace", "StrReplace", "create"),
+        "edit",
     ),
-    "gemini": AgentTools(
-        file_tools={"read_file": "read", "write_file": "edit", "replace": "edit"},
-        file_paths=("file_path", "absolute_path"),
-        whole_texts=("content",),
-        replacements=(("old_string", "new_string", "replace_all"),),
-        markup=r"\A<untrusted_context>\n?|\n?</untrusted_context>\Z",
-        shells=("run_shell_command",),
-        commands=("command",),
-        denial=r"(?:Error: )?Tool execution (?:for .{1,200} )?denied by policy|User (?:denied|did not allow)",
-    ),
-    "qwen": AgentTools(
-        file_tools={"read_file": "read", "write_file": "edit", "edit": "edit"},
-        file_paths=("file_path",),
-        whole_texts=("content",),
-        replacements=(("old_string", "new_string", "replace_all"),),
-        shells=("run_shell_command",),
-        commands=("command",),
-        denial=r"Qwen Code requires permission to use .{1,200}, but that permission was declined",
-    ),
-    "opencode": AgentTools(
-        file_tools={"read": "read", "write": "edit", "edit": "edit"},
-        file_paths=("filePath",),
-        whole_texts=("content",),
-        replacements=(("oldString", "newString", "replaceAll"),),
-        shells=("bash",),
-        commands=("command",),
-        denial=r"(?:PermissionRejectedError: )?The user (?:has specified a rule which prevents you from using"
-        r"|rejected permission to use) this specific tool call",
-    ),
-    "pi": AgentTools(
-        file_tools={"read": "read", "write": "edit", "edit": "edit"},
-        file_paths=("path",),
-        whole_texts=("content",),
-        replacements=(("oldText", "newText", ""),),
-        edit_lists=("edits",),
-        shells=("bash",),
-        commands=("command",),
-    ),
-    "swe-agent": AgentTools(
-        file_tools={"str_replace_editor": "edit"},
-        file_commands={"view": "read"},
-        file_paths=("path",),
-        whole_texts=("file_text",),
-        replacements=(("old_str", "new_str", ""),),
-        shells=("bash",),
-        commands=("command",),
-    ),
-    "openhands": AgentTools(
-        file_tools={"file_editor": "edit", "str_replace_editor": "edit"},
-        file_commands={"view": "read"},
-        file_paths=("path",),
-        whole_texts=("file_text",),
-        replacements=(("old_str", "new_str", ""),),
-        shells=("terminal", "execute_bash"),
-        commands=("command",),
-    ),
-    "cursor": AgentTools(  # of the editor, which has versions of some, and of the command line
-        file_tools={
-            "read_file": "read",
-            "read_file_v2": "read",
-            "edit_file": "edit",
-            "edit_file_v2": "edit",
-            "search_replace": "edit",
-            "write": "edit",
-            "delete_file": "delete",
-            "Read": "read",
-            "Write": "edit",
-            "StrReplace": "edit",
-            "Delete": "delete",
-        },
-        file_paths=("target_file", "file_path", "path", "targetFile", "relativeWorkspacePath"),
-        whole_texts=("contents",),
-        replacements=(("old_string", "new_string", "replace_all"),),
-        shells=("run_terminal_cmd", "run_terminal_command", "run_terminal_command_v2", "Shell"),
-        commands=("command",),
-    ),
-    "copilot-cli": AgentTools(
-        file_tools={"view": "read", "create": "edit", "edit": "edit"},
-        file_paths=("path",),
-        whole_texts=("file_text",),
-        replacements=(("old_str", "new_str", ""),),
-        markup=r"\n?<exited with exit code -?\d+>\s*\Z",
-        shells=("bash", "powershell"),
-        commands=("command",),
-    ),
-    "kimi": AgentTools(
-        file_tools={"Read": "read", "Write": "edit", "Edit": "edit"},
-        file_paths=("path",),
-        whole_texts=("content",),
-        replacements=(("old_string", "new_string", "replace_all"),),
-        shells=("Bash",),
-        commands=("command",),
-    ),
-    "grok": AgentTools(
-        file_tools={"read_file": "read", "search_replace": "edit"},
-        file_paths=("target_file", "file_path"),
-        replacements=(("old_string", "new_string", "replace_all"),),
-        shells=("run_terminal_cmd",),
-        commands=("command",),
-    ),
-    "iflow": AgentTools(
-        file_tools={"read_file": "read", "write_file": "edit", "replace": "edit"},
-        file_paths=("file_path", "absolute_path"),
-        whole_texts=("content",),
-        replacements=(("old_string", "new_string", "replace_all"),),
-        shells=("run_shell_command",),
-        commands=("command",),
-    ),
-}
-
-DIRECTORIES = ("workdir", "dir_path", "directory", "cwd")  # arguments of any agent with the directory of a command
-
-# the entries of all agents: a stored call does not say which agent's tool it is
-_ALL = tuple(AGENT_TOOLS.values())
-STEP_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.step_lists))
-STEP_TEXTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.step_texts))
-PATCH_MARKS = {mark: verb for tools in _ALL for mark, verb in tools.patch_marks.items()}
-DURATIONS = {name: units for tools in _ALL for name, units in tools.durations.items()}
-PREAMBLES = tuple(tools.preamble for tools in _ALL if tools.preamble)  # one pattern each: all may use `seconds`
-MARKUPS = tuple(tools.markup for tools in _ALL if tools.markup)
-RUNNING = tuple(tools.running for tools in _ALL if tools.running)
-FILE_TOOLS = {name: operation for tools in _ALL for name, operation in tools.file_tools.items()}
-FILE_COMMANDS = {name: operation for tools in _ALL for name, operation in tools.file_commands.items()}
-FILE_PATHS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.file_paths))
-WHOLE_TEXTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.whole_texts))
-REPLACEMENTS = tuple(dict.fromkeys(names for tools in _ALL for names in tools.replacements))
-EDIT_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.edit_lists))
-TEXTS_BEFORE = tuple(dict.fromkeys(name for tools in _ALL for name in tools.texts_before))
-CREATIONS = {name: value for tools in _ALL for name, value in tools.creations.items()}
-RESULT_RECORDS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.result_records))
-USER_CHANGES = tuple(dict.fromkeys(name for tools in _ALL for name in tools.user_changes))
-HUNK_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.hunk_lists))
-READ_FILES = tuple(dict.fromkeys(names for tools in _ALL for names in tools.read_files))
-CHANGE_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.change_lists))
-# Names of shells among the tools of MCP servers and of agents that scopes has no table for. `execute` is a kind of tool
-# in the Agent Client Protocol, which is recorded as the name if the agent gives none.
-_SHELL_TOOL = compile_lazily(
+    **dict.fromkeys(("delete_file", "Delete"), "delete"),
+}  # fmt: skip
+_FILE_COMMANDS: Final = {"view": "read"}  # of a tool that does several things, by its argument `command`
+SHELLS: Final = frozenset({
+    "Bash", "Shell", "bash", "container.exec", "exec_command", "execute_bash", "local_shell", "powershell",
+    "run_shell_command", "run_terminal_cmd", "run_terminal_command", "run_terminal_command_v2", "shell",
+    "shell_command", "terminal",
+})  # fmt: skip
+# Names of shells among the tools of MCP servers and of agents that have none of these. `execute` is a kind of tool in
+# the Agent Client Protocol, which is recorded as the name if the agent gives none.
+_SHELL_TOOL: Final = compile_lazily(
     r"execute|(?:.*(?:__|[./:]))?(?:(?:run|execute|exec)_?(?:in_?)?)?(?:ba|z|power)?(?:sh|shell|command|terminal|exec)"
     r"(?:_?(?:exec|execute|command|tool|run|cmd))?",
     re.IGNORECASE,
 )
-SHELLS = frozenset(name for tools in _ALL for name in tools.shells)
 # In the structured result of a call that `scopes acp` recorded: what the agent showed of its edits, and which files it
 # deleted by a call of that kind. The name of the latter is in no result of another program.
 DIFFS, DELETED = "diffs", "acp_deleted"
-TITLE = "title"  # what `scopes acp` records of a call to which the agent names no arguments
-COMMANDS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.commands))
-QUESTION_LISTS = tuple(dict.fromkeys(name for tools in _ALL for name in tools.question_lists))
-DENIALS = tuple(tools.denial for tools in _ALL if tools.denial)
+_TITLE = "title"  # what `scopes acp` records of a call to which the agent names no arguments
 
 
 def is_shell(name: str) -> bool:
@@ -274,8 +114,6 @@ _ARGUMENTS = (
 )  # fmt: skip
 _PATHS = frozenset({"file_path", "filePath", "notebook_path", "path"})
 _WITHIN = frozenset({"pattern", "query"})  # arguments that are searched for in a path
-_DENIALS = [re.compile(pattern, re.DOTALL) for pattern in DENIALS]
-_DENIAL_LENGTH = 5000  # characters at the beginning of an output
 
 
 def summarize_calls(message: Message) -> str:
@@ -321,7 +159,7 @@ def is_refused(result: Part) -> bool:
     blocks = output if isinstance(output, list) else [output]
     texts = [block.get("text") if isinstance(block, Mapping) else block for block in blocks[:1]]
     beginning = "".join(text[:_DENIAL_LENGTH] for text in texts if isinstance(text, str))
-    return any(pattern.match(beginning) for pattern in _DENIALS)
+    return _DENIALS.match(beginning) is not None
 
 
 def _todo_progress(steps: list[Any]) -> str:
@@ -347,7 +185,7 @@ def _patched_files(text: str) -> str:
         return text
     lines = text.splitlines()
     return ", ".join(
-        word + line[len(mark) :] for line in lines for mark, word in PATCH_MARKS.items() if line.startswith(mark)
+        word + line[len(mark) :] for line in lines for mark, word in _PATCH_VERBS.items() if line.startswith(mark)
     )
 
 
@@ -406,7 +244,7 @@ MAX_EDITS = 200  # of one call
 MAX_RESULT = 8 << 20  # characters of a text after a replacement: three of "a" by 3,000 letters each would need 27 GB
 _BEGINNING, _MOVE = "*** Begin Patch", "*** Move to: "
 _END_OF_FILE, _END = "*** End of File", "*** End Patch"
-_OPERATIONS = {"add": "create", "edit": "edit", "delete": "delete"}  # by the verbs of PATCH_MARKS
+_OPERATIONS = {"add": "create", "edit": "edit", "delete": "delete"}  # by the verbs of _PATCH_VERBS
 _HEADING = compile_lazily(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _CREATED = "File created"
 _CREATED_ANY = (_CREATED, "Successfully created")  # of Claude Code, Gemini CLI
@@ -491,25 +329,25 @@ def _read_diffs(structured: Mapping[str, Any]) -> Iterator[FileEdit]:
 
 def _edits_of_arguments(call: Part | None, structured: Mapping[str, Any]) -> list[FileEdit]:
     arguments = {} if call is None else _object(call.fields.get("input"))
-    reported = [each for name in CHANGE_LISTS for each in _read_changes(_object(structured.get(name)))]
+    reported = [each for name in _CHANGE_LISTS for each in _read_changes(_object(structured.get(name)))]
     if reported:
         return reported[:MAX_EDITS]
     if call is None:
         return []
     path = next((text for name in FILE_PATHS if (text := _text_or_none(arguments.get(name)))), None)
     operation = FILE_TOOLS.get(_text_or_none(call.fields.get("name")) or "")
-    operation = operation and FILE_COMMANDS.get(_text_or_none(arguments.get("command")) or "", operation)
+    operation = operation and _FILE_COMMANDS.get(_text_or_none(arguments.get("command")) or "", operation)
     if operation is None or path is None:
         return [] if operation else list(_read_patch(_patch_of(call)))[:MAX_EDITS]
     if operation == "read":
         return [FileEdit(path, operation, after=_read_whole(structured))]
-    before = next((text for name in TEXTS_BEFORE if (text := structured.get(name)) is not None), None)
+    before = next((text for name in _TEXTS_BEFORE if (text := structured.get(name)) is not None), None)
     replacements = tuple(_read_replacements(arguments))
-    created = any(structured.get(name) == value for name, value in CREATIONS.items())
+    created = any(structured.get(name) == value for name, value in _CREATIONS.items())
     if created or any(not replacement.old for replacement in replacements[:1]):
         operation, before = "create", before or ""
-    after = next((text for name in WHOLE_TEXTS if isinstance(text := arguments.get(name), str)), None)
-    if any(structured.get(name) is True for name in USER_CHANGES):
+    after = next((text for name in _WHOLE_TEXTS if isinstance(text := arguments.get(name), str)), None)
+    if any(structured.get(name) is True for name in _USER_CHANGES):
         after, replacements = None, ()  # only the hunks are what was written
     return [
         FileEdit(
@@ -518,7 +356,7 @@ def _edits_of_arguments(call: Part | None, structured: Mapping[str, Any]) -> lis
             before if isinstance(before, str) else None,
             after,
             replacements,
-            tuple(hunk for name in HUNK_LISTS for hunk in _read_hunks(structured.get(name))),
+            tuple(hunk for name in _HUNK_LISTS for hunk in _read_hunks(structured.get(name))),
         )
     ]
 
@@ -558,20 +396,20 @@ def command_of(call: Part) -> str | None:
     if not is_shell(_text_or_none(call.fields.get("name")) or ""):
         return None
     arguments = _object(call.fields.get("input"))
-    for name in COMMANDS:
+    for name in _COMMANDS:
         value = arguments.get(name)
         if isinstance(value, str):
             return value
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             return value[2] if len(value) == 3 and value[1] in {"-c", "-lc"} else shlex.join(value)
     # Gemini CLI names no arguments in the Agent Client Protocol: the title of the call is the command.
-    return _text_or_none(arguments.get(TITLE)) if len(arguments) == 1 else None
+    return _text_or_none(arguments.get(_TITLE)) if len(arguments) == 1 else None
 
 
 def directories_of_command(call: Part) -> list[str]:
     """Return the directories that the arguments of a shell call name, usually one or none; the first one counts."""
     arguments = _object(call.fields.get("input"))
-    return [text for name in DIRECTORIES if (text := _text_or_none(arguments.get(name)))]
+    return [text for name in _DIRECTORIES if (text := _text_or_none(arguments.get(name)))]
 
 
 def apply_edit(edit: FileEdit, text: str | None) -> str | None:
@@ -738,10 +576,10 @@ def _read_patch(patch: str) -> Iterator[FileEdit]:
     sections: list[tuple[str, str, list[str]]] = []
     is_open = False
     for line in patch.split("\n"):
-        mark = next((mark for mark in PATCH_MARKS if line.startswith(mark)), None)
+        mark = next((mark for mark in _PATCH_VERBS if line.startswith(mark)), None)
         if mark is not None:
             path = line[len(mark) :].strip()
-            sections.append((path, _OPERATIONS.get(PATCH_MARKS[mark].strip(), "edit"), []))
+            sections.append((path, _OPERATIONS.get(_PATCH_VERBS[mark].strip(), "edit"), []))
             is_open = True
         elif line.startswith(_END):
             is_open = False
@@ -783,9 +621,9 @@ def _begins_block(lines: list[str], number: int) -> bool:
 
 
 def _read_replacements(arguments: Mapping[str, Any]) -> Iterator[Replacement]:
-    documents = [each for name in EDIT_LISTS for each in _list(arguments.get(name))]
+    documents = [each for name in _EDIT_LISTS for each in _list(arguments.get(name))]
     for document in [arguments, *documents[:MAX_EDITS]]:
-        for old_name, new_name, every in REPLACEMENTS:
+        for old_name, new_name, every in _REPLACEMENTS:
             fields = _object(document)
             old, new = _string(fields.get(old_name)), _string(fields.get(new_name))
             if old is not None and new is not None:

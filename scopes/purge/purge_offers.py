@@ -13,7 +13,7 @@ from scopes.history.names import find_root_commit, list_branch_tips
 from scopes.history.purged import Purged, hash_of, join_all, read_purged
 from scopes.history.titles import heading_of, walk_main
 from scopes.ids import ConversationId, MessageId
-from scopes.model.signature import Signature
+from scopes.model.operation import Signature
 from scopes.purge.derived import Derived
 from scopes.purge.offers import CHOOSE, Offer, OfferedHere, list_offers, read_list, walk_offered
 from scopes.result import Note, Result

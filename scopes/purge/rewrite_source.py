@@ -63,8 +63,8 @@ def purge_source(
     changes: dict[str, BlobChange] = {}
     if spans:
         own = {each.span for each in records if each.message is not None}
-        note_others(sum(span not in own for span in spans.records))
-        changes = {path: data for (path, _), data in zip(chunks, blank_records(read(), *spans), strict=True)}
+        note_others(sum(span not in own for span in spans))
+        changes = {path: data for (path, _), data in zip(chunks, blank_records(read(), spans), strict=True)}
     description = encoding.load(substitute(data))
     if isinstance(description, dict) and spans:
         description[PURGED_FIELD] = True

@@ -18,7 +18,7 @@ from typing import Final
 from scopes.child_process import kill_group
 from scopes.errors import Refused
 from scopes.ids import Oid
-from scopes.model.signature import (
+from scopes.model.operation import (
     BAD,
     EXPIRED,
     EXPIRED_KEY,

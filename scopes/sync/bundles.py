@@ -14,7 +14,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt, Inaccessible, NotFound, ScopesError, SecretsFound
 from scopes.exporters.atomic_save import check_target, write_file
-from scopes.history.sessions import OpenTips
 from scopes.history.titles import read_first_prompt
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result
@@ -36,7 +35,7 @@ from scopes.sync.incoming_sources import note_refused_sources
 from scopes.sync.local_conversations import Selection, list_roots
 from scopes.sync.manifest import count_messages
 from scopes.sync.names import RemoteName, is_remote_ref, parse_remote_ref
-from scopes.sync.outgoing import Outgoing, note_held, plan_push
+from scopes.sync.outgoing import Outgoing, plan_push
 from scopes.sync.purge_notes import OfferGate
 from scopes.sync.purged_lists import find_list
 from scopes.sync.receive import new_objects
@@ -64,7 +63,6 @@ class BundledConversation(NamedTuple):
         conversation is here, even if the bundle has newer messages of it
     title: if it has none and is here, the beginning of the first prompt
     messages: how many its branches have together, as `list` counts them
-    held_back: how many messages of it were left out, because their session may still grow
     """
 
     conversation: ConversationId | None
@@ -74,7 +72,6 @@ class BundledConversation(NamedTuple):
     branches: int = 0
     messages: int = 0
     reason: str | None = None
-    held_back: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,12 +111,9 @@ def create_bundle(
     *,
     force: bool = False,
     allow_secrets: bool = False,
-    include_open: bool = False,
     with_sources: bool = False,
 ) -> BundleCreated:
     """Write the chosen conversations into a file, as a push to an empty remote would send them.
-
-    The last message of an imported session that may still grow is held back, unless `include_open`.
 
     With `with_sources` the original files of the conversations are in it, too.
     A conversation that may have a secret is left out, unless secrets are allowed; so is one that came from elsewhere
@@ -136,14 +130,13 @@ def create_bundle(
         Busy: something was purged each time.
     """
     check_target(path, force=force, hint="a bundle is a file: name another one")
-    options = _Options(force, "allow" if allow_secrets else "refuse", include_open, with_sources)
+    options = _Options(force, "allow" if allow_secrets else "refuse", with_sources)
     return again_after_prunes(repository.path, lambda: _create(repository, path, selection, connection, options))
 
 
 class _Options(NamedTuple):
     force: bool
     mode: Mode
-    include_open: bool
     with_sources: bool
 
 
@@ -158,12 +151,10 @@ def _create(
     names: dict[ConversationId, RemoteName] = {}
     with shared_write(repository), new_objects(repository, len(chosen)) as objects:
         prunes = Prunes(repository.path)
-        open_tips, offers = OpenTips(repository, include_open=options.include_open), OfferGate(repository)
+        offers = OfferGate(repository)
         has_secrets = False
         for conversation in chosen:
-            outgoing = plan_push(
-                repository, None, conversation, objects, open_tips=open_tips, all_removed=options.mode == "allow"
-            )
+            outgoing = plan_push(repository, None, conversation, objects, all_removed=options.mode == "allow")
             reason = offers.find_refusal(outgoing)
             if reason is None:
                 reason = _write_manifest(repository, objects, outgoing, gate_of(repository, options.mode), manifests)
@@ -171,7 +162,7 @@ def _create(
             rows.append(_describe(repository, outgoing, reason))
             if options.with_sources and reason is None:
                 names[conversation] = outgoing.name
-        found, sources, kept_here = bundle_sources(repository, objects, names, options.mode, open_tips)
+        found, sources = bundle_sources(repository, objects, names, options.mode)
         has_secrets = has_secrets or any(each.status == "refused" for each in sources)
     size = None
     if manifests:
@@ -182,9 +173,8 @@ def _create(
         except ScopesError:
             prunes.require_none()  # git found no object any more
             raise
-    held = note_held(((row.conversation, row.held_back) for row in rows), "have it in the bundle: --include-open")
     refused = [row.conversation for row in rows if row.reason is not None and row.conversation is not None]
-    notes = (*((_SECRETS,) if has_secrets else ()), *held, *kept_here, *offers.notes(refused))
+    notes = (*((_SECRETS,) if has_secrets else ()), *offers.notes(refused))
     return BundleCreated(path=path, conversations=tuple(rows), size_bytes=size, sources=sources, notes=notes)
 
 
@@ -210,7 +200,6 @@ def _describe(repository: Repository, outgoing: Outgoing, reason: str | None) ->
         len(outgoing.manifest.branches),
         count_messages(repository, outgoing.manifest),
         reason,
-        outgoing.held_back,
     )
 
 

@@ -315,7 +315,7 @@ def _without_branches(repository: Repository, name: RemoteName, stored: StoredMa
     time = newest_time(repository, (branch.tip for branch in branches.values()))
     manifest = summarize(repository, stored.manifest._replace(branches=branches, newest=format_seconds(time)))
     shown = target.conversation or ConversationId(target.root[:_DIGITS])
-    outgoing = Outgoing(shown, name, stored, manifest, stored.meta, time, 0, (), 0)
+    outgoing = Outgoing(shown, name, stored, manifest, stored.meta, time, 0, ())
     with shared_write(repository):  # all of it is on the remote already
         cleared = clear_for_push(repository, repository, outgoing, gate_of(repository, "allow"))
         return outgoing.write(repository, cleared)

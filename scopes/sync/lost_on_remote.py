@@ -10,7 +10,7 @@ from scopes.errors import NotFound
 from scopes.history.purged import NOTHING, read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
-from scopes.model.signature import GOOD
+from scopes.model.operation import GOOD
 from scopes.purge.gone_there import note_seen, read_lost
 from scopes.purge.offers import (
     ACCEPT,

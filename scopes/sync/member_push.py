@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound, SecretsFound, TooNew
 from scopes.history.names import list_branch_tips
-from scopes.history.sessions import OpenTips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.in_progress import list_in_progress
@@ -74,7 +73,7 @@ class _Planned(NamedTuple):
 class PushRun(NamedTuple):
     """State and options of a push that all repositories of a remote share.
 
-    open_tips: which last messages may leave; family: the name of the remote; option: ` --remote NAME` for hints
+    family: the name of the remote; option: ` --remote NAME` for hints
     is_named: whether conversations were named
     purged: whether all conversations are replaced whose purged content the remote still has
     branches: the branches to force, for conversations of which single branches were named
@@ -85,7 +84,6 @@ class PushRun(NamedTuple):
     connection: Connection
     mode: Mode
     force: bool
-    open_tips: OpenTips
     family: str
     option: str
     is_named: bool
@@ -362,7 +360,6 @@ class MemberPush:
             force=self._of.branches.get(conversation, self._force) if self._force else False,
             restore=self._of.is_named,
             local=local,
-            open_tips=self._of.open_tips,
             find_ref=self._find_ref,
         )
         self._ahead |= {conversation: outgoing.ahead} if outgoing.ahead else {}
@@ -422,7 +419,6 @@ class MemberPush:
             outgoing.new_messages if is_sent else 0,
             outgoing.diverged,
             reason,
-            outgoing.held_back,
             outgoing.behind,
             tuple(outgoing.unsent),
             tuple(ReplacedBranch(each.branch, each.messages) for each in outgoing.left_out) if is_sent else (),

@@ -15,7 +15,6 @@ from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.messages import is_root, message_id_of
 from scopes.history.metadata import TITLE, decode_line, read_metadata_at
 from scopes.history.names import MAIN, list_branch_tips
-from scopes.history.sessions import OpenTips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import (
     CONFLICT_RESOLUTION,
@@ -27,7 +26,6 @@ from scopes.model.conversation import (
     branch_id,
     encode_manifest,
 )
-from scopes.result import Note, first_few, plural
 from scopes.secret_scan.clearance import Cleared
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, walk_newest_first
@@ -64,7 +62,6 @@ class Outgoing(NamedTuple):
     meta: the tree of the metadata; None if there is none
     new_messages: how many the remote does not have
     diverged: branches whose messages on the remote are not in the local branch
-    held_back: how many messages are not sent because they may still grow
     behind: branches whose tips are ancestors of the remote's
     new: the commits that the remote does not have, children before parents
     deleted: branches that the remote had, and that somebody has deleted there
@@ -82,7 +79,6 @@ class Outgoing(NamedTuple):
     time: int
     new_messages: int
     diverged: tuple[BranchName, ...]
-    held_back: int
     behind: tuple[BranchName, ...] = ()
     new: Sequence[Commit] = ()
     deleted: tuple[BranchName, ...] = ()
@@ -133,7 +129,6 @@ def plan_push(
     force: bool | Collection[BranchName] = False,
     restore: bool = True,
     local: Mapping[BranchName, Oid] | None = None,
-    open_tips: OpenTips | None = None,
     find_ref: Callable[[str], str | None] | None = None,
     all_removed: bool = False,
 ) -> Outgoing:
@@ -143,7 +138,6 @@ def plan_push(
     local: the tips of the branches here, if they are known
     force: also move branches of the remote that have other messages, all or some
     restore: also send forced branches again that somebody has deleted there
-    open_tips: which last messages may leave
     find_ref: returns the value of a ref, if all refs were already read
     all_removed: also record the removal of tags and branches whose names may have a secret and that no remote has
 
@@ -166,11 +160,10 @@ def plan_push(
     )
     local = list_branch_tips(repository, conversation) if local is None else local
     forced = (local if force else ()) if isinstance(force, bool) else force
-    open_tips = open_tips or OpenTips(repository)
     missing = {} if previous is None else _find_deleted(repository, entries, local, previous)
     deleted = {name: tip for name, tip in missing.items() if not (restore and name in forced)}
     kept = {name: tip for name, tip in local.items() if name not in deleted}
-    chosen = _choose_tips(repository, entries, kept, there, open_tips, forced=forced)
+    chosen = _choose_tips(repository, entries, kept, there, forced=forced)
     tips = chosen.tips
     names = {} if meta is None else branch_names(read_state(objects, meta))
     if len(tips) > MAX_BRANCHES:
@@ -199,8 +192,8 @@ def plan_push(
         manifest = summarize(repository, manifest, {commit.oid: commit for commit in new})
     messages = sum(not is_root(commit) for commit in new)
     return Outgoing(
-        conversation, name, previous, manifest, meta, time, messages, chosen.diverged, chosen.held_back, chosen.behind,
-        new, tuple(deleted), ahead, _count_unsent(repository, local, there, deleted, open_tips), chosen.left_out,
+        conversation, name, previous, manifest, meta, time, messages, chosen.diverged, chosen.behind,
+        new, tuple(deleted), ahead, _count_unsent(repository, local, there, deleted), chosen.left_out,
         tuple(name for name in missing if name not in deleted),
     )  # fmt: skip
 
@@ -249,14 +242,12 @@ def _count_unsent(
     local: Mapping[BranchName, Oid],
     there: Mapping[str, ManifestBranch],
     deleted: Mapping[BranchName, Oid],
-    open_tips: OpenTips,
 ) -> dict[BranchName, int]:
     """Return how many messages deleted branches have here that the remote never had; others are left out."""
     found: dict[BranchName, int] = {}
     for name, before in deleted.items():
         known = [oid for oid in (before, *(branch.tip for branch in there.values())) if repository.has(oid)]
-        tip = open_tips.shared_tip(local[name])
-        number = 0 if tip == before else _count_between(repository, tip, known)
+        number = 0 if local[name] == before else _count_between(repository, local[name], known)
         found |= {name: number} if number else {}
     return found
 
@@ -285,27 +276,14 @@ def _read_root(
     return read_commit(repository, name_of_conversation(repository, conversation).root)
 
 
-def note_held(held_back: Iterable[tuple[ConversationId | None, int]], hint: str) -> tuple[Note, ...]:
-    """Return a note about messages that are not sent because their session may still grow; empty if there are none."""
-    held = [(conversation or "", number) for conversation, number in held_back if number]
-    if not held:
-        return ()
-    number = sum(each for _, each in held)
-    names = first_few(conversation for conversation, _ in held)
-    verb = "is" if number == 1 else "are"
-    text = f"{number} {plural(number, 'message')} {verb} held back: the session may still grow ({names})"
-    return (Note(text, hint),)
-
-
 class _Chosen(NamedTuple):
-    """The chosen name and tip of every branch by id, the local branches that differ, and the messages held back.
+    """The chosen name and tip of every branch by id, the local branches that differ.
 
     left_out: branches that lose messages on the remote, because they are forced
     """
 
     tips: dict[str, tuple[BranchName, Oid]]
     diverged: tuple[BranchName, ...]
-    held_back: int
     behind: tuple[BranchName, ...]
     left_out: tuple[LeftOut, ...]
 
@@ -315,7 +293,6 @@ def _choose_tips(
     entries: Mapping[BranchName, BranchEntry],
     local: Mapping[BranchName, Oid],
     there: Mapping[str, ManifestBranch],
-    open_tips: OpenTips,
     *,
     forced: Container[BranchName],
 ) -> _Chosen:
@@ -323,38 +300,27 @@ def _choose_tips(
     diverged: list[BranchName] = []
     behind: list[BranchName] = []
     left_out: list[LeftOut] = []
-    held: set[Oid] = set()
     for name, tip in local.items():
         entry = entries.get(name)
         if entry is not None and entry.purpose == CONFLICT_RESOLUTION:
             continue
-        key, shared = branch_id(name, entry), open_tips.shared_tip(tip)
+        key = branch_id(name, entry)
         before = None if key not in there else there[key].tip
-        held |= _list_held(repository, tip, {shared, before})
-        if before is None or is_ancestor(repository, before, shared):
-            chosen[key] = (name, shared)
+        if before is None or is_ancestor(repository, before, tip):
+            chosen[key] = (name, tip)
         elif name in forced:
-            chosen[key] = (name, shared)
-            if find_grown(repository, shared, before) != "ours":
-                left_out.append(LeftOut(name, _count_between(repository, before, [shared]), before, shared))
+            chosen[key] = (name, tip)
+            if find_grown(repository, tip, before) != "ours":
+                left_out.append(LeftOut(name, _count_between(repository, before, [tip]), before, tip))
         elif is_ancestor(repository, tip, before):
             behind += [name] if tip != before else []
-        elif not is_ancestor(repository, shared, before):
-            longer = find_grown(repository, shared, before)
+        else:
+            longer = find_grown(repository, tip, before)
             if longer == "ours":
-                chosen[key] = (name, shared)
+                chosen[key] = (name, tip)
             elif longer is None:
                 diverged.append(name)
-    return _Chosen(chosen, tuple(diverged), len(held), tuple(behind), tuple(left_out))
-
-
-def _list_held(repository: Repository, tip: Oid, ends: Container[Oid | None]) -> set[Oid]:
-    """Return the commits from a tip down to the commits in `ends`, which others have or get."""
-    found: set[Oid] = set()
-    while tip not in ends:
-        found.add(tip)
-        tip = read_commit(repository, tip).parents[0]
-    return found
+    return _Chosen(chosen, tuple(diverged), tuple(behind), tuple(left_out))
 
 
 class _Counts:

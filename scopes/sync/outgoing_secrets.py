@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from scopes.history.messages import header_of, is_root
 from scopes.history.names import conversation_ids
-from scopes.history.sessions import OpenTips
 from scopes.ids import ConversationId
 from scopes.secret_scan.clearance import Gate, Leak
 from scopes.secrets.gates import gate_of
@@ -79,8 +78,8 @@ def _walk_leaks(repository: Repository, conversation: ConversationId) -> Iterato
 
 
 def _plan(repository: Repository, conversation: ConversationId, objects: ObjectsInMemory) -> Outgoing:
-    """Return what a first push would send of a conversation, with its open messages."""
-    return plan_push(repository, None, conversation, objects, open_tips=OpenTips(repository, include_open=True))
+    """Return what a first push would send of a conversation."""
+    return plan_push(repository, None, conversation, objects)
 
 
 def _place_of(leak: Leak) -> SecretPlace:

@@ -33,7 +33,6 @@ from scopes.store.objects import COMMIT, object_id
 from scopes.store.refs import FETCHED_SOURCES
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import ObjectsInMemory, read_blob, walk_blobs
-from scopes.sync.held_back import HeldBack
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import sources_tracking_ref, tracking_ref
 from scopes.sync.purge_notes import HELD
@@ -54,7 +53,6 @@ class OutgoingSources(NamedTuple):
     oid: the commit; None if there are no such files
     files: how many
     left_out: names of files that also belong to another conversation, which the remote does not have
-    held_back: names of files with messages that are held back
     """
 
     oid: Oid | None
@@ -62,7 +60,6 @@ class OutgoingSources(NamedTuple):
     encoded: bytes = b""
     sources: tuple[SourceInSet, ...] = ()
     left_out: tuple[str, ...] = ()
-    held_back: tuple[str, ...] = ()
 
     def write(self, objects: Objects, cleared: Cleared) -> Oid:
         """Write the commit, which a gate has cleared together with all that it reaches, and return it.
@@ -79,7 +76,6 @@ class SourcePlans:
     """Plans which original files to send to one repository of a remote, or (None) to a receiver that has nothing.
 
     included: the roots of conversations that are sent, too; family: the names of all repositories of the remote
-    held_back: finds files with messages that are not sent; None: all messages are sent
     """
 
     def __init__(
@@ -88,13 +84,11 @@ class SourcePlans:
         remote: str | None,
         included: frozenset[Oid] = frozenset(),
         family: Collection[str] = (),
-        held_back: HeldBack | None = None,
     ) -> None:
         self._repository = repository
         self._remote = remote
         self._included = included
         self._family = family
-        self._held_back = held_back
 
     @cached_property
     def _own(self) -> dict[Oid, list[SourceInSet]]:
@@ -109,30 +103,26 @@ class SourcePlans:
     def plan(self, objects: Objects, root: Oid) -> OutgoingSources:
         """Return the files that are here joined with those of the remote; write their commits into `objects`.
 
-        Of a file with messages that are held back, the remote keeps the version that it has.
-
         Raises:
             Corrupt, NotFound: something is damaged.
             Refused: a file has what was purged elsewhere, and nothing was decided about that here.
         """
         here = [*self._own.get(root, ()), *self._walk_set(f"{FETCHED_SOURCES}{root}")]
-        held = [each for each in here if self._held_back is not None and self._held_back.are_in(objects, each)]
         from scopes.importers.archive import without_paths
 
-        own = [each._replace(commit=without_paths(objects, each.commit)) for each in here if each not in held]
+        own = [each._replace(commit=without_paths(objects, each.commit)) for each in here]
         if any(self._has_offered(objects, each) for each in own):
             raise Refused(HELD)
         there = [] if self._remote is None else self._walk_set(sources_tracking_ref(self._remote, root))
         chosen = choose_newest(own, there)
-        held_back = tuple(dict.fromkeys(map(name_source, held)))
         sources = [each for each in chosen.values() if self._may_leave(each, root)]
         left_out = tuple(name_source(each) for each in chosen.values() if not self._may_leave(each, root))
         if not sources:
-            return OutgoingSources(None, left_out=left_out, held_back=held_back)
+            return OutgoingSources(None, left_out=left_out)
         alone = {each.key: write_alone(objects, each) for each in sources}
         encoded = encode_set(objects, root, alone)
         kept = tuple(each._replace(commit=alone[each.key]) for each in sources)
-        return OutgoingSources(object_id(COMMIT, encoded), len(kept), encoded, kept, left_out, held_back)
+        return OutgoingSources(object_id(COMMIT, encoded), len(kept), encoded, kept, left_out)
 
     @cached_property
     def _undecided(self) -> Purged:

@@ -11,7 +11,7 @@ from scopes.errors import ScopesError
 from scopes.history.messages import header_of, is_root
 from scopes.history.purged import Purged
 from scopes.ids import Oid
-from scopes.model.signature import GOOD
+from scopes.model.operation import GOOD
 from scopes.purge.on_remotes import read_values
 from scopes.purge.purged_values import read_purged_values
 from scopes.sanitize import clean_line

@@ -11,7 +11,6 @@ from typing import Final
 
 from scopes.errors import Invalid
 from scopes.history.names import list_branch_tips
-from scopes.history.sessions import OpenTips
 from scopes.ids import ConversationId
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note
@@ -28,7 +27,7 @@ from scopes.sync.member_push import MemberPush, PushRun
 from scopes.sync.placement import Placement
 from scopes.sync.purge_notes import OfferGate
 from scopes.sync.purged_push import list_purged
-from scopes.sync.pushed import Pushed, PushedConversation, note_held_back
+from scopes.sync.pushed import Pushed, PushedConversation
 from scopes.sync.remotes import Remote, remote_option
 from scopes.sync.source_push import push_sources
 
@@ -53,16 +52,15 @@ def push(
     force: bool = False,
     drops_unmerged: bool = False,
     allow_secrets: bool = False,
-    include_open: bool = False,
     purged: bool = False,
     with_sources: bool = False,
     dry_run: bool = False,
 ) -> Pushed:
     """Send the chosen conversations to a remote; if none is chosen, those that it already has.
 
-    The last message of an imported session that may still grow is held back, unless `include_open`. A conversation that
-    may have a secret is refused, unless `allow_secrets`. If a repository is full, it is closed, and new conversations
-    go to the next one. A dry run compares with what was last seen of the remote, without contacting it.
+    A conversation that may have a secret is refused, unless `allow_secrets`. If a repository is full, it is closed, and
+    new conversations go to the next one. A dry run compares with what was last seen of the remote, without contacting
+    it.
 
     force: also replace branches of the remote that have other messages; if branches are named (CONV/BRANCH), only
         these. A conversation is refused if that would remove messages that this store has never seen, or that no branch
@@ -87,15 +85,13 @@ def push(
     chosen, left = (chosen, ()) if purged or selection.names else leave_deleted(repository, members[0].name, chosen)
     run = PushRun(
         repository, connection, "allow" if allow_secrets else "refuse", force,
-        OpenTips(repository, include_open=include_open), members[0].name, remote_option(repository, remote.name),
+        members[0].name, remote_option(repository, remote.name),
         bool(selection.names), OfferGate(repository), purged, branches,
         drops_unmerged,
     )  # fmt: skip
     placement = Placement(repository, members, connection)
     rows, pushes, places, deleted = _push_to_members(run, placement, chosen, dry_run=dry_run)
-    sources = push_sources(
-        repository, places, connection, run.mode, run.open_tips, wanted=with_sources, dry_run=dry_run
-    )
+    sources = push_sources(repository, places, connection, run.mode, wanted=with_sources, dry_run=dry_run)
     rows |= {each: _refuse(repository, each, placement.reason) for each in placement.refused}
     chosen = [each for each in chosen if each in rows]  # another process may have deleted one meanwhile
     shown = tuple(rows[each] for each in chosen if rows[each].is_shown)
@@ -113,7 +109,6 @@ def push(
             *((_SOURCES,) if sources.has_found_secrets else ()),
             *sources.notes,
             *placement.notes,
-            *note_held_back(shown, selection, run.option),
             *left,
             *dict.fromkeys((*lost, *(note for each in pushes for note in each.describe()))),
             *note_deleted_conversations(repository, placement.gone, run.option, chosen),

@@ -11,14 +11,10 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.result import Note, Result, first_few, plural
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.change_notes import describe_changes
-from scopes.sync.local_conversations import Selection
-from scopes.sync.outgoing import note_held
 from scopes.sync.remotes import Remote
 from scopes.sync.source_push import PushedSources
 from scopes.sync.unmerged import UnmergedBranch
 
-_FEW: Final = 5  # names that a note shows
-_MANY: Final = 50  # names in a command
 _CHANGED: Final = frozenset({"created", "moved", "grown"})
 PushedStatus: TypeAlias = Literal["new", "updated", "unchanged", "deleted", "refused"]
 
@@ -37,7 +33,6 @@ class PushedConversation(NamedTuple):
     messages: how many were sent
     diverged: branches that were not changed on the remote, because it has messages that are not in them here
     behind: branches that have newer messages on the remote, such as after a rewind
-    held_back: how many messages were not sent, because their session may still grow
     unsent: branches with messages of their own that were not sent, because somebody has deleted the branch there
     replaced: branches that lost messages on the remote, because the push was forced
     restored: branches that somebody had deleted there, and that were sent again, because the push was forced
@@ -51,7 +46,6 @@ class PushedConversation(NamedTuple):
     messages: int = 0
     diverged: tuple[BranchName, ...] = ()
     reason: str | None = None
-    held_back: int = 0
     behind: tuple[BranchName, ...] = ()
     unsent: tuple[BranchName, ...] = ()
     replaced: tuple[ReplacedBranch, ...] = ()
@@ -61,7 +55,7 @@ class PushedConversation(NamedTuple):
     @property
     def is_shown(self) -> bool:
         """Return True if the row has something to report."""
-        return self.status != "unchanged" or bool(self.diverged or self.held_back or self.behind)
+        return self.status != "unchanged" or bool(self.diverged or self.behind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,23 +100,6 @@ def explain_unseen(conversation: ConversationId, unseen: Mapping[BranchName, int
     text = f"{remote} has {number} {plural(number, 'message')} that {'was' if number == 1 else 'were'} not seen here"
     see = f"scopes log {quote(conversation)}/{quote(remote)}/{quote(next(iter(unseen)))}"
     return f"{text} before this push ({counts}): see: {see}; to remove them there, run the same push again"
-
-
-def note_held_back(rows: Sequence[PushedConversation], selection: Selection, option: str) -> tuple[Note, ...]:
-    """Return a note about messages that were not sent, because their session may still grow."""
-    held = [row.conversation for row in rows if row.held_back]
-    what = "it" if len(held) == 1 else "them"
-    hint = f"push {what} now: {_command_for(held, selection)} --include-open{option}"
-    if selection.has_conditions and len(held) > _MANY:
-        hint = f"push {what} now: the same push with --include-open"
-    return note_held(((row.conversation, row.held_back) for row in rows), hint)
-
-
-def _command_for(names: Sequence[ConversationId], selection: Selection) -> str:
-    """Return the push of these conversations; if they are many, that of all chosen ones, if it is shorter."""
-    if len(names) > _FEW and not (selection.names or selection.has_conditions):
-        return "scopes push --all" if selection.everything else "scopes push"
-    return f"scopes push {' '.join(map(quote, names))}"
 
 
 def note_fetched(rows: Sequence[FetchedConversation], remote: Remote) -> Iterator[Note]:

@@ -10,7 +10,6 @@ from shlex import quote
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Refused, SecretsFound
-from scopes.history.sessions import OpenTips
 from scopes.history.sources import walk_set
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
@@ -26,7 +25,6 @@ from scopes.store.trees import ObjectsInMemory
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.family import EVERY_REF_OF_SCOPES
 from scopes.sync.git_transport import PushStatus, RefUpdate
-from scopes.sync.held_back import HeldBack
 from scopes.sync.incoming_sources import EVERY_SOURCE
 from scopes.sync.local_conversations import name_of_conversation
 from scopes.sync.names import RemoteName, sources_tracking_ref
@@ -76,19 +74,17 @@ def push_sources(
     places: Mapping[Remote, Sequence[ConversationId]],
     connection: Connection,
     mode: Mode,
-    open_tips: OpenTips,
     *,
     wanted: bool,
     dry_run: bool,
 ) -> SourcesPushed:
     """Push the original files of conversations to the repositories of a remote that have these conversations.
 
-    Unless `wanted`, only files with purged content are replaced. A file with messages that are held back (`open_tips`)
-    is not sent: the remote keeps its version. A dry run contacts no repository: each is assumed to be as it was when
-    it was last seen, with the conversations in `places`.
+    Unless `wanted`, only files with purged content are replaced. A dry run contacts no repository: each is assumed to
+    be as it was when it was last seen, with the conversations in `places`.
     """
     family = [each.name for each in places]
-    run = _Run(repository, family, connection, mode, HeldBack(repository, open_tips, family), wanted)
+    run = _Run(repository, family, connection, mode, wanted)
     pushes = {member: _SourcePush(run, member) for member in places}
     needed = {member: chosen for member, chosen in places.items() if pushes[member].is_needed and chosen}
     names = {each: name_of_conversation(repository, each) for chosen in needed.values() for each in chosen}
@@ -98,20 +94,9 @@ def push_sources(
         there = frozenset(name.root for name in names.values())
         rows |= pushes[member].preview(waiting, there) if dry_run else pushes[member].run(waiting)
     left_out = dict.fromkeys(name for each in pushes.values() for name in each.left_out)
-    held = {name: each for push in pushes.values() for name, each in push.held_back.items()}
     has_found_secrets = any(each.has_found_secrets for each in pushes.values())
-    option = remote_option(repository, family[0]) if held else ""
-    first = quote(next(iter(held.values()), "CONV"))
-    now = f"push all of it now: scopes push {first} --with-sources --include-open{option}"
-    notes = (*_note_left_out([*left_out]), *_note_held([*held], now))
+    notes = tuple(_note_left_out([*left_out]))
     return SourcesPushed(tuple(rows[each] for each in sorted(rows)), notes, has_found_secrets)
-
-
-def _note_held(names: Sequence[str], hint: str) -> Iterator[Note]:
-    """Yield a note about files that are not sent because messages in them are held back."""
-    if names:
-        files = f"{len(names)} original {plural(len(names), 'file')} {_were(len(names))} not sent"
-        yield Note(f"{files}: messages in {plural(len(names), 'it')} are held back ({first_few(names)})", hint)
 
 
 def _note_left_out(names: Sequence[str]) -> Iterator[Note]:
@@ -132,7 +117,6 @@ class _Run(NamedTuple):
     family: Sequence[str]
     connection: Connection
     mode: Mode
-    held_back: HeldBack
     wanted: bool
 
 
@@ -150,7 +134,6 @@ class _SourcePush:
         self._gone: list[str] = []  # refs with files from which something was purged, and which it has lost
         self._rows: dict[ConversationId, PushedSources] = {}
         self.left_out: dict[str, None] = {}
-        self.held_back: dict[str, ConversationId] = {}  # names of files by which messages would leave
         self.has_found_secrets = False
 
     @property
@@ -215,7 +198,7 @@ class _SourcePush:
     ) -> list[_Change]:
         """Return the changes of the files of conversations; add a row for files that may not be sent."""
         purged = read_values(self._repository.path).get(self._remote.name, {})
-        plans = SourcePlans(self._repository, self._remote.name, included, self._of.family, self._of.held_back)
+        plans = SourcePlans(self._repository, self._remote.name, included, self._of.family)
         found: list[_Change] = []
         for conversation, name in chosen.items():
             self._rows.pop(conversation, None)  # that of an earlier try
@@ -223,7 +206,7 @@ class _SourcePush:
             if not (self._wanted or is_purged):
                 continue
             try:
-                before, new, files = self._plan(objects, plans, conversation, name)
+                before, new, files = self._plan(objects, plans, name)
             except (SecretsFound, Refused) as error:
                 self.has_found_secrets = self.has_found_secrets or isinstance(error, SecretsFound)
                 self._rows[conversation] = PushedSources(conversation, "refused", reason=error.message)
@@ -258,9 +241,7 @@ class _SourcePush:
         refs = (sources_tracking_ref(self._remote.name, name.root) for name in names)
         return any(self._repository.find_ref(ref) is not None for ref in refs)
 
-    def _plan(
-        self, objects: Objects, plans: SourcePlans, conversation: ConversationId, name: RemoteName
-    ) -> tuple[Oid | None, Oid | None, int]:
+    def _plan(self, objects: Objects, plans: SourcePlans, name: RemoteName) -> tuple[Oid | None, Oid | None, int]:
         """Return the value that the remote has, the value that it should have, and the number of files in that."""
         known = self._repository.find_ref(sources_tracking_ref(self._remote.name, name.root))
         before = None if known is None else Oid(known)
@@ -268,7 +249,6 @@ class _SourcePush:
             return before, before, 0 if before is None else len(list(walk_set(self._repository, before)))
         outgoing = plans.plan(objects, name.root)
         self.left_out |= dict.fromkeys(outgoing.left_out)
-        self.held_back |= dict.fromkeys(outgoing.held_back, conversation)
         if outgoing.oid in {None, before}:
             return before, before, outgoing.files
         cleared = clear_sources(objects, outgoing, before, gate_of(self._repository, self._of.mode))
@@ -319,28 +299,25 @@ def bundle_sources(
     objects: Objects,
     names: Mapping[ConversationId, RemoteName],
     mode: Mode,
-    open_tips: OpenTips,
-) -> tuple[dict[str, Oid], tuple[PushedSources, ...], tuple[Note, ...]]:
+) -> tuple[dict[str, Oid], tuple[PushedSources, ...]]:
     """Write the original files of the conversations in a bundle; return the commits by ref.
 
-    Also return a result for each conversation, and notes about files with messages that are held back.
+    Also return a result for each conversation.
     """
     included = frozenset(name.root for name in names.values())
-    plans = SourcePlans(repository, None, included, held_back=HeldBack(repository, open_tips))
-    held: dict[str, None] = {}
+    plans = SourcePlans(repository, None, included)
     found: dict[str, Oid] = {}
     rows: list[PushedSources] = []
     for conversation, name in names.items():
         try:
             outgoing = plans.plan(objects, name.root)
-            held |= dict.fromkeys(outgoing.held_back)
             if outgoing.oid is not None:
                 cleared = clear_sources(objects, outgoing, None, gate_of(repository, mode))
                 found[name.sources_ref] = outgoing.write(objects, cleared)
                 rows.append(PushedSources(conversation, "new", outgoing.files))
         except (SecretsFound, Refused) as error:
             rows.append(PushedSources(conversation, "refused", reason=error.message))
-    return found, tuple(rows), tuple(_note_held([*held], "have all of it in the bundle: --include-open"))
+    return found, tuple(rows)
 
 
 def _were(count: int) -> str:

@@ -7,7 +7,7 @@ import pytest
 from scopes.code_links.edits import list_added
 from scopes.code_links.known_texts import MAX_FILES, MAX_TEXT, KnownTexts
 from scopes.code_links.moved_texts import list_moves, names_after
-from scopes.model.shell import Move
+from scopes.code_links.shell_commands import Move
 from scopes.model.tools import FileEdit, Replacement
 from tests.code_links.test_edits import call, lines_of, result
 

@@ -11,7 +11,6 @@ from scopes.conversation.rebase import abort_cherry_pick, cherry_pick, continue_
 from scopes.conversation.show import show
 from scopes.conversation.undo import show_operation, undo
 from scopes.errors import Conflicted, NotFound, Refused
-from scopes.history import names as revisions
 from scopes.history.names import list_branch_tips, read_active_branch
 from scopes.merge import replay as replay_plan
 from scopes.merge.replay import ReplayConflicted, Replayed, ReplayUpToDate
@@ -69,18 +68,6 @@ def test_a_message_of_another_conversation_can_be_picked(repository):
     cherry_pick(repository, "conv-001", [other.ids["y"]], branch="main")
     assert texts(repository, "conv-001/main") == ["a", "y"]
     assert show(repository, "conv-001").participants == ("carol", "dave")
-
-
-def test_many_messages_of_another_conversation_are_found_in_one_walk(repository, monkeypatch):
-    history(repository, "main: a")
-    other = history(repository, "main: x y z", author="dave")
-    history(repository, "main: later")
-    walked = []
-    walk = revisions.walk_oldest_first
-    monkeypatch.setattr(revisions, "walk_oldest_first", lambda at, tips: (walked.append(tips), walk(at, tips))[1])
-    cherry_pick(repository, "conv-001", [other.ids[word] for word in "zxy"], branch="main")
-    assert texts(repository, "conv-001/main") == ["a", "z", "x", "y"]
-    assert len(walked) <= 3  # of three conversations
 
 
 def test_among_many_picked_messages_a_copy_in_the_conversation_itself_comes_first(repository):

@@ -99,7 +99,7 @@ def test_another_store_gets_the_session_as_one_of_its_own(shop, tmp_path):
 def test_a_clone_knows_the_session_once_it_is_checked_out_there_too(shop, tmp_path):
     """Its id follows from the message and the agent, so that the file is found again."""
     found = shop.checkout("codex")
-    create_bundle(shop.repository, str(tmp_path / "shop.bundle"), EVERYTHING, connection(), include_open=True)
+    create_bundle(shop.repository, str(tmp_path / "shop.bundle"), EVERYTHING, connection())
     shop.repository = make_store(tmp_path / "other.git")
     import_bundle(shop.repository, str(tmp_path / "shop.bundle"), EVERYTHING, connection())
     again = shop.checkout("codex")

@@ -20,13 +20,13 @@ from tests.support.store import git, open_store
 def reads(monkeypatch):
     """Return a list that has the metadata of each conversation that were read."""
     found = []
-    original = origins._encode
+    original = origins._encode_origin
 
     def encode(repository, metadata):
         found.append(metadata)
         return original(repository, metadata)
 
-    monkeypatch.setattr(origins, "_encode", encode)
+    monkeypatch.setattr(origins, "_encode_origin", encode)
     monkeypatch.setattr(origins, "_FEW", 2)
     return found
 
@@ -101,15 +101,15 @@ def test_a_conversation_is_found_by_its_uuid_among_very_many(store, reads):
 
 def read_uuid(store, conversation):
     metadata = read_metadata(store, conversation)
-    return origins._decode(origins._encode(store, metadata.commit)).uuid
+    return origins._decode_origin(origins._encode_origin(store, metadata.commit)).uuid
 
 
 def test_by_a_prefix_only_what_may_have_it_is_parsed(store, monkeypatch):
     """An unknown name in a store of 10,000 conversations cost a parse of each of them, twice."""
     walk = list(origins.walk_origins(store, ALL, lambda _: origins.Origin(None)))
     parsed = []
-    original = origins._decode
-    monkeypatch.setattr(origins, "_decode", lambda data: parsed.append(data) or original(data))
+    original = origins._decode_origin
+    monkeypatch.setattr(origins, "_decode_origin", lambda data: parsed.append(data) or original(data))
     monkeypatch.setattr(origins, "_FEW", 2)
     for conversation, origin in walk:
         assert resolve_conversation(store, origin.uuid[:13]) == conversation

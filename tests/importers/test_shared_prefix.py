@@ -18,8 +18,8 @@ from scopes.conversation.verify import verify
 from scopes.exporters.original import list_sources, walk_bytes
 from scopes.history.messages import walk_headers_oldest_first
 from scopes.history.names import list_branch_tips, resolve_revision
-from scopes.history.sessions import MIN_TEXT
 from scopes.importers import worker_pool
+from scopes.importers.beginning import MIN_TEXT
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.formats.registry import FORMATS

@@ -12,10 +12,9 @@ from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
-from scopes.history.handles import ProjectMembers
 from scopes.history.messages import plain_message
 from scopes.memory.add import add
-from scopes.memory.context import context
+from scopes.memory.context import ProjectMembers, context
 from scopes.memory.prompt_preface import build_preface
 from scopes.memory.update import update
 from scopes.model.message import Author

@@ -8,14 +8,9 @@ import sys
 
 import pytest
 
-from scopes.importers.formats.registry import FORMATS
 from scopes.model.message import Part
-from scopes.model.tools import AGENT_TOOLS, MARKUPS, PREAMBLES, RUNNING, STEP_LISTS, STEP_TEXTS, is_refused, is_shell
+from scopes.model.tools import MARKUPS, PREAMBLES, RUNNING, is_refused, is_shell
 from tests.support.tool_calls import REFUSED
-
-
-def test_every_agent_of_the_table_has_a_format():
-    assert set(AGENT_TOOLS) <= {known.name for known in FORMATS}
 
 
 @pytest.mark.parametrize(
@@ -30,10 +25,6 @@ def test_every_agent_of_the_table_has_a_format():
 )  # fmt: skip
 def test_a_shell_is_known_by_its_name_also_of_an_mcp_server(name, expected):
     assert is_shell(name) is expected
-
-
-def test_the_lists_of_all_agents_are_known():
-    assert (STEP_LISTS, STEP_TEXTS) == (("todos", "plan"), ("content", "step"))
 
 
 def test_the_pattern_of_every_agent_compiles():
@@ -56,8 +47,8 @@ def test_the_pattern_of_every_agent_compiles():
 def test_two_agents_may_both_state_the_duration_before_an_output():
     """In a fresh interpreter: the patterns are compiled when the module is imported."""
     program = """
-from scopes.model import tools as agent_tools
-agent_tools.PREAMBLES = (*agent_tools.PREAMBLES, r"\\Atook (?P<seconds>[0-9]+)s\\n")
+from scopes.model import tools
+tools.PREAMBLES = (*tools.PREAMBLES, r"\\Atook (?P<seconds>[0-9]+)s\\n")
 from scopes.model.message import Part
 from scopes.render.text.tool_outcome import outcome_spans, output_of
 part = Part("tool_result", {"call_id": "c", "output": "took 7s\\nfound it"})

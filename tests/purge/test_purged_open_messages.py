@@ -88,7 +88,7 @@ def purge_word(store, places):
 def ours(repository, bare, tmp_path):
     add(repository, bare)
     import_first(repository, tmp_path, 2)
-    push_to(repository, include_open=True)
+    push_to(repository)
     return repository
 
 
@@ -154,7 +154,7 @@ def test_workers_and_one_process_find_the_same_longer_forms(places, tmp_path, mo
 
 def test_a_longer_form_is_no_divergence(ours, theirs, tmp_path):
     import_first(ours, tmp_path, 5)
-    assert push_to(ours, include_open=True).exit_code == 0
+    assert push_to(ours).exit_code == 0
     assert [branch.state for row in fetch_from(theirs).conversations for branch in row.branches] == ["grown"]
     assert list_branch_tips(theirs, NAME) == list_branch_tips(ours, NAME)
 
@@ -165,7 +165,7 @@ def test_a_purged_message_that_others_have_already_is_replaced_by_its_longer_for
     push_to(ours)
     fetch_from(reader := machine(tmp_path / "reader.git", bare, author="erin"))
     import_first(ours, tmp_path, 5)
-    assert push_to(ours, include_open=True).exit_code == 0
+    assert push_to(ours).exit_code == 0
     assert [branch.state for row in fetch_from(reader).conversations for branch in row.branches] == ["grown"]
     assert texts(reader, NAME) == texts(ours, NAME) == ["read the settings", "[purged]", "", "done"]
 
@@ -225,11 +225,11 @@ def test_an_open_message_that_was_purged_elsewhere_is_offered_and_not_replaced(o
     assert "1 message was purged elsewhere" in fetched.notes[0].text
     assert list_branch_tips(theirs, NAME) == before
     assert [each.state for each in pull_from(theirs).branches] == ["refused"]
-    (row,) = push_to(theirs, include_open=True).conversations
+    (row,) = push_to(theirs).conversations
     assert (row.status, row.diverged) == ("unchanged", ("main",))
     accept_purges(theirs, places)
     assert list_branch_tips(theirs, NAME) == list_branch_tips(ours, NAME)
-    assert push_to(theirs, include_open=True).exit_code == 0
+    assert push_to(theirs).exit_code == 0
 
 
 def test_neither_copy_replaces_the_other_whichever_is_longer(ours, theirs, places):
@@ -244,7 +244,7 @@ def test_neither_copy_replaces_the_other_whichever_is_longer(ours, theirs, place
 def send_longer_form(theirs, tmp_path):
     """Have the other machine import the whole session, and push it."""
     import_first(theirs, tmp_path, 5)
-    assert push_to(theirs, include_open=True).exit_code == 0
+    assert push_to(theirs).exit_code == 0
 
 
 def test_a_longer_form_on_the_remote_is_refused_and_offered_to_whoever_has_it(ours, theirs, places, tmp_path):
@@ -258,7 +258,7 @@ def test_a_longer_form_on_the_remote_is_refused_and_offered_to_whoever_has_it(ou
     fetch_from(theirs)
     accept_purges(theirs, places)
     assert find_word(WORD, theirs.path) == []
-    push_to(theirs, include_open=True)
+    push_to(theirs)
     assert fetch_from(ours).exit_code == 0
     assert find_word(WORD, ours.path) == []
     assert_sound(ours)
@@ -268,7 +268,7 @@ def test_a_longer_form_does_not_come_in_a_bundle(ours, theirs, places, tmp_path)
     purge_word(ours, places)
     import_first(theirs, tmp_path, 5)
     path = str(tmp_path / "talks.bundle")
-    create_bundle(theirs, path, EVERYTHING, connection(), include_open=True)
+    create_bundle(theirs, path, EVERYTHING, connection())
     with pytest.raises(Corrupt, match="is the whole of one that was purged here; the bundle is older"):
         import_bundle(ours, path, Selection(()), connection())
     assert find_word(WORD, ours.path) == []

@@ -13,9 +13,9 @@ from scopes.errors import CannotImport
 from scopes.exporters.original import list_sources
 from scopes.history.names import conversation_ids, resolve_revision
 from scopes.history.purged import purged_of, read_purged, write_purged
-from scopes.history.sessions import MIN_TEXT
 from scopes.history.sources import SOURCES, source_key, walk_chunks
 from scopes.history.transaction import RefTransaction
+from scopes.importers.beginning import MIN_TEXT
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scopes.model.signature import Signature
+from scopes.model.operation import Signature
 from scopes.purge.decline import PurgeDeclined
 from scopes.purge.offers import CHOOSE
 from scopes.purge.on_remotes import RemoteCopy

@@ -82,7 +82,7 @@ REMOTE_SAMPLES = {
         conversations=(
             PushedConversation("conv-001", _ROOT, "new", 2, 12),
             PushedConversation("conv-002", _ROOT[::-1], "updated", 3, 1, ("main", "fix")),
-            PushedConversation("conv-004", "cd" * 20, "unchanged", 1, held_back=1, behind=("fix",)),
+            PushedConversation("conv-004", "cd" * 20, "unchanged", 1, behind=("fix",)),
             PushedConversation("conv-003", "ab" * 20, "refused", 1, reason="hook declined: no talks on Fridays"),
         ),
     ),
@@ -154,7 +154,7 @@ REMOTE_SAMPLES = {
         conversations=(
             BundledConversation("conv-001", _ROOT, "included", "Login fails on Safari", 2, 12),
             BundledConversation("conv-002", _ROOT[::-1], "refused", None, 1, 3, "a possible secret would leave the store"),
-            BundledConversation("conv-003", "ab" * 20, "included", "Growing", 1, 3, held_back=1),
+            BundledConversation("conv-003", "ab" * 20, "included", "Growing", 1, 3),
         ),
         sources=(PushedSources("conv-001", "new", 3),),
     ),

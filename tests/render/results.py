@@ -118,8 +118,7 @@ from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolu
 from scopes.model.conversation import MergeRequest
 from scopes.model.message import Argument, Author, Evidence, FileTouch, Message, Part, encode
 from scopes.model.message import Position as StatedPosition
-from scopes.model.operation import Operation, RefChange
-from scopes.model.signature import Signature
+from scopes.model.operation import Operation, RefChange, Signature
 from scopes.proposals.apply import ProposalTested
 from scopes.proposals.create import ProposalCreated
 from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView

@@ -148,7 +148,7 @@ def test_back_at_the_old_address_a_push_knows_what_is_there(two_on_origin, bare)
 
 def test_a_remote_that_is_added_again_is_known_with_its_original_files(ours, bare, tmp_path):
     import_session(ours, tmp_path / "session.jsonl", "a b")
-    push_to(ours, with_sources=True, include_open=True)
+    push_to(ours, with_sources=True)
     tracked = ours.list_refs(REMOTES, REMOTE_SOURCES)
     remove_remote(ours, "origin")
     assert ours.list_refs(REMOTES, REMOTE_SOURCES) == {}

@@ -48,7 +48,7 @@ def alice(repository, bare, tmp_path):
 @recalled
 def pushed_whole(repository, bare, tmp_path):
     """The same after a push, with the original files, to two repositories."""
-    push_to(limited(import_two(repository, bare, tmp_path), 1), with_sources=True, include_open=True)
+    push_to(limited(import_two(repository, bare, tmp_path), 1), with_sources=True)
     return repository
 
 
@@ -70,7 +70,7 @@ def bob(bare, tmp_path):
 
 
 def send(store, *names, **options):
-    return push_to(store, *names, with_sources=True, include_open=True, **options)
+    return push_to(store, *names, with_sources=True, **options)
 
 
 def sources_of(pushed):
@@ -135,7 +135,7 @@ def test_a_second_push_sends_nothing_to_any_repository(sent, repositories):
 
 @pytest.mark.slow
 def test_files_can_follow_a_conversation_into_a_closed_repository(alice, repositories, tmp_path):
-    push_to(alice, include_open=True)
+    push_to(alice)
     assert roots_there(repositories) == [[], []]
     assert sources_of(send(alice, "conv-001")) == [("conv-001", "new", 1)]
     import_session(alice, tmp_path / "session1.jsonl", "a b c d", session="s1")
@@ -228,7 +228,7 @@ def test_a_second_fetch_from_all_repositories_changes_nothing(sent, bob):
 
 @pytest.mark.slow
 def test_files_that_come_later_to_a_closed_repository_are_fetched(alice, bob):
-    push_to(alice, include_open=True)
+    push_to(alice)
     fetch_from(bob)
     first, _ = roots_of(alice)
     send(alice, "conv-001")
@@ -340,7 +340,7 @@ def test_a_push_replaces_what_was_purged_in_a_later_repository(alice, repositori
     message = find_message(alice, WORD, "conv-002")
     purge(alice, PurgeRequest(conversation="conv-002", messages=(message,)), Places(str(tmp_path / "index")))
     assert {name: len(refs) for name, refs in read_values(alice.path).items()} == {"origin-2": 2}
-    pushed = push_to(alice, include_open=True, **options)
+    pushed = push_to(alice, **options)
     assert sources_of(pushed) == [("conv-002", "updated", 1)]
     git(repositories[1], "gc", "-q", "--prune=now")
     assert [find_word(WORD, path) for path in repositories] == [[], []]

@@ -111,7 +111,7 @@ def sent(repository, bare, tmp_path):
     """A store after a push of a conversation with its original files."""
     add(repository, bare)
     import_session(repository, tmp_path / "session.jsonl", "a b c")
-    push_to(repository, with_sources=True, include_open=True)
+    push_to(repository, with_sources=True)
     return repository
 
 
@@ -186,7 +186,7 @@ def made(tmp_path_factory):
         path = tmp_path_factory.mktemp("made")
         store = machine(path / "store", make_bare(path / "bare.git"))
         import_session(store, path / "session.jsonl", "a b c")
-        push_to(store, with_sources=True, include_open=True)
+        push_to(store, with_sources=True)
     return store
 
 

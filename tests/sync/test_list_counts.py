@@ -11,10 +11,8 @@ from scopes.conversation.list import find_cached_list
 from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import delete_branch, rename_title
-from scopes.conversation.show import show
 from scopes.conversation.store import set_setting
 from scopes.conversation.undo import undo
-from scopes.history.metadata import RemoteState
 from scopes.store.refs import REMOTES
 from scopes.store.remotes import FILE
 from scopes.sync.change_remotes import remove_remote
@@ -112,15 +110,6 @@ def test_the_remote_that_the_setting_names_is_compared(theirs, index, tmp_path):
     assert counts(theirs, index) == {"conv-001": (0, 0)}
     set_setting(theirs, str(tmp_path), "scopes.defaultRemote", "team", level="store")
     assert counts(theirs, index) == {"conv-001": (1, 0)}
-
-
-def test_the_last_message_of_a_session_that_may_grow_is_ahead(theirs):
-    say(theirs, "conv-001/main", "still growing", open=True)
-    assert counts(theirs) == {"conv-001": (1, 0)}
-    assert [row.held_back for row in push_to(theirs).conversations] == [1]
-    assert show(theirs, "conv-001").branches[0].remotes == (RemoteState("origin/main", 1, 0),)
-    push_to(theirs, include_open=True)
-    assert counts(theirs) == {"conv-001": (0, 0)}
 
 
 @pytest.mark.parametrize("damage", [b"", b"0" * 40, b"nonsense\n"])

@@ -11,7 +11,7 @@ from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.sync.git_transport import GitTransport
 from tests.support.every_byte import find_word
-from tests.support.history import history
+from tests.support.history import history, say
 from tests.support.original_files import CREATED, exported, files_there, find_message, import_session
 from tests.support.remotes import add, fetch_from, machine, make_bare, push_to
 from tests.support.store import git
@@ -29,7 +29,7 @@ def alice(repository, bare, tmp_path):
 
 
 def send(store, **options):
-    return push_to(store, with_sources=True, include_open=True, **options)
+    return push_to(store, with_sources=True, **options)
 
 
 def sources_of(pushed):
@@ -73,7 +73,7 @@ def test_a_remote_that_was_made_anew_gets_them_with_the_conversations(alice, bar
 
 
 def test_a_backup_from_before_the_files_gets_them(alice, bare, tmp_path):
-    push_to(alice, include_open=True)
+    push_to(alice)
     backup = keep_backup(bare, tmp_path)
     send(alice)
     restore(backup, bare)
@@ -97,7 +97,7 @@ def test_a_backup_with_fewer_files_gets_the_others(alice, bare, tmp_path):
 def test_a_push_without_the_option_sends_none_again(alice, bare):
     send(alice)
     delete_files(bare)
-    pushed = push_to(alice, include_open=True)
+    pushed = push_to(alice)
     assert (pushed.sources, pushed.exit_code, files_there(bare)) == ((), 0, [])
 
 
@@ -107,7 +107,7 @@ def test_a_purge_is_done_with_files_that_the_remote_has_lost(alice, bare, tmp_pa
     send(alice)
     purge_word(alice, tmp_path)
     delete_files(bare)
-    pushed = push_to(alice, include_open=True, with_sources=is_wanted)
+    pushed = push_to(alice, with_sources=is_wanted)
     assert (sources_of(pushed), pushed.exit_code) == ([("new", 1)] if is_wanted else [], 0)
     assert list_copies(alice.path) == ()
     assert_clean(bare)
@@ -120,9 +120,9 @@ def test_what_was_purged_from_them_and_came_back_is_replaced(alice, bare, tmp_pa
     send(alice)
     backup = keep_backup(bare, tmp_path)
     purge_word(alice, tmp_path)
-    push_to(alice, include_open=True)
+    push_to(alice)
     restore(backup, bare)
-    pushed = push_to(alice, include_open=True, with_sources=is_wanted)
+    pushed = push_to(alice, with_sources=is_wanted)
     assert (sources_of(pushed), pushed.exit_code) == ([("updated", 1)], 0)
     assert_clean(bare)
 
@@ -136,9 +136,9 @@ def test_what_came_back_from_several_pushes_before_the_purge_is_replaced(alice, 
         import_session(alice, tmp_path / f"{part}.jsonl", "h i", session="s1", part=part)
         send(alice)
     purge_word(alice, tmp_path)
-    push_to(alice, include_open=True)
+    push_to(alice)
     restore(backup, bare)
-    pushed = push_to(alice, include_open=True, with_sources=is_wanted)
+    pushed = push_to(alice, with_sources=is_wanted)
     assert (sources_of(pushed), pushed.exit_code) == ([("updated", 3)], 0)
     assert_clean(bare)
 
@@ -154,6 +154,7 @@ def test_files_of_a_conversation_that_somebody_has_deleted_there_are_not_sent(al
 
 def test_a_remote_is_not_asked_about_files_that_it_never_had(alice, bare, monkeypatch):
     push_to(alice, "conv-001")
+    say(alice, "conv-001", "more")  # or the push asks whether the remote still has the conversation
     asked = []
     list_refs = GitTransport.list_refs
     monkeypatch.setattr(GitTransport, "list_refs", lambda self, each: asked.append(each) or list_refs(self, each))

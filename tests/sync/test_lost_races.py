@@ -55,7 +55,7 @@ def test_who_loses_each_time_reads_the_command_and_why(ours, lock, monkeypatch):
 def sources_lock(ours, bare, tmp_path):
     """The lock of the original files of a conversation on the remote, while there are newer ones here."""
     import_session(ours, tmp_path / "session.jsonl", "a b")
-    push_to(ours, with_sources=True, include_open=True)
+    push_to(ours, with_sources=True)
     import_session(ours, tmp_path / "session.jsonl", "a b c")
     path = os.path.join(bare, f"{files_there(bare)[0]}.lock")
     os.close(os.open(path, os.O_CREAT, 0o600))
@@ -68,13 +68,13 @@ def test_original_files_that_meet_the_lock_of_another_push_are_sent_again(ours, 
     monkeypatch.setattr(
         source_push, "receive", lambda *words, **options: (os.unlink(sources_lock), receive(*words, **options))[1]
     )
-    (row,) = push_to(ours, with_sources=True, include_open=True).sources
+    (row,) = push_to(ours, with_sources=True).sources
     assert (row.status, row.reason) == ("updated", None)
 
 
 @pytest.mark.slow
 def test_who_cannot_send_original_files_reads_the_command_and_why(ours, sources_lock):
-    pushed = push_to(ours, with_sources=True, include_open=True)
+    pushed = push_to(ours, with_sources=True)
     (row,) = pushed.sources
     assert (row.status, pushed.exit_code) == ("refused", 1)
     again = f"push them again: scopes push {row.conversation} --with-sources ("
@@ -87,5 +87,5 @@ def test_the_command_names_a_remote_that_is_not_the_default(ours, sources_lock, 
     monkeypatch.setattr(source_push, "TRIES", 1)
     rename_remote(ours, "origin", "hub")
     add(ours, make_bare(tmp_path / "other.git"))
-    (row,) = push_to(ours, remote="hub", with_sources=True, include_open=True).sources
+    (row,) = push_to(ours, remote="hub", with_sources=True).sources
     assert f"scopes push {row.conversation} --with-sources --remote hub (" in row.reason

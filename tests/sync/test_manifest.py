@@ -7,7 +7,6 @@ import pytest
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import rename_title
 from scopes.errors import Corrupt, SecretsFound, TooNew
-from scopes.history.sessions import closed_tip
 from scopes.ids import ConversationId, parse_branch_name
 from scopes.model.conversation import Manifest, ManifestBranch, branch_id, decode_manifest, encode_manifest, tips_of
 from scopes.secrets.gates import gate_of
@@ -131,19 +130,6 @@ def test_a_conversation_with_a_merge_is_counted_once(repository):
     merge(repository, "conv-001", source="fix", target="main")
     planned = plan_push(repository, "origin", "conv-001", repository)
     assert planned.manifest.branches["name:main"].messages == 4
-
-
-def test_an_open_last_message_is_not_shared(repository):
-    drawn = history(repository, "main: a b")
-    appended = say(repository, "conv-001", "c", open=True)
-    assert closed_tip(repository, appended.oid) == drawn.oids["b"]
-    assert plan_push(repository, "origin", "conv-001", repository).manifest.branches["name:main"].tip == drawn.oids["b"]
-
-
-def test_a_message_that_only_mentions_open_is_shared(repository):
-    history(repository, "main: a")
-    appended = say(repository, "conv-001", '{"open":true}', details={"open": True})
-    assert closed_tip(repository, appended.oid) == appended.oid
 
 
 def test_the_name_on_a_remote_is_a_function_of_the_root(repository):

@@ -1,4 +1,4 @@
-"""The last message of an imported session: when it leaves, and what happens if it grows after it has left."""
+"""The last message of an imported session may grow after it was pushed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.history import sessions as open_tips
 from scopes.history.names import list_branch_tips
-from scopes.sync.bundles import create_bundle, verify_bundle
 from scopes.sync.grown_tips import find_grown
 from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull
-from scopes.sync.push import push
 from scopes.sync.remotes import resolve_remote
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo
 from tests.support.examples import examples
-from tests.support.history import history, say, texts
+from tests.support.history import say, texts
 from tests.support.remotes import add, connection, fetch_from, machine, make_bare, push_to
 from tests.support.store import git
 
@@ -59,84 +56,10 @@ def bob(bare, tmp_path):
     return machine(tmp_path / "bob", bare, "bob")
 
 
-@pytest.mark.parametrize(("include_open", "messages", "held"), [(False, 1, 1), (True, 2, 0)])
-def test_a_bundle_holds_back_what_a_push_holds_back(alice, tmp_path, include_open, messages, held):
-    import_words(alice, tmp_path, "a b", age=None)
-    path = str(tmp_path / "talks.bundle")
-    created = create_bundle(alice, path, Selection(everything=True), connection(), include_open=include_open)
-    assert [(row.messages, row.held_back) for row in created.conversations] == [(messages, held)]
-    hints = [("1 message is held back: the session may still grow (conv-001)", "have it in the bundle: --include-open")]
-    assert [(note.text, note.hint) for note in created.notes] == hints[:held]
-    assert [row.messages for row in verify_bundle(alice, path, connection()).conversations] == [messages]
-
-
-def test_a_session_that_was_still_for_an_hour_is_sent_to_its_last_message(alice, bob, tmp_path):
-    import_words(alice, tmp_path, "a b")
-    pushed = push_to(alice)
-    assert ([(row.messages, row.held_back) for row in pushed.conversations], pushed.notes) == ([(2, 0)], ())
-    fetch_from(bob)
-    assert main_of(bob) == main_of(alice)
-
-
-def test_the_last_message_of_a_session_whose_file_has_just_changed_is_held_back_with_a_note(alice, tmp_path):
+def test_a_first_push_sends_the_last_message_of_a_session_that_still_grows(alice, tmp_path):
     import_words(alice, tmp_path, "a b", age=None)
     pushed = push_to(alice)
-    assert [(row.status, row.messages, row.held_back) for row in pushed.conversations] == [("new", 1, 1)]
-    assert pushed.notes[0].text == "1 message is held back: the session may still grow (conv-001)"
-    assert pushed.notes[0].hint == "push it now: scopes push conv-001 --include-open"
-    again = push_to(alice)
-    assert [(row.status, row.held_back) for row in again.conversations] == [("unchanged", 1)]
-    assert (again.unchanged, again.exit_code) == (0, 0)
-
-
-@pytest.mark.cases(1)
-@pytest.mark.parametrize(
-    ("selection", "command"),
-    [
-        (Selection(everything=True), "scopes push --all --include-open"),
-        (Selection(), "scopes push --include-open"),
-        (Selection(year="2023"), f"scopes push {' '.join(f'conv-{n:03}' for n in range(1, 8))} --include-open"),
-    ],
-    ids=["all", "shared", "of a year"],
-)
-def test_the_hint_about_many_conversations_is_a_command_for_all_of_them(alice, tmp_path, selection, command):
-    for number in range(1, 8):
-        records = session_records(f"s{number}", f"a{number} b{number}", created=EARLY)
-        (tmp_path / str(number)).mkdir()
-        source = write_transcript(tmp_path / str(number) / "session.jsonl", *({**r, "time": EARLY} for r in records))
-        import_demo(alice, source)
-    push_to(alice)
-    (note,) = push(alice, resolve_remote(alice, None), selection, connection(), dry_run=True).notes
-    named = "conv-001, conv-002, conv-003, conv-004, conv-005 and 2 more"
-    assert note.text == f"7 messages are held back: the session may still grow ({named})"
-    assert note.hint == f"push them now: {command}"
-
-
-def test_what_is_held_back_is_sent_once_the_session_was_still(alice, tmp_path):
-    import_words(alice, tmp_path, "a b", age=None)
-    push_to(alice)
-    os.utime(tmp_path / "session.jsonl", (OLD, OLD))
-    assert [(row.messages, row.held_back) for row in push_to(alice).conversations] == [(1, 0)]
-    assert push_to(alice).unchanged == 1
-
-
-def test_the_last_message_of_a_session_whose_file_is_gone_is_sent(alice, tmp_path):
-    import_words(alice, tmp_path, "a b", age=None)
-    (tmp_path / "session.jsonl").unlink()
-    assert [row.messages for row in push_to(alice).conversations] == [2]
-
-
-def test_the_user_can_send_it_at_once(alice, tmp_path):
-    import_words(alice, tmp_path, "a b", age=None)
-    assert [(row.messages, row.held_back) for row in push_to(alice, include_open=True).conversations] == [(2, 0)]
-
-
-@pytest.mark.parametrize(("reason", "sent"), [("end_turn", 1), ("tool_use", 0)])
-def test_a_turn_that_has_ended_is_sent(alice, reason, sent):
-    history(alice, "main: a")
-    push_to(alice)
-    say(alice, "conv-001", "done", open=True, stop_reason=reason)
-    assert [(row.messages, row.held_back) for row in push_to(alice).conversations] == [(sent, 1 - sent)]
+    assert ([row.messages for row in pushed.conversations], pushed.notes) == ([2], ())
 
 
 def test_a_session_that_grows_after_it_was_sent_replaces_its_last_message_everywhere(alice, bob, bare, tmp_path):
@@ -163,17 +86,6 @@ def test_an_earlier_import_does_not_replace_a_later_one(alice, bob, tmp_path):
     fetch_from(bob)
     assert main_of(bob) == main_of(alice)
     assert fetch_from(alice).conversations == ()
-
-
-def test_a_pull_merges_what_others_wrote_before_the_message_that_was_held_back(alice, bob, tmp_path):
-    import_words(alice, tmp_path, "a b", age=None)
-    push_to(alice)
-    fetch_from(bob)
-    say(bob, "conv-001", "from bob")
-    push_to(bob)
-    pulled = pull_to(alice)
-    assert [row.state for row in pulled.branches] == ["merged"]
-    assert {"say b", "from bob"} <= set(texts(alice, "conv-001"))
 
 
 @pytest.mark.slow
@@ -204,7 +116,6 @@ def test_every_order_of_joins_ends_at_the_same_import(repository, tmp_path):
             assert side is not None
             current = tip if side == "theirs" else current
         assert current == tips[-1]
-    assert open_tips.closed_tip(repository, tips[-1]) != tips[-1]
 
 
 ACTIONS = st.lists(

@@ -31,7 +31,7 @@ def plant(store, tmp_path, secret=TOKEN):
 
 
 def send(store, **options):
-    return push_to(store, with_sources=True, include_open=True, **options)
+    return push_to(store, with_sources=True, **options)
 
 
 def test_the_conversation_leaves_and_its_files_are_refused(alice, bare, tmp_path):
@@ -84,7 +84,7 @@ def test_files_of_a_conversation_that_is_refused_stay_here(alice, bare, tmp_path
 
 def test_a_bundle_has_the_conversation_without_such_files(alice, tmp_path):
     plant(alice, tmp_path)
-    chosen, options = Selection(("conv-001",)), {"with_sources": True, "include_open": True}
+    chosen, options = Selection(("conv-001",)), {"with_sources": True}
     done = create_bundle(alice, str(tmp_path / "a.bundle"), chosen, connection(), **options)
     assert [row.status for row in (*done.conversations, *done.sources)] == ["included", "refused"]
     assert done.exit_code == 1

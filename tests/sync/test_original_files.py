@@ -47,7 +47,7 @@ def carol(repository, bare, tmp_path):
 
 def send(store, *names, **options):
     """Push all that there is, with original files, and messages that may still grow."""
-    return push_to(store, *names, with_sources=True, include_open=True, **options)
+    return push_to(store, *names, with_sources=True, **options)
 
 
 def sources_of(pushed):
@@ -55,7 +55,7 @@ def sources_of(pushed):
 
 
 def test_no_original_byte_leaves_without_the_option(alice, bare):
-    push_to(alice, include_open=True)
+    push_to(alice)
     assert files_there(bare) == []
     assert find_word(PROMPT, bare) == []
 
@@ -105,7 +105,7 @@ def test_a_second_fetch_changes_nothing(alice, bob):
 
 
 def test_files_can_follow_a_conversation_that_left_before(alice, bob):
-    push_to(alice, include_open=True)
+    push_to(alice)
     fetch_from(bob)
     assert exported(bob) == {}
     assert sources_of(send(alice)) == [("conv-001", "new", 1)]
@@ -119,7 +119,7 @@ def test_a_file_that_has_grown_is_sent_again_on_request(alice, bob, bare, tmp_pa
     send(alice)
     before = files_there(bare)
     import_session(alice, tmp_path / "session.jsonl", "a b c d")
-    assert push_to(alice, include_open=True).sources == ()
+    assert push_to(alice).sources == ()
     assert sources_of(send(alice)) == [("conv-001", "updated", 1)]
     assert files_there(bare) == before
     fetch_from(bob)
@@ -240,7 +240,7 @@ def test_what_another_machine_has_sent_meanwhile_is_fetched_first(alice, bob, tm
 
 
 def test_files_that_somebody_else_has_sent_meanwhile_are_not_refused(alice, bob, tmp_path):
-    push_to(alice, include_open=True)
+    push_to(alice)
     fetch_from(bob)
     import_session(bob, tmp_path / "copy.jsonl", "a b c")
     send(bob)
@@ -261,7 +261,7 @@ def test_a_file_of_several_conversations_leaves_with_all_of_them(carol, bob):
 
 def bundle(store, path, *names, **options):
     chosen = Selection(names) if names else EVERYTHING
-    return create_bundle(store, str(path), chosen, connection(), include_open=True, with_sources=True, **options)
+    return create_bundle(store, str(path), chosen, connection(), with_sources=True, **options)
 
 
 def test_a_bundle_carries_the_same_bytes(alice, bob, tmp_path):
@@ -272,7 +272,7 @@ def test_a_bundle_carries_the_same_bytes(alice, bob, tmp_path):
 
 
 def test_a_bundle_without_the_option_has_no_original_byte(alice, tmp_path):
-    create_bundle(alice, str(tmp_path / "a.bundle"), EVERYTHING, connection(), include_open=True)
+    create_bundle(alice, str(tmp_path / "a.bundle"), EVERYTHING, connection())
     bundle(alice, tmp_path / "b.bundle")
     heads = [git(alice, "bundle", "list-heads", str(tmp_path / f"{name}.bundle")) for name in "ab"]
     assert [head.count("refs/scopes/v1/s/") for head in heads] == [0, 1]
@@ -311,7 +311,7 @@ def test_a_file_that_an_older_version_has_stored_with_its_path_leaves_without_it
 
 
 def test_a_conversation_that_was_deleted_here_does_not_come_back_with_its_files(alice, bob):
-    push_to(alice, include_open=True)
+    push_to(alice)
     fetch_from(bob)
     delete(bob, "conv-001")
     send(alice)

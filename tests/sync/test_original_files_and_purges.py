@@ -11,7 +11,6 @@ from scopes.purge.on_remotes import list_copies
 from scopes.purge.purge import Places, plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store.refs import FETCHED_SOURCES, REMOTE_SOURCES
-from scopes.sync.held_back import HeldBack
 from scopes.sync.purge_notes import OfferGate
 from tests.importers.test_import_source import Several, write_several
 from tests.support.every_byte import find_word
@@ -44,17 +43,10 @@ def import_word(store, tmp_path, *more):
 @pytest.fixture
 def bob(alice, bare, tmp_path):
     """Another machine, which has the conversation with its original files."""
-    push_to(alice, with_sources=True, include_open=True)
+    push_to(alice, with_sources=True)
     store = machine(tmp_path / "bob", bare, "bob")
     fetch_from(store)
     return store
-
-
-def push_as_before(store):
-    """Push as an older version did: a file with a message that is held back leaves."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(HeldBack, "are_in", lambda *_: False)
-        push_to(store, with_sources=True)
 
 
 def purge_word(store, places):
@@ -96,7 +88,7 @@ def test_nothing_is_left_where_it_was_fetched(bob, places):
 @pytest.mark.parametrize("options", [{}, {"with_sources": True}], ids=["push", "with sources"])
 def test_the_next_push_replaces_them_on_the_remote(alice, bob, bare, places, options):
     purge_word(alice, places)
-    pushed = push_to(alice, include_open=True, **options)
+    pushed = push_to(alice, **options)
     assert [(row.status, row.files) for row in pushed.sources] == [("updated", 1)]
     clean(bare)
     assert find_word(WORD, bare) == []
@@ -106,31 +98,16 @@ def test_the_next_push_replaces_them_on_the_remote(alice, bob, bare, places, opt
 
 def test_who_accepts_the_purge_has_nothing_left_and_takes_the_new_files(alice, bob, bare, places, tmp_path):
     purge_word(alice, places)
-    push_to(alice, include_open=True)
+    push_to(alice)
     fetch_from(bob)
     accept_purges(bob, Places(str(tmp_path / "other")))
     assert find_word(WORD, bob.path) == []
     fetch_from(bob)
     assert find_word(WORD, bob.path) == []
     assert bob.find_ref(next(iter(bob.list_refs(REMOTE_SOURCES)))) in git(bare, "for-each-ref")
-    assert push_to(bob, with_sources=True, include_open=True).exit_code == 0
+    assert push_to(bob, with_sources=True).exit_code == 0
     clean(bare)
     assert find_word(WORD, bare) == []
-
-
-def test_purged_messages_do_not_come_back_in_files(repository, bare, places, tmp_path):
-    """The conversation is taken, in which the message is held back; the file that has it is not."""
-    add(repository, bare)
-    import_word(repository, tmp_path)
-    store = machine(tmp_path / "bob", bare, "bob")
-    import_word(store, tmp_path)
-    purge_word(store, places)
-    push_as_before(repository)
-    fetched = fetch_from(store)
-    assert {row.status for row in fetched.conversations} <= {"updated"}
-    assert "they have a message that was purged here" in fetched.notes[0].text
-    assert store.list_refs(FETCHED_SOURCES) == {}
-    assert find_word(WORD, store.path) == []
 
 
 def test_of_a_purged_conversation_no_file_is_left(alice, bob, bare, places):
@@ -165,24 +142,12 @@ def test_the_plan_counts_a_conversation_with_its_files_once(alice, bob, places):
     assert [copy.conversations for copy in plan.remotes] == [1]
 
 
-def test_a_message_that_was_held_back_is_replaced_in_the_files_of_the_remote(repository, bare, places, tmp_path):
-    """The conversation on the remote has not got it, but the file has."""
-    add(repository, bare)
-    import_word(repository, tmp_path)
-    push_as_before(repository)
-    purge_word(repository, places)
-    push_to_purged(repository)
-    clean(bare)
-    assert find_word(WORD, bare) == []
-    assert len(files_there(bare)) == 1
-
-
 def test_other_files_of_a_conversation_stay(repository, bare, places, tmp_path):
     """A file of several conversations goes with one of them, not the files beside it."""
     add(repository, bare)
     import_sources(repository, [write_several(tmp_path, "p q", "x y z")], (Several(),))
     import_session(repository, tmp_path / "part.jsonl", "h i", session="s0", part="helper")
-    push_to(repository, with_sources=True, include_open=True)
+    push_to(repository, with_sources=True)
     bob = machine(tmp_path / "bob", bare)
     fetch_from(bob)
     (both,) = [each for each in ("conv-001", "conv-002") if len(exported(bob, each)) == 2]
@@ -195,15 +160,15 @@ def test_other_files_of_a_conversation_stay(repository, bare, places, tmp_path):
 def test_a_file_with_what_others_have_purged_waits_for_the_decision(alice, bare, tmp_path, places, monkeypatch):
     """An import brings the file back after the purge, also where the conversation itself may be sent."""
     purge_word(alice, places)
-    push_to(alice, include_open=True)
+    push_to(alice)
     carol = machine(tmp_path / "carol", bare, "carol")
     fetch_from(carol)
     import_word(carol, tmp_path)
     monkeypatch.setattr(OfferGate, "find_refusal", lambda *_: None)
-    done = push_to(carol, with_sources=True, include_open=True)
+    done = push_to(carol, with_sources=True)
     assert [(row.status, "purged elsewhere" in (row.reason or "")) for row in done.sources] == [("refused", True)]
     accept_purges(carol, Places(str(tmp_path / "their index")))
-    push_to(carol, with_sources=True, include_open=True)
+    push_to(carol, with_sources=True)
     git(bare, "reflog", "expire", "--expire=now", "--all")
     git(bare, "gc", "-q", "--prune=now")
     assert find_word(WORD, bare) == []

@@ -158,12 +158,12 @@ def test_original_files_that_were_being_sent_are_replaced(repository, bare, tmp_
     session = tmp_path / "session.jsonl"
     word = {"id": "w", "parent": "b", "by": "bot", "say": WORD, "time": CREATED}
     import_session(repository, session, "a b", more=() if is_first else (word,))
-    push_to(repository, with_sources=True, include_open=True)
+    push_to(repository, with_sources=True)
     import_session(repository, session, "a b", more=(word, {**word, "id": "x", "parent": "w", "say": "later"}))
     message = find_message(repository, WORD)
     act_once(monkeypatch, source_push, lambda: purge_in(repository, tmp_path, message=message))
-    push_to(repository, with_sources=True, include_open=True)
-    push_to(repository, with_sources=True, include_open=True)
+    push_to(repository, with_sources=True)
+    push_to(repository, with_sources=True)
     assert verify(open_store(repository)).exit_code == 0
     assert is_clean(bare, tmp_path)
     refs = git(bare, "for-each-ref", "--format=%(refname)", "refs/scopes/v1/").split()

@@ -12,7 +12,6 @@ from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import (
     BundleFile,
     Everything,
-    IncludeOpen,
     OfProject,
     OfYear,
     ToGet,
@@ -34,17 +33,15 @@ def bundle_create(
     year: OfYear = None,
     force: Force = False,
     allow_secrets: AllowSecrets = False,
-    include_open: IncludeOpen = False,
     with_sources: WithSources = False,
 ) -> int:
     """Write conversations into a file, to carry them by hand.
 
     The file is a git bundle with the complete conversations, as a push to an empty remote would send them. On another
     machine, scopes bundle import reads it without a connection. As with push, everything is searched for secrets first;
-    a conversation with a possible secret is left out, and the exit code is 1. The last message of an imported session
-    may still grow; it is left out, with a note, unless --include-open is given. --with-sources adds the original files
-    that the conversations were imported from; see push. The count of messages is that of scopes list: all branches
-    together.
+    a conversation with a possible secret is left out, and the exit code is 1. --with-sources adds the original
+    files that the conversations were imported from; see push. The count of messages is that of scopes list: all
+    branches together.
 
     Examples:
       scopes bundle create talks.bundle --all
@@ -65,7 +62,7 @@ def bundle_create(
     with connect(invocation) as connection:
         result = create_bundle(
             invocation.repository(), _path_of(invocation, file), selection, connection,
-            force=force, allow_secrets=allow_secrets, include_open=include_open, with_sources=with_sources,
+            force=force, allow_secrets=allow_secrets, with_sources=with_sources,
         )  # fmt: skip
     return invocation.show(result)
 

@@ -12,7 +12,7 @@ from scopes.cli.arguments import AllowSecrets, Since
 from scopes.cli.connection import DELETE, choose, connect, refuse_remotes
 from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
-from scopes.cli.sharing_options import Everything, IncludeOpen, OfProject, OfYear, ToRemote, ToSend, WithSources
+from scopes.cli.sharing_options import Everything, OfProject, OfYear, ToRemote, ToSend, WithSources
 from scopes.errors import Invalid, NotFound
 from scopes.history.names import conversation_ids
 from scopes.ids import BranchName
@@ -49,7 +49,6 @@ def push(
     force: Force = False,
     purged: OnlyPurged = False,
     delete: Delete = False,
-    include_open: IncludeOpen = False,
     with_sources: WithSources = False,
     allow_secrets: AllowSecrets = False,
     dry_run: DryRun = False,
@@ -70,9 +69,6 @@ def push(
     store ever had, such as those that a rejected push has fetched, are removed only if you confirm it; scripts need
     --yes. A branch that was deleted on the remote is not sent again without --force; if it has messages that only you
     have, the exit code is 1.
-
-    The last message of an imported session may still grow. It is held back until the session has not changed for an
-    hour; --include-open sends it now. See OPEN MESSAGES in the manual page.
 
     --project DIRECTORY also matches conversations of other machines that began in a directory of the same name: they
     are sent only if the remote already has them. --project NAME always sends them. If a repository is full, new
@@ -107,7 +103,7 @@ def push(
     """
     invocation: Invocation = context.obj
     if delete:
-        others = any((everything, project, since, year, force, purged, include_open, with_sources, allow_secrets))
+        others = any((everything, project, since, year, force, purged, with_sources, allow_secrets))
         return _delete(invocation, conversations or [], remote, others=others, dry_run=dry_run)
     refuse_remotes(invocation, conversations or (), "push")
     selection = choose(invocation, conversations, everything=everything, project=project, since=since, year=year)
@@ -115,7 +111,7 @@ def push(
         raise Invalid("--purged cannot be combined with conversations or conditions", hint="leave out one of them")
     do_push = partial(
         run_push, invocation.repository(), resolve_remote(invocation.repository(), remote), selection, force=force,
-        allow_secrets=allow_secrets, include_open=include_open, purged=purged, with_sources=with_sources,
+        allow_secrets=allow_secrets, purged=purged, with_sources=with_sources,
     )  # fmt: skip
     return _push(invocation, do_push, asks=force, dry_run=dry_run)
 

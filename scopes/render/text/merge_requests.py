@@ -6,7 +6,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from scopes.model.conversation import CLOSED, OPEN
-from scopes.model.conversation import MERGED_MERGE_REQUEST as MERGED
+from scopes.model.conversation import MERGED_REQUEST as MERGED
 from scopes.render.dispatch import render_text
 from scopes.render.text.conflict_phrases import conflict_key
 from scopes.render.text.file_comparison import write_files

@@ -200,7 +200,6 @@ def _is_only_held(row: PushedConversation) -> bool:
 
 def _pushed_row(row: PushedConversation) -> tuple[Cell, ...]:
     left = [f"left as they are: {', '.join(row.diverged)}"] if row.diverged else []
-    left += [f"{row.held_back} held back"] if row.held_back else []
     left += [f"behind: {', '.join(row.behind)}"] if row.behind else []
     left += [row.reason] if row.reason else []
     if row.status == "updated" and not (row.messages or row.diverged or row.replaced or row.restored):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.model.signature import BAD, GOOD, REVOKED_KEY
+from scopes.model.operation import BAD, GOOD, REVOKED_KEY
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import counted
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
     from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit
-    from scopes.model.signature import Signature
+    from scopes.model.operation import Signature
     from scopes.render.color import Style
 
 _COLUMNS = (

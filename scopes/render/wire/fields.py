@@ -9,7 +9,7 @@ from scopes.model.encoding import without_none
 
 if TYPE_CHECKING:
     from scopes.history.titles import Heading
-    from scopes.model.signature import Signature
+    from scopes.model.operation import Signature
 
 
 def utc(time: str | None) -> str | None:

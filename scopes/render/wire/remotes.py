@@ -87,7 +87,6 @@ def format_pushed(result: Pushed) -> dict[str, object]:
                 branches=row.branches,
                 messages=row.messages,
                 diverged=list(row.diverged),
-                held_back=row.held_back,
                 behind=list(row.behind),
                 unsent=list(row.unsent) or None,
                 replaced=[each._asdict() for each in row.replaced] or None,
@@ -150,9 +149,7 @@ def format_bundle_created(result: BundleCreated) -> dict[str, object]:
         kind="bundle",
         path=result.path,
         size_bytes=result.size_bytes,
-        conversations=[
-            without_none(**row._asdict() | {"held_back": row.held_back or None}) for row in result.conversations
-        ],
+        conversations=[without_none(**row._asdict()) for row in result.conversations],
         **_sources(result.sources),
     )
 
@@ -160,7 +157,7 @@ def format_bundle_created(result: BundleCreated) -> dict[str, object]:
 @to_wire.register
 def format_bundle_verified(result: BundleVerified) -> dict[str, object]:
     """Return an object for each conversation of a bundle."""
-    rows = [without_none(**row._asdict() | {"held_back": None}) for row in result.conversations]
+    rows = [without_none(**row._asdict()) for row in result.conversations]
     return {"kind": "bundle-content", "path": result.path, "conversations": rows}
 
 

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 
 from scopes.errors import Inaccessible, NotFound
-from scopes.history.handles import check_limits, idle_before, read_limits
+from scopes.history.handles import check_limits, read_limits
 from scopes.history.names import list_branch_tips, resolve_branch
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.encoding import without_none
@@ -26,7 +26,7 @@ def position(
     commit = list_branch_tips(repository, conversation).get(branch) if tip is None else tip
     if commit is None:
         raise NotFound(f"branch {conversation}/{branch} was deleted", hint="list the conversations: scopes list")
-    remaining, _ = check_limits(repository, commit, read_limits(repository.config), idle_before)
+    remaining, _ = check_limits(repository, commit, read_limits(repository.config), appended=True)
     return without_none(
         conversation=conversation,
         branch=branch,

@@ -68,14 +68,6 @@ def test_a_branch_that_stays_as_it_is_was_not_updated():
     assert piped(sent) == "conv-001\tupdated\t1\t2\tleft as they are: main\n"
 
 
-def test_a_conversation_of_which_only_open_messages_are_held_back_has_no_row():
-    held = PushedConversation("conv-001", "ab" * 20, "unchanged", 1, held_back=1)
-    pushed = Pushed(remote="origin", address="/a", conversations=(held, held._replace(status="new")), unchanged=0)
-    assert piped(pushed) == "conv-001\tnew\t1\t0\t1 held back\n"
-    behind = replace(pushed, conversations=(held._replace(behind=("main",)),))
-    assert "behind: main" in piped(behind)
-
-
 def test_a_fetch_in_a_pipe_shows_the_beginning_of_a_long_prompt():
     fetched = REMOTE_SAMPLES["fetched"]
     row = fetched.conversations[0]._replace(title="long " * 1000, reason=None)

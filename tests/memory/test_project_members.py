@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.new_rename_delete import delete, new
-from scopes.history.handles import ProjectMembers, read_uuid
+from scopes.history.handles import read_uuid
+from scopes.memory.context import ProjectMembers
 from tests.support.store import git, make_store
 
 

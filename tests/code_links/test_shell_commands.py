@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.model.shell import MAX_COMMAND, commit_chance, list_moves, may_write
+from scopes.code_links.shell_commands import MAX_COMMAND, commit_chance, list_moves, may_write
 
 FILE = "src/f.py"
 
