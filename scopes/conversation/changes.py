@@ -10,7 +10,7 @@ messages that it follows or the operation that created its conversation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -181,8 +181,8 @@ class _Filter(NamedTuple):
 
     def has_field(self, change: Change) -> bool:
         path, field = change.field_path, self.field
-        if field is not None and path.startswith(f"{DECISIONS}."):  # topics are the same in any case
-            path, field = folded(path), folded(field)
+        if field is not None and path.startswith(f"{DECISIONS}."):  # a topic may be given in any spelling
+            field = folded(field)
         return field is None or path == field or path.startswith((f"{field}.", f"{field}["))
 
     def has_cause(self, change: Change) -> bool:
@@ -479,7 +479,6 @@ class _MessageChanges:
         self._repository = repository
         self.stated: dict[str, Mapping[str, Any]] = {}
         self._requests: dict[Oid, str] = {}  # the collaboration request to which a commit belongs
-        self._spellings: dict[str, str] = {}
 
     def walk(
         self, commits: Iterable[Commit], written: Mapping[Oid, _Position], kinds: Mapping[_Position, str]
@@ -613,18 +612,9 @@ class _MessageChanges:
         """Yield the decisions and accepted values that are others after a message."""
         for group, field in _VALUE_FIELDS.items():
             before, after = (self._find_group(commit, group) for commit in (head.parents[0], head.oid))
-            found: dict[str, tuple[Any, Any]] = {}
             for path, *blobs in diff_blobs(self._repository, before, after) if before != after else ():
-                field_path = self._spell(group, split_leaf(path))
                 old, new = (None if blob is None else self._read_value(blob, field) for blob in blobs)
-                known = found.get(field_path, (None, None))
-                found[field_path] = known[0] if old is None else old, known[1] if new is None else new
-            yield from (FieldChange(path, *values) for path, values in found.items())
-
-    def _spell(self, group: str, names: Sequence[str]) -> str:
-        """Return the field of a value; that of a topic of decisions in the spelling in which it was written first."""
-        path = ".".join((group, *names))
-        return self._spellings.setdefault(folded(path), path) if group == DECISIONS else path
+                yield FieldChange(".".join((group, *split_leaf(path))), old, new)
 
     def _find_group(self, commit: Oid, group: str) -> Oid | None:
         tree = read_commit(self._repository, commit).tree
@@ -736,24 +726,21 @@ def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:
     """
     given = key.strip("/").removesuffix("=")
     encoded = "/".join(map(encode_component, given.split("/")))
-    wanted = {given, folded_key(given), folded_key(encoded)}
-    below = tuple(f"{name}/" for name in wanted)
-    matching: dict[str, Oid] = {}
-    for path, blob in claims.items():
-        for name in (key_of_path(path), path.removesuffix("=")):
-            if {name, decoded_key(name)} & wanted or name.startswith(below) or decoded_key(name).startswith(below):
-                matching[path] = blob
-    return matching
+    wanted = tuple(f"{name}/" for name in (given, folded_key(given), folded_key(encoded)))
+    return {
+        path: blob
+        for path, blob in claims.items()
+        for stored in (key_of_path(path), path.removesuffix("="))
+        if f"{stored}/".startswith(wanted) or f"{decoded_key(stored)}/".startswith(wanted)
+    }
 
 
 def _match_file(repository: Repository, revision: Revision, claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
+    """Return the claim of a file, or else of the only one whose path ends with `/file`; empty if there is none."""
     root = read_root(repository, read_commit(repository, revision.oid), None)
     path = f"{FILES}/{file_leaf(file, root.cwd)}"
-    return {path: claims[path]} if path in claims else _match_end(claims, file)
-
-
-def _match_end(claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
-    """Return the claim of the only file whose path ends with `/file`; an empty dict if there are none or several."""
+    if path in claims:
+        return {path: claims[path]}
     end = "/" + file.removeprefix("./")
     found = {
         path: blob
