@@ -9,7 +9,7 @@ from scopes.conversation.amend import amend, retract
 from scopes.conversation.conflicts import list_conflicts, resolve_conflict
 from scopes.conversation.merge import MergeConflicted, Merged, continue_merge, merge
 from scopes.conversation.rebase import rebase
-from scopes.conversation.verify_signatures import verify_signatures
+from scopes.conversation.verify import verify_signatures
 from scopes.errors import Refused
 from scopes.facts.decide import accept
 from scopes.facts.propose import Proposal, propose
@@ -112,18 +112,6 @@ def test_a_back_dated_decision_above_newer_messages_needs_the_signature_that_is_
     assert [(each.oid, each.author) for each in found.unsigned] == [(oid, "carol")]
     later = verify_signatures(repository, str(home), required=True, since=format_seconds(below.time + 1))
     assert later.unsigned == ()
-
-
-def test_a_good_signature_of_somebody_else_than_the_author_is_noted(repository, home):
-    history(repository, "main: a")
-    decision = {"topic": "auth", "decision": "tokens"}
-    for name in ("carol", "ann"):
-        say(repository, "conv-001", "", author={"name": name, "kind": "human"}, kind="decision", decision=decision)
-    found = verify_signatures(repository, str(home), required=True)
-    assert {each.author: each.state for each in found.signatures} == {"carol": "good", "ann": "good"}
-    [note] = [each.text for each in found.notes]
-    assert note == f"1 good signature is not by the author: {tip(repository)[:8]} of ann by carol@example.com"
-    assert found.exit_code == 0
 
 
 def test_nothing_is_written_if_a_decision_cannot_be_signed(repository, home):

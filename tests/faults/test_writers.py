@@ -34,7 +34,7 @@ for turn in range(rounds):
 """
 READER = """
 import sys, time
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository
 from tests.faults.processes import read_texts

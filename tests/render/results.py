@@ -71,7 +71,7 @@ from scopes.conversation.show import BranchRow, Continued, ConversationView, Fil
 from scopes.conversation.store import ConfigList, ConfigValue, GarbageCollected, StoreCreated
 from scopes.conversation.undo import OperationList, OperationView, Undone
 from scopes.conversation.verify import Check, Diagnosis, Repaired, Verification
-from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit, UnsignedCommit
+from scopes.conversation.verify import SignatureCheck, SignedCommit, UnsignedCommit
 from scopes.exporters.atomic_save import ExportSaved, SiteSaved
 from scopes.handover.checkout import CheckedOut
 from scopes.handover.resume import Resumption

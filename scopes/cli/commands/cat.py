@@ -66,7 +66,7 @@ def cat(
         return invocation.show(read_original(invocation.repository(), message, conversation=conversation))
     view = run_cat(invocation.repository(), message, conversation=conversation)
     if show_signature:
-        from scopes.conversation.verify_signatures import with_message_signature
+        from scopes.conversation.verify import with_message_signature
 
         add = with_message_signature
         view = add(invocation.repository(), view, invocation.cwd)
