@@ -21,9 +21,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from scopes import __version__
 from scopes.clock import format_seconds, now_nanoseconds, parse_window
-from scopes.conversation.cat import MessageView
 from scopes.conversation.log import Log, LogEntry
-from scopes.conversation.show import ConversationView
+from scopes.conversation.show import ConversationView, MessageView
 from scopes.errors import Busy, Corrupt, Inaccessible, NotFound, ScopesError
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, header_of, is_root, read_stored_body, with_subject
 from scopes.history.metadata import read_clocks, read_metadata_at
