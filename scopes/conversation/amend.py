@@ -1,4 +1,4 @@
-"""`amend` and `retract`: replace the text of a message, or retract it, by appending a new message (S4-27)."""
+"""`amend`, `retract` and `decisions --withdraw`: what was said is taken back by a new message (S4-27)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""`changes`: the change log of a conversation, derived from its commits and operations (S4-49 to S4-52).
+"""`changes`: the change log of a conversation, derived from its commits and operations (S4-49 to S4-52); and `blame`.
 
 The log itself is not stored, so it cannot contradict the store, and the same store always gives the same log. It has
 rows of what people and agents did: what only follows from that, such as a proposal whose time is over, has none.
 
 Rows are in the order of time. An operation has the time of its record; a message its own, but none is before the
 messages that it follows or the operation that created its conversation.
+
+`blame` finds for each claim of the present state the message that set it.
 """
 
 from __future__ import annotations
@@ -753,11 +755,8 @@ def _match_file(repository: Repository, revision: Revision, claims: Mapping[str,
 
 def _similar_keys(claims: Mapping[str, Oid], name: str) -> str:
     """Return a hint with the keys of a similar name, or else with the groups that there are."""
-    keys = {key: key.rpartition("/")[2].casefold() for key in map(decoded_key, map(key_of_path, claims))}
-    last = name.rpartition("/")[2].casefold()
-    similar = get_close_matches(last, keys.values(), n=3)
-    found = sorted(key for key, each in keys.items() if each in similar)[:3]
-    if found:
-        return f"did you mean {' or '.join(key.removeprefix(f'{FILES}/') for key in found)}?"
+    keys = [key.removeprefix(f"{FILES}/") for key in map(decoded_key, map(key_of_path, claims))]
+    if found := get_close_matches(name, sorted(set(keys)), n=3):
+        return f"did you mean {' or '.join(found)}?"
     groups = sorted({path.partition("/")[0] for path in claims} - {PARTICIPANTS, CONFLICTS, MESSAGES})
     return f"there are: {', '.join(groups)}" if groups else "nothing was decided, proposed or written there"
