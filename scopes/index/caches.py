@@ -24,6 +24,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple, TypeAlias
 
 import scopes
+from scopes.errors import Corrupt
 from scopes.ids import ConversationId, Oid
 from scopes.index.database import (
     ROW_ERRORS,
@@ -36,6 +37,7 @@ from scopes.index.database import (
     open_rows,
     open_updated,
     prepare_rows,
+    remove,
     remove_unusable,
 )
 from scopes.result import Note
@@ -205,6 +207,7 @@ def open_code_lines(
 
     Raises:
         As `update` does; the file stays as it was.
+        Corrupt: the file is damaged; it is removed, and the next call builds it again.
     """
 
     def count(connection: Connection) -> int:
@@ -213,7 +216,11 @@ def open_code_lines(
 
     opened = open_updated(directory, CODE_LINES, store, is_current, count, what="the index of code lines")
     with contextlib.closing(opened.connection) as connection:
-        yield connection, opened.notes
+        try:
+            yield connection, opened.notes
+        except sqlite3.DatabaseError as error:
+            remove(directory, CODE_LINES)
+            raise Corrupt("the index of code lines was damaged, and is removed", hint="try again") from error
 
 
 LAYOUT: Final = Layout(

@@ -62,7 +62,8 @@ def compile_regex(pattern: str) -> Matcher:
 
 def _reason(error: Exception) -> str:
     reason = error.args[0] if error.args else ""
-    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    return text.partition(": (?m:")[0]  # without the pattern as RE2 was given it
 
 
 def _with_all_scripts(pattern: str) -> str:

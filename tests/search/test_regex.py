@@ -110,7 +110,7 @@ def test_a_message_is_not_read_if_the_index_decides(repository, directory, monke
     history(repository, "main: parser lexer login")
     read = []
     monkeypatch.setattr(
-        "scopes.search.hits.HitReader.texts", lambda _self, number: read.append(number) or Texts(("", "", "", ""))
+        "scopes.search.run.HitReader.texts", lambda _self, number: read.append(number) or Texts(("", "", "", ""))
     )
     search(repository, 're:"x" OR parser OR lexer', index_directory=str(directory))
     assert len(read) == 1

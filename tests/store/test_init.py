@@ -38,7 +38,7 @@ def test_a_new_store_is_an_empty_bare_repository_with_the_settings_of_scopes(tmp
     assert create_store(path) is True
     assert is_store(path)
     expected = {
-        "core.bare": "true", "core.logallrefupdates": "always", "gc.auto": "0", "scopes.formatversion": "1",
+        "core.bare": "true", "core.logallrefupdates": "always", "gc.auto": "0", "scopes.formatversion": "2",
     }  # fmt: skip
     config = dict(line.split("=", 1) for line in git(path, "config", "--file", f"{path}/config", "--list").splitlines())
     assert expected.items() <= config.items()

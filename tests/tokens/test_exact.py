@@ -99,8 +99,8 @@ def test_counts_add_up_for_pieces_that_begin_with_a_mark_and_end_in_a_blank_line
 def test_tiktoken_is_not_imported_before_the_first_text():
     program = """
 import sys
-from scopes.tokens.rank_files import RankFilePaths
-from scopes.tokens.choose import choose_tokenizer
+from scopes.tokens.count import RankFilePaths
+from scopes.tokens.count import choose_tokenizer
 tokenizer = choose_tokenizer(RankFilePaths("/nowhere", None, tuple(filter(None, sys.path)))).tokenizer
 tokenizer.count("")
 print("tiktoken" in sys.modules)
