@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from scopes.conversation.append import MessageAppended
     from scopes.conversation.bisect import Bisection, BisectPoint
     from scopes.conversation.branch import BranchCreated, BranchRewound, BranchSwitched, Tagged, TagList
-    from scopes.conversation.cat import MessageView
     from scopes.conversation.changes import Change
     from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView
     from scopes.conversation.decisions import DecisionList, DecisionRow
@@ -54,7 +53,8 @@ if TYPE_CHECKING:
         MergeRequestRow,
         MergeRequestView,
     )
-    from scopes.conversation.show import BranchRow, ConversationView, FileList, FileRow
+    from scopes.conversation.show import BranchRow, ConversationView, MessageView
+    from scopes.conversation.stats import FileList, FileRow
     from scopes.conversation.undo import Undone
     from scopes.errors import (
         Ambiguous,
@@ -133,7 +133,6 @@ _MODULES = {
     "scopes.conversation.append": "MessageAppended",
     "scopes.conversation.bisect": "Bisection BisectPoint",
     "scopes.conversation.branch": "BranchCreated BranchRewound BranchSwitched Tagged TagList",
-    "scopes.conversation.cat": "MessageView",
     "scopes.conversation.changes": "Change",
     "scopes.conversation.conflicts": "ConflictList ConflictResolved ConflictView",
     "scopes.conversation.decisions": "DecisionList DecisionRow",
@@ -142,7 +141,8 @@ _MODULES = {
     "scopes.conversation.log": "LogFilter",
     "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
     "scopes.conversation.merge_requests": "MergeRequestChanged MergeRequestList MergeRequestRow MergeRequestView",
-    "scopes.conversation.show": "BranchRow ConversationView FileList FileRow",
+    "scopes.conversation.show": "BranchRow ConversationView MessageView",
+    "scopes.conversation.stats": "FileList FileRow",
     "scopes.conversation.undo": "Undone",
     "scopes.errors": (
         "Ambiguous BudgetExhausted Busy CannotImport Conflicted Corrupt Inaccessible Invalid "

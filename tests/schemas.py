@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from scopes.cli.table import TABLE
-from scopes.conversation.cat import MessageView
 from scopes.conversation.log import LogEntry
+from scopes.conversation.show import MessageView
 from scopes.model.message import TYPED_KINDS, payload_key
 from scopes.render.dispatch import render_text
 from scopes.render.fields import find_joined_keys, find_rows_key

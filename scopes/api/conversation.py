@@ -54,9 +54,10 @@ from scopes.conversation.diff import Difference
 from scopes.conversation.diff import diff as compare
 from scopes.conversation.log import LogEntry, LogFilter
 from scopes.conversation.log import log as walk_log
-from scopes.conversation.show import ConversationView, FileList
-from scopes.conversation.show import files as list_files
+from scopes.conversation.show import ConversationView
 from scopes.conversation.show import show as describe
+from scopes.conversation.stats import FileList
+from scopes.conversation.stats import files as list_files
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import check_author
 from scopes.history.names import read_active_branch, resolve_branch_name

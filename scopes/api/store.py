@@ -13,10 +13,10 @@ from scopes.api.conversation import Branch, Conversation
 from scopes.api.undo import redo as redo_operation
 from scopes.api.undo import undo as undo_operation
 from scopes.clock import now_nanoseconds, parse_window
-from scopes.conversation.cat import MessageView, cat
 from scopes.conversation.list import ConversationList
 from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.new_rename_delete import new
+from scopes.conversation.show import MessageView, cat
 from scopes.conversation.undo import Undone
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import check_author, default_author

@@ -1,4 +1,4 @@
-"""`amend` and `retract`: replace the text of a message, or retract it, by appending a new message (S4-27)."""
+"""`amend`, `retract` and `decisions --withdraw`: what was said is taken back by a new message (S4-27)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from scopes.model.encoding import decode_component, leaf
 from scopes.model.message import DECISIONS, MESSAGES, RETRACTED_TEXT, Author, Message, is_purged, topic_leaf
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.repository import Repository, read_commit
 from scopes.store.transactions import require_unpurged
 from scopes.store.trees import BlobChange, find_blob
 
@@ -197,67 +197,47 @@ def withdraw_decision(
     handle = StoreHandle(repository).branch(conversation, branch)
     if not topic.strip():
         raise Invalid("no topic given", hint=f"list them: scopes decisions {quote(str(handle))}")
-    found = _find_claims(repository, handle.tip, topic)
-    if not found:
-        raise _not_in_effect(handle, topic)
-    path = next(iter(found))
-    spelled = decode_component(path.removesuffix("=").partition("/")[2])
-    values = _list_values(found)
+    path = topic_leaf(DECISIONS, topic)
+    topic = decode_component(path.removesuffix("=").partition("/")[2])
+    found = _find_decisions(handle, handle.tip, path)
+
+    def remove(tip: Oid) -> dict[str, BlobChange]:
+        if (now := _find_decisions(handle, tip, path)) != found:
+            raise Refused(
+                f"the decision on {topic!a} was changed meanwhile: {', '.join(now)}",
+                hint="nothing was withdrawn; give the command again to withdraw this one",
+            )
+        return {path: None}
+
     message_id = oid = None
     if not dry_run:
-        text = reason or f"withdrawn: {spelled}: {', '.join(values)}"
+        text = reason or f"withdrawn: {topic}: {', '.join(found)}"
         message = notice_of_withdrawal(plain_message(check_author(author), text, kind="notice"), path)
         message_id = message.id
-        oid = append_message(
-            repository,
-            handle.conversation.id,
-            handle.name,
-            message,
-            state_changes=lambda tip: _removal(handle, tip, topic, found),
-        )
+        oid = append_message(repository, handle.conversation.id, handle.name, message, state_changes=remove)
     return DecisionWithdrawn(
         id=message_id,
         oid=oid,
         conversation=handle.conversation.id,
         branch=handle.name,
-        topic=spelled,
-        decisions=values,
+        topic=topic,
+        decisions=found,
         dry_run=dry_run,
     )
 
 
-def _find_claims(objects: Objects, tip: Oid, topic: str) -> dict[str, bytes]:
-    state = state_of(objects, tip)
-    path = topic_leaf(DECISIONS, topic)
-    claim = None if state is None else find_blob(objects, state, path)
-    return {} if claim is None else {path: claim}
-
-
-def _removal(branch: BranchHandle, tip: Oid, topic: str, expected: Mapping[str, bytes]) -> dict[str, BlobChange]:
-    """Return the changes to the state of `tip` that remove the claims; the notice is about the expected ones.
+def _find_decisions(branch: BranchHandle, tip: Oid, path: str) -> tuple[str, ...]:
+    """Return the decisions in the claim about a topic.
 
     Raises:
-        NotFound, Refused: another process changed the claims after they were read.
+        NotFound: no decision on it is in effect.
     """
-    found = _find_claims(branch.repository, tip, topic)
-    if not found:
-        raise _not_in_effect(branch, topic)
-    if found != expected:
-        raise Refused(
-            f"the decision on {topic!a} was changed meanwhile: {', '.join(_list_values(found))}",
-            hint="nothing was withdrawn; give the command again to withdraw this one",
-        )
-    return dict.fromkeys(found)
-
-
-def _not_in_effect(branch: BranchHandle, topic: str) -> NotFound:
-    return NotFound(
-        f"no decision on {topic!a} is in effect on {branch}", hint=f"list them: scopes decisions {quote(str(branch))}"
-    )
-
-
-def _list_values(claims: Mapping[str, bytes]) -> tuple[str, ...]:
-    return tuple(value for claim in claims.values() for value in _decisions_in(encoding.load(claim)))
+    state = state_of(branch.repository, tip)
+    claim = None if state is None else find_blob(branch.repository, state, path)
+    if claim is None:
+        topic, hint = decoded_key(key_of_path(path)).partition("/")[2], f"scopes decisions {quote(str(branch))}"
+        raise NotFound(f"no decision on {topic!a} is in effect on {branch}", hint=f"list them: {hint}")
+    return tuple(_decisions_in(encoding.load(claim)))
 
 
 def _decisions_in(claim: Any) -> list[str]:

@@ -1,4 +1,7 @@
-"""`branch`: create a branch at any message, or list the branches."""
+"""`branch`, `switch`, `rewind`, `abandon` and `tag`: names for places in the history of a conversation.
+
+Each change is one operation.
+"""
 
 from __future__ import annotations
 

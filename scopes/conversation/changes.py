@@ -1,16 +1,18 @@
-"""`changes`: the change log of a conversation, derived from its commits and operations (S4-49 to S4-52).
+"""`changes`: the change log of a conversation, derived from its commits and operations (S4-49 to S4-52); and `blame`.
 
 The log itself is not stored, so it cannot contradict the store, and the same store always gives the same log. It has
 rows of what people and agents did: what only follows from that, such as a proposal whose time is over, has none.
 
 Rows are in the order of time. An operation has the time of its record; a message its own, but none is before the
 messages that it follows or the operation that created its conversation.
+
+`blame` finds for each claim of the present state the message that set it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -181,8 +183,8 @@ class _Filter(NamedTuple):
 
     def has_field(self, change: Change) -> bool:
         path, field = change.field_path, self.field
-        if field is not None and path.startswith(f"{DECISIONS}."):  # topics are the same in any case
-            path, field = folded(path), folded(field)
+        if field is not None and path.startswith(f"{DECISIONS}."):  # a topic may be given in any spelling
+            field = folded(field)
         return field is None or path == field or path.startswith((f"{field}.", f"{field}["))
 
     def has_cause(self, change: Change) -> bool:
@@ -479,7 +481,6 @@ class _MessageChanges:
         self._repository = repository
         self.stated: dict[str, Mapping[str, Any]] = {}
         self._requests: dict[Oid, str] = {}  # the collaboration request to which a commit belongs
-        self._spellings: dict[str, str] = {}
 
     def walk(
         self, commits: Iterable[Commit], written: Mapping[Oid, _Position], kinds: Mapping[_Position, str]
@@ -613,18 +614,9 @@ class _MessageChanges:
         """Yield the decisions and accepted values that are others after a message."""
         for group, field in _VALUE_FIELDS.items():
             before, after = (self._find_group(commit, group) for commit in (head.parents[0], head.oid))
-            found: dict[str, tuple[Any, Any]] = {}
             for path, *blobs in diff_blobs(self._repository, before, after) if before != after else ():
-                field_path = self._spell(group, split_leaf(path))
                 old, new = (None if blob is None else self._read_value(blob, field) for blob in blobs)
-                known = found.get(field_path, (None, None))
-                found[field_path] = known[0] if old is None else old, known[1] if new is None else new
-            yield from (FieldChange(path, *values) for path, values in found.items())
-
-    def _spell(self, group: str, names: Sequence[str]) -> str:
-        """Return the field of a value; that of a topic of decisions in the spelling in which it was written first."""
-        path = ".".join((group, *names))
-        return self._spellings.setdefault(folded(path), path) if group == DECISIONS else path
+                yield FieldChange(".".join((group, *split_leaf(path))), old, new)
 
     def _find_group(self, commit: Oid, group: str) -> Oid | None:
         tree = read_commit(self._repository, commit).tree
@@ -736,24 +728,21 @@ def _match_key(claims: Mapping[str, Oid], key: str) -> dict[str, Oid]:
     """
     given = key.strip("/").removesuffix("=")
     encoded = "/".join(map(encode_component, given.split("/")))
-    wanted = {given, folded_key(given), folded_key(encoded)}
-    below = tuple(f"{name}/" for name in wanted)
-    matching: dict[str, Oid] = {}
-    for path, blob in claims.items():
-        for name in (key_of_path(path), path.removesuffix("=")):
-            if {name, decoded_key(name)} & wanted or name.startswith(below) or decoded_key(name).startswith(below):
-                matching[path] = blob
-    return matching
+    wanted = tuple(f"{name}/" for name in (given, folded_key(given), folded_key(encoded)))
+    return {
+        path: blob
+        for path, blob in claims.items()
+        for stored in (key_of_path(path), path.removesuffix("="))
+        if f"{stored}/".startswith(wanted) or f"{decoded_key(stored)}/".startswith(wanted)
+    }
 
 
 def _match_file(repository: Repository, revision: Revision, claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
+    """Return the claim of a file, or else of the only one whose path ends with `/file`; empty if there is none."""
     root = read_root(repository, read_commit(repository, revision.oid), None)
     path = f"{FILES}/{file_leaf(file, root.cwd)}"
-    return {path: claims[path]} if path in claims else _match_end(claims, file)
-
-
-def _match_end(claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
-    """Return the claim of the only file whose path ends with `/file`; an empty dict if there are none or several."""
+    if path in claims:
+        return {path: claims[path]}
     end = "/" + file.removeprefix("./")
     found = {
         path: blob
@@ -766,11 +755,8 @@ def _match_end(claims: Mapping[str, Oid], file: str) -> dict[str, Oid]:
 
 def _similar_keys(claims: Mapping[str, Oid], name: str) -> str:
     """Return a hint with the keys of a similar name, or else with the groups that there are."""
-    keys = {key: key.rpartition("/")[2].casefold() for key in map(decoded_key, map(key_of_path, claims))}
-    last = name.rpartition("/")[2].casefold()
-    similar = get_close_matches(last, keys.values(), n=3)
-    found = sorted(key for key, each in keys.items() if each in similar)[:3]
-    if found:
-        return f"did you mean {' or '.join(key.removeprefix(f'{FILES}/') for key in found)}?"
+    keys = [key.removeprefix(f"{FILES}/") for key in map(decoded_key, map(key_of_path, claims))]
+    if found := get_close_matches(name, sorted(set(keys)), n=3):
+        return f"did you mean {' or '.join(found)}?"
     groups = sorted({path.partition("/")[0] for path in claims} - {PARTICIPANTS, CONFLICTS, MESSAGES})
     return f"there are: {', '.join(groups)}" if groups else "nothing was decided, proposed or written there"

@@ -1,4 +1,8 @@
-"""Open a commit of the project that a revision names, with its links to conversations: for `--commit REV`."""
+"""Commits of the project and the conversations that they are from.
+
+`show --commits` lists the commits of a conversation, `log --commit REV` shows the turns that a commit is from, and
+`diff --commit REV` compares its lines with the edits of the conversations. The links are found in `scopes.code_links`.
+"""
 
 from __future__ import annotations
 
@@ -74,22 +78,11 @@ def open_revision(repository: Repository, request: RevisionRequest) -> Iterator[
     """
     wanted = None if request.conversation is None else resolve_conversation(repository, request.conversation)
     with open_linker(repository, request.index_directory, request.directory, request.on_progress) as linker:
-        linked = _link(linker, request.revision)
+        commit = resolve_commit(linker.git, request.revision)
+        linked = next(linker.link([commit]), None)
+        if linked is None:
+            raise Inaccessible(f"the commit {commit[:8]} cannot be read", hint="see: git fsck")
         yield LinkedRevision(linker, linked, _require_links(linked, wanted))
-
-
-def _link(linker: CommitLinker, revision: str) -> LinkedCommit:
-    """Return the commit that a revision of the project names, with its links.
-
-    Raises:
-        NotFound: it names none.
-        Inaccessible: git cannot read it.
-    """
-    commit = resolve_commit(linker.git, revision)
-    linked = next(linker.link([commit]), None)
-    if linked is None:
-        raise Inaccessible(f"the commit {commit[:8]} cannot be read", hint="see: git fsck")
-    return linked
 
 
 def _require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple[CodeLink, ...]:
@@ -106,18 +99,15 @@ def _require_links(linked: LinkedCommit, wanted: ConversationId | None) -> tuple
     name = name_commit(linked.facts)
     if linked.unknown:
         record = linked.unknown[0]
-        raise NotFound(f"{name} was made by {_describe(record)}", hint=import_hint(record.tool or ""))
+        session = f"the session {record.session} of {record.tool}, which is not in the store"
+        if record.session is None:
+            session = f"a session of {record.tool}, which does not tell its commands which one it is"
+        raise NotFound(f"{name} was made by {session}", hint=import_hint(record.tool or ""))
     other = conversations_of(link for link in linked.links if wanted is None or link.conversation != wanted)
     if wanted is not None and other:
         raise NotFound(f"{wanted} is not linked to {name}", hint=f"perhaps: {', '.join(other[:5])}")
     hint = f"perhaps: {', '.join(other[:5])}" if other else "if an agent wrote it, import its session: scopes import"
     raise NotFound(f"no session is known to have written {name}", hint=hint)
-
-
-def _describe(record: CommitRecord) -> str:
-    if record.session is None:
-        return f"a session of {record.tool}, which does not tell its commands which one it is"
-    return f"the session {record.session} of {record.tool}, which is not in the store"
 
 
 def note_likely(links: Sequence[CodeLink]) -> tuple[Note, ...]:
@@ -201,9 +191,11 @@ def _search(repository: Repository, name: ConversationId, linker: CommitLinker) 
     commits, is_cut = _list_commits(linker.git, _first_time(repository, name))
     turns = TurnFinder(repository, linker.index)
     found = {
-        each.facts.commit: row
+        each.facts.commit: CommitRow(
+            commit=each.facts.commit, subject=each.facts.subject, authored=each.facts.authored, links=links
+        )
         for each in linker.link(dict.fromkeys((*recorded, *commits)))
-        if (row := _row(each, turns.links_of(each, name))) is not None
+        if (links := turns.links_of(each, name))
     }
     missing = [record for commit, record in recorded.items() if commit not in found]
     of_others = _find_elsewhere(linker.git, missing, {recorded[each].root for each in found if each in recorded})
@@ -211,9 +203,12 @@ def _search(repository: Repository, name: ConversationId, linker: CommitLinker) 
     gone = _find_unreachable(linker.git, [commit for commit in recorded if commit in found])
     rows = [replace(row, is_gone=row.commit in gone) for row in found.values()]
     rows += _recorded_rows(linker.known.recorded, name, missing)
-    rows = _mark_replaced(linker.known.recorded, rows)
+    replaced = linker.known.recorded.replacements_of(row.commit for row in rows)
+    rows = [replace(row, replaced_by=replaced.get(row.commit)) if row.is_gone else row for row in rows]
     notes: tuple[Note, ...] = (Note(f"only the newest {MAX_COMMITS:,} commits were searched"),) if is_cut else ()
-    notes += _note_elsewhere(name, of_others)
+    if of_others:
+        text = f"{len(of_others):,} {plural(len(of_others), 'commit')} of other repositories left out"
+        notes += (Note(text, f"show them: scopes -C {quote(of_others[-1].root)} show {quote(name)} --commits"),)
     places = {commit: place for place, commit in enumerate(reversed(commits))}  # parents have lower ones
     ordered = tuple(sorted(rows, key=lambda row: (row.authored or "", places.get(row.commit, 0), row.commit)))
     return ConversationCommits(conversation=name, commits=ordered, notes=(*linker.notes, *notes))
@@ -262,31 +257,11 @@ def _find_shared(directory: str) -> str | None:
     return None
 
 
-def _note_elsewhere(name: ConversationId, records: Sequence[CommitRecord]) -> tuple[Note, ...]:
-    if not records:
-        return ()
-    text = f"{len(records):,} {plural(len(records), 'commit')} of other repositories left out"
-    return (Note(text, f"show them: scopes -C {quote(records[-1].root)} show {quote(name)} --commits"),)
-
-
-def _mark_replaced(recorded: RecordedCommits, rows: Sequence[CommitRow]) -> list[CommitRow]:
-    """Return rows in which those of commits that are gone name the commit as which git made them again."""
-    replaced = recorded.replacements_of(row.commit for row in rows)
-    return [replace(row, replaced_by=replaced.get(row.commit) if row.is_gone else None) for row in rows]
-
-
 def _first_time(repository: Repository, name: ConversationId) -> int:
     """Return when a conversation began, in seconds, with an hour to spare."""
     commits = walk_newest_first(repository, list_branch_tips(repository, name).values())
     times = (header_of(commit).time for commit in commits if not is_root(commit))
     return max(0, min((time for time in times if time), default=0) - _BEFORE_SECONDS)
-
-
-def _row(linked: LinkedCommit, links: tuple[CodeLink, ...]) -> CommitRow | None:
-    facts = linked.facts
-    return (
-        CommitRow(commit=facts.commit, subject=facts.subject, authored=facts.authored, links=links) if links else None
-    )
 
 
 def _recorded_rows(
@@ -336,17 +311,19 @@ def find_commit_turns(
         described = _describe_turns(repository, found, own, messages, wanted)
         about = _note_turns(found.commit.facts, first, own)
         likely = note_likely([link for link in found.links if link.conversation == first])
-        notes = (*found.linker.notes, about, *likely, *_note_others(found.links, first, request.revision))
+        notes = (*found.linker.notes, about, *likely)
+        if others := [name for name in conversations_of(found.links) if name != first]:
+            hint = f"show it: scopes log {quote(others[0])} --commit {quote(request.revision)}"
+            notes += (Note(f"also linked to the commit: {', '.join(others)}", hint),)
         return CommitTurns(first, described, notes)
 
 
 def with_commit_turns(log: Log, found: Mapping[MessageId, CommitTurn]) -> Log:
     """Return a log whose entries say how their turns are linked with a commit."""
-    return replace(log, items=(_with_commit_turn(item, found) for item in log.items))
-
-
-def _with_commit_turn(item: Result, found: Mapping[MessageId, CommitTurn]) -> Result:
-    return replace(item, commit_turn=found.get(item.head.id)) if isinstance(item, LogEntry) else item
+    entries = (
+        replace(item, commit_turn=found.get(item.head.id)) if isinstance(item, LogEntry) else item for item in log.items
+    )
+    return replace(log, items=entries)
 
 
 def _describe_turns(
@@ -402,14 +379,6 @@ def _note_turns(facts: CommitFacts, conversation: ConversationId, links: Sequenc
     ]
     text = f"{name_commit(facts)}: {'; '.join(found) or 'no turn is known'}"
     return Note(text, f"the evidence: scopes show {quote(conversation)} --commits")
-
-
-def _note_others(links: Sequence[CodeLink], first: ConversationId, revision: str) -> tuple[Note, ...]:
-    others = [name for name in conversations_of(links) if name != first]
-    if not others:
-        return ()
-    hint = f"show it: scopes log {quote(others[0])} --commit {quote(revision)}"
-    return (Note(f"also linked to the commit: {', '.join(others)}", hint),)
 
 
 _SECOND = 1_000_000_000
@@ -486,7 +455,9 @@ def _account(
     shorts = {line.number: hash_short(line.text) for line in lines}
     authored = parse_time(linked.facts.authored or "") or 0
     wanted = [value for value in (*hashes.values(), *shorts.values()) if value is not None]
-    edits = times_of(authored / _SECOND, linked.links).find_edits(index, wanted, *_names_of(linked, path))
+    added = linked.added
+    base_names = () if added is None else (*added.names_of(path), *added.moved.get(path, ()))
+    edits = times_of(authored / _SECOND, linked.links).find_edits(index, wanted, *base_names)
     known = {value for value, found in edits.items() if any(edit.conversation in names for edit in found)}
     known_shorts = {
         value for found in edits.values() for edit in found if edit.conversation in names for value in edit.shorts
@@ -499,8 +470,3 @@ def _account(
     listed = {each.number for each in others}
     short = sum(value is None for number, value in hashes.items() if number not in listed)
     return FileAccount(path=path, added=len(lines), edited=len(lines) - short - len(others), short=short, others=others)
-
-
-def _names_of(linked: LinkedCommit, path: str) -> tuple[str, ...]:
-    """Return the base names under which edits of a file of the commit may have been recorded."""
-    return () if linked.added is None else (*linked.added.names_of(path), *linked.added.moved.get(path, ()))

@@ -1,18 +1,17 @@
-"""`diff`: compare two branches, messages or conversations; the exit code is that of diff(1) (S4-62).
+"""`diff` and `range-diff`: compare two branches, messages, conversations or ranges; the exit code is that of diff(1).
 
 Messages are matched by id and compared by content, not by commit, so a rebased or cherry-picked message counts as the
-same. The states are compared claim by claim: decisions, proposals, findings, files written.
+same (S4-62). `diff` compares the states claim by claim: decisions, proposals, findings, files written. `range-diff`
+pairs messages without a common id by their content, as git range-diff pairs commits.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import unified_diff
+from difflib import SequenceMatcher, unified_diff
 from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -310,39 +309,21 @@ def similarity(left: Content, right: Content) -> float:
 
 
 def _pair_by_content(left: Sequence[Content], right: Sequence[Content]) -> Iterator[Pair]:
-    anchors = _unique_matches(left, right)
-    yield from anchors
+    """Pair equal messages in order, as difflib finds them, and those between them with the most similar ones ahead."""
+    numbers: dict[tuple[Hashable, tuple[str, ...]], int] = {}  # of equal contents
+    one, two = (
+        [numbers.setdefault((content.group, content.lines), len(numbers)) for content in side] for side in (left, right)
+    )
     before_left = before_right = 0
-    for i, j in (*anchors, (len(left), len(right))):
-        next_right = before_right
+    for i, j, size in SequenceMatcher(None, one, two, autojunk=False).get_matching_blocks():
         for position in range(before_left, i):
-            near = range(next_right, min(j, next_right + _AHEAD))
+            near = range(before_right, min(j, before_right + _AHEAD))
             best = max(near, key=lambda other: (similarity(left[position], right[other]), -other), default=None)
             if best is not None and similarity(left[position], right[best]) >= MIN_SIMILARITY:
                 yield position, best
-                next_right = best + 1
-        before_left, before_right = i + 1, j + 1
-
-
-def _unique_matches(left: Sequence[Content], right: Sequence[Content]) -> list[Pair]:
-    """Return the messages whose content occurs exactly once on each side, as many as do not cross each other."""
-    keys = [[(content.group, content.lines) for content in side] for side in (left, right)]
-    counts = [Counter(side) for side in keys]
-    places = {key: j for j, key in enumerate(keys[1])}
-    matches = [(i, places[key]) for i, key in enumerate(keys[0]) if counts[0][key] == counts[1][key] == 1]
-    ends: list[int] = []  # the right positions at which the longest chains of each length end
-    chains: list[tuple[Pair, int]] = []  # each match, with the length of its chain
-    for match in matches:
-        length = bisect_left(ends, match[1])
-        ends[length : length + 1] = [match[1]]
-        chains.append((match, length))
-    found: list[Pair] = []
-    wanted = len(ends) - 1
-    for match, length in reversed(chains):
-        if length == wanted and (not found or match[1] < found[-1][1]):
-            found.append(match)
-            wanted -= 1
-    return found[::-1]
+                before_right = best + 1
+        yield from ((i + n, j + n) for n in range(size))
+        before_left, before_right = i + size, j + size
 
 
 def _content_lines(message: Message) -> Iterator[str]:
@@ -470,36 +451,33 @@ def range_diff(
 
 
 def _resolve_ranges(repository: Repository, names: Sequence[str], conversation: str | None) -> tuple[_Range, _Range]:
-    resolver = _Resolver(repository, conversation)
+    within = None if conversation is None else resolve_conversation(repository, conversation)
+
+    def resolve(name: str) -> Revision:
+        """Resolve a name in the conversation that was named, or else in that of the first name."""
+        nonlocal within
+        found = (
+            resolve_revision(repository, name)
+            if within is None
+            else resolve_revision_anywhere(repository, name or within, within)
+        )
+        within = within or found.conversation
+        return found
+
     ranges = [".." in name for name in names]
     if len(names) == 1 and "..." in names[0]:
         one, _, two = names[0].partition("...")
-        return _symmetric(resolver.revision(one), resolver.revision(two), one, two)
+        return _symmetric(resolve(one), resolve(two), one, two)
     if len(names) == 2 and not any(ranges):
-        return _symmetric(resolver.revision(names[0]), resolver.revision(names[1]), *names)
+        return _symmetric(resolve(names[0]), resolve(names[1]), *names)
     if len(names) == 3 and not any(ranges):
-        base, left, right = map(resolver.revision, names)
+        base, left, right = map(resolve, names)
         return _Range(f"{names[0]}..{names[1]}", base, left), _Range(f"{names[0]}..{names[2]}", base, right)
     if len(names) == 2 and all(ranges) and not any("..." in name for name in names):
         (one, _, two), (three, _, four) = (name.partition("..") for name in names)
-        first = _Range(names[0], resolver.revision(one), resolver.revision(two))
-        return first, _Range(names[1], resolver.revision(three), resolver.revision(four))
+        first = _Range(names[0], resolve(one), resolve(two))
+        return first, _Range(names[1], resolve(three), resolve(four))
     raise Invalid("name two versions: A B, A...B, BASE A B, or A..B C..D", hint=_HINT)
-
-
-class _Resolver:
-    """Resolves names in the conversation that was named, or in that of the first name."""
-
-    def __init__(self, repository: Repository, conversation: str | None) -> None:
-        self._repository = repository
-        self._conversation = None if conversation is None else resolve_conversation(repository, conversation)
-
-    def revision(self, name: str) -> Revision:
-        if self._conversation is None:
-            first = resolve_revision(self._repository, name)
-            self._conversation = first.conversation
-            return first
-        return resolve_revision_anywhere(self._repository, name or self._conversation, self._conversation)
 
 
 def _symmetric(one: Revision, two: Revision, one_name: str, two_name: str) -> tuple[_Range, _Range]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from itertools import repeat
 from typing import Final, NamedTuple
 
 from scopes.clock import creation_time, known_seconds, later_of, parse_time
@@ -70,20 +69,14 @@ class ConversationRefs(NamedTuple):
 
 def group_by_conversation(values: Mapping[str, str]) -> Iterator[ConversationRefs]:
     """Group refs by conversation; a conversation without a branch is left out."""
-    tips_of: dict[str, dict[BranchName, Oid]] = {}
+    tips_of: dict[ConversationId, dict[BranchName, Oid]] = {}
     for ref, oid in values.items():  # without a call for each of very many refs, such as `split_branch_ref`
         if ref.startswith(refs.HEADS):
             name, slash, branch = ref[_HEADS_LENGTH:].partition("/")
             if slash:
-                tips = tips_of.get(name)
-                if tips is None:
-                    tips_of[name] = {branch: oid}  # type: ignore[dict-item] # BranchName and Oid
-                else:
-                    tips[branch] = oid  # type: ignore[index, assignment]
-    metas = map(values.get, map(refs.META.__add__, tips_of))
-    actives = map(values.get, map(refs.ACTIVE.__add__, tips_of))
-    fields = zip(tips_of, tips_of.values(), metas, actives, strict=True)
-    return map(tuple.__new__, repeat(ConversationRefs), fields)
+                tips_of.setdefault(ConversationId(name), {})[BranchName(branch)] = Oid(oid)
+    for name, tips in tips_of.items():
+        yield ConversationRefs(name, tips, values.get(refs.META + name), values.get(refs.ACTIVE + name))
 
 
 class ConversationReader:
@@ -221,9 +214,16 @@ def count_by_conversation(
     `values` are the refs. A branch that the remote lacks is compared with all that it has. What is damaged is left out,
     too: `verify` reports it.
     """
-    remote, gone = _default_remote(repository), _read_gone(repository)
+    gone: Mapping[str, Container[str]] = {}
+    family: Sequence[str] = ()
+    with suppress(Corrupt):
+        gone = read_gone(repository.path)
+    with suppress(Corrupt):
+        setting = read_setting(repository.config.store_level(), DEFAULT)  # lists are cached by the files of the store
+        remote, addresses = find_default(repository.path, setting), read_addresses(repository.path)
+        family = list_family(addresses, remote) if remote in addresses else ()
     manifests: dict[Oid, Oid] = {}
-    for name in reversed(_list_repositories(repository, remote)):  # the oldest that has a conversation counts
+    for name in reversed(family):  # the oldest that has a conversation counts
         prefix = f"{REMOTES}{name}/"
         found_there = {ref.removeprefix(prefix): Oid(oid) for ref, oid in values.items() if ref.startswith(prefix)}
         manifests |= {Oid(root): oid for root, oid in found_there.items() if root not in gone.get(name, ())}
@@ -264,26 +264,6 @@ def _count(repository: Repository, refs_of: ConversationRefs, manifest: Oid) -> 
 def _list_new(repository: Repository, tip: Oid, other: Oid) -> set[Oid]:
     bases = list_merge_bases(repository, tip, other)
     return {each.oid for each in list_new_commits(repository, tip, other, bases) if not is_root(each)}
-
-
-def _list_repositories(repository: Repository, remote: str | None) -> list[str]:
-    addresses = {} if remote is None else read_addresses(repository.path)
-    return list_family(addresses, remote) if remote in addresses else []
-
-
-def _read_gone(repository: Repository) -> dict[str, frozenset[str]]:
-    try:
-        return read_gone(repository.path)
-    except Corrupt:
-        return {}
-
-
-def _default_remote(repository: Repository) -> str | None:
-    try:
-        setting = read_setting(repository.config.store_level(), DEFAULT)  # lists are cached by the files of the store
-        return find_default(repository.path, setting)
-    except Corrupt:
-        return None
 
 
 _PREFIXES = (refs.HEADS, refs.META, refs.PENDING, refs.REMOTES, refs.ACTIVE)

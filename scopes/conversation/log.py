@@ -1,6 +1,7 @@
-"""The bodies of a log: which are read, and those that are read once although a walk needs them twice.
+"""`log`: walk the messages of a branch, a revision or a range, newest first.
 
-That of the last message of a turn is read for the word that says how the turn ended.
+A walk reads commits only. Bodies are read as the log is iterated, and only those that are wanted: for their text, for
+a filter, for the results of calls, or for the word that says how the last message of a turn ended.
 """
 
 from __future__ import annotations
@@ -46,135 +47,6 @@ from scopes.store.repository import Repository, read_commit
 if TYPE_CHECKING:
     from scopes.merge.lanes import LaneMark, MarkedLanes
     from scopes.model.operation import Signature
-
-
-_KEPT = 32  # messages
-
-
-class BodyReader:
-    """Reads messages and keeps the last ones: tool results, which a walk meets before their call, are read once."""
-
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._kept: dict[Oid, Message] = {}
-
-    def __call__(self, head: MessageHeader) -> Message:
-        """Return the message of a header."""
-        return self._kept.get(head.oid) or self._keep(head.oid, read_body(self._repository, head))
-
-    def read_at(self, oid: Oid) -> Message:
-        """Return the message of a commit."""
-        return self._kept.get(oid) or self._keep(oid, read_message(self._repository, oid))
-
-    def read_bytes(self, head: MessageHeader) -> bytes:
-        """Return the message of a header as it is stored."""
-        return read_body_bytes(self._repository, head)
-
-    def _keep(self, oid: Oid, message: Message) -> Message:
-        if len(self._kept) == _KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[oid] = message
-        return message
-
-
-class Body(NamedTuple):
-    """What is read of a message: itself, if it is to be read, the results of its calls, and how its turn ended."""
-
-    message: Message | None = None
-    results: tuple[Part, ...] = ()
-    ending: Ending | None = None
-
-
-class Bodies:
-    """Reads the bodies of a log: all, or only those of messages whose commit has no subject text."""
-
-    def __init__(self, read: BodyReader, *, read_all: bool, results: bool) -> None:
-        self._read = read
-        self._read_all = read_all
-        self._results = results
-
-    def read(self, head: MessageHeader, answered_by: Iterable[Oid], next_prompts: Sequence[Oid] | None) -> Body:
-        """Return the body of a header, with the results of its tool calls if requested.
-
-        next_prompts: the prompts that follow the last message of a turn; None for another message.
-        """
-        is_read = self._read_all or head.subject == NO_TEXT
-        if not is_read and next_prompts is None:
-            return Body()
-        if not is_read and not may_have_ending(head.kind, self._read.read_bytes(head)):
-            return Body()
-        message = self._read(head)
-        ending = ending_of(message)
-        if next_prompts is not None and is_unanswered(message, map(self._read.read_at, next_prompts)):
-            ending = "unanswered"
-        if not is_read:
-            return Body(ending=ending)
-        if not self._results or all(part.type != "tool_call" for part in message.parts):
-            return Body(message, (), ending)
-        answers = (message, *map(self._read.read_at, answered_by))
-        results = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
-        return Body(message, results, ending)
-
-
-_KEPT_COMMITS = 100  # after a merge, for how its conflicts were resolved
-
-
-class LaneFinder:
-    """Finds the merged branches of a walk, once it has come to a merge."""
-
-    def __init__(
-        self,
-        repository: Repository,
-        conversation: ConversationId,
-        branch: BranchName | None,
-        tips: Sequence[Oid],
-        *,
-        digests: bool,
-    ) -> None:
-        self._repository = repository
-        self._conversation = conversation
-        self._branch = branch
-        self._tips = tips
-        self._digests = digests
-        self._lanes: MarkedLanes | None = None
-        self._amendments: Mapping[MessageId, Amendment] | None = None
-        self._marks: dict[int, LaneMark] = {}
-
-    def watch(self, commits: Iterator[Commit]) -> Iterator[Commit]:
-        """Pass commits on, newest first; those from a merge on are read together, as the walk itself does."""
-        newer: deque[Commit] = deque(maxlen=_KEPT_COMMITS)
-        for commit in commits:
-            if len(commit.parents) < 2 and len(self._tips) == 1:
-                newer.append(commit)
-                yield commit
-                continue
-            rest = [commit, *commits]
-            tips = self._tips if len(self._tips) > 1 else ()
-            from scopes.merge.lanes import MarkedLanes
-
-            self._lanes = MarkedLanes(
-                self._repository, self._conversation, [*reversed(rest), *reversed(newer)], self._branch, tips
-            )
-            yield from rest
-
-    def lanes_of(self, head: MessageHeader) -> tuple[LaneMark, ...]:
-        """Return the marks of the lanes that a message is in, the outermost first."""
-        return () if self._lanes is None else tuple(map(self._mark, self._lanes.lanes_of(head.oid)))
-
-    def _mark(self, number: int) -> LaneMark:
-        if number not in self._marks and self._lanes is not None:
-            self._marks[number] = self._lanes.mark(number, self._read if self._digests else None)
-        return self._marks[number]
-
-    def _read(self, head: MessageHeader) -> Message | None:
-        """Return a message as it is now, for a digest."""
-        if self._amendments is None:
-            heads = () if self._lanes is None else self._lanes.heads
-            self._amendments = find_amendments(self._repository, self._tips[0], heads)
-        return latest(read_body(self._repository, head), self._amendments)
-
-
-_NO_CHANGES: frozenset[str] = frozenset()
 
 
 class TurnLink(NamedTuple):
@@ -315,16 +187,15 @@ def log(
     labels = _read_labels(repository, conversation_id)
     branches = labels.branches
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
-    lanes = LaneFinder(repository, conversation_id, branch, tips, digests=digests)
+    lanes = _LaneFinder(repository, conversation_id, branch, tips, digests=digests)
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
     heads = _messages_of_graph(commits, parents_of) if graph else headers_of(commits)
     criteria = only or LogFilter()
-    read = BodyReader(repository)
+    read = _BodyReader(repository)
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)
     folds = fold_results and TOOL_RESULTS not in _as_names(criteria.kind)
     folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded if folds else None
-    bodies_of = Bodies(read, read_all=bodies is True, results=results) if bodies is not False else None
     entries = _entries(
         map(RecordedTimes(repository).add_to, heads),
         labels,
@@ -333,7 +204,6 @@ def log(
         [claims for tip in tips if (claims := read_claims(repository, tip))],
         lanes,
         Following(branches, is_live=is_live(repository, conversation_id, branch)),
-        None if graph or oldest_first else bodies_of,
         of_branch=len(tips) == 1 and tips[0] in branches,
     )
     entries = entries if limit is None else islice(entries, min(limit, sys.maxsize))
@@ -341,8 +211,9 @@ def log(
         entries = iter(_connect(repository, list(entries), parents_of, limit))
     elif oldest_first:
         entries = reversed(list(entries))
-    if bodies_of is not None and (graph or oldest_first):  # all entries are in memory: not with their bodies
-        entries = _with_bodies(entries, bodies_of)
+    if bodies is not False:
+        reader = _Bodies(read, read_all=bodies is True, results=results)
+        entries = map(reader.add_to, entries)
     is_branch = branch is not None and len(tips) == 1
     notes = reader_notes(repository, Revision(conversation_id, branch, tips[0]), where) if is_branch else ()
     if not criteria.conditional or limit == 0:
@@ -422,7 +293,7 @@ def _read_labels(repository: Repository, conversation: ConversationId) -> _Label
     return _Labels(branches, tags)
 
 
-def _filter(only: LogFilter, read: BodyReader, seen: set[tuple[str, str]]) -> Callable[[MessageHeader], bool]:
+def _filter(only: LogFilter, read: _BodyReader, seen: set[tuple[str, str]]) -> Callable[[MessageHeader], bool]:
     """Return the filter as a predicate, which adds author and kind of a message to `seen`; refuse a bad date."""
     kinds = parse_kinds(_as_names(only.kind))
     authors = {header_safe(name).casefold() for name in _as_names(only.author)}  # the form of names in commit headers
@@ -467,9 +338,8 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
     matches: Callable[[MessageHeader], bool],
     folded: Callable[[MessageHeader], bool] | None,
     claims: Sequence[Mapping[MessageId, object]],
-    lanes: LaneFinder,
+    lanes: _LaneFinder,
     following: Following,
-    bodies: Bodies | None,
     *,
     of_branch: bool,
 ) -> Iterator[LogEntry]:
@@ -480,8 +350,7 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
     """
     tracker = ToolResultTracker()
     newer = 0
-    body = Body()
-    changes: frozenset[str] = _NO_CHANGES
+    changes: frozenset[str] = frozenset()
     for head in heads:
         newer += is_news(head)
         answered_by = tracker.visit(head)
@@ -490,35 +359,137 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
             continue
         if claims:
             changes = frozenset(name for of_tip in claims for name in _as_mapping(of_tip.get(head.id)))
-        if bodies is not None:
-            body = bodies.read(head, answered_by, next_prompts)
         yield LogEntry(
             head=head,
-            message=body.message,
+            message=None,
             branches=tuple(labels.branches.get(head.oid, ())),
             tags=tuple(labels.tags.get(head.oid, ())),
             parents=head.parents,
             answered_by=answered_by,
-            results=body.results,
             newer=newer if of_branch and head.kind == SUMMARY else None,
             lanes=lanes.lanes_of(head),
             retracted="retracted" in changes,
             amended="amended" in changes and "retracted" not in changes,
-            ending=body.ending,
             next_prompts=next_prompts,
         )
 
 
-def _with_bodies(entries: Iterable[LogEntry], bodies: Bodies) -> Iterator[LogEntry]:
-    """Add the bodies as the entries are iterated."""
-    for entry in entries:
-        body = bodies.read(entry.head, entry.answered_by, entry.next_prompts)
-        is_found = body.message is not None or body.ending is not None
-        yield replace(entry, message=body.message, results=body.results, ending=body.ending) if is_found else entry
-
-
 def _as_mapping(claim: object) -> Mapping[str, object]:
     return claim if isinstance(claim, dict) else {}
+
+
+_KEPT = 32  # messages
+
+
+class _BodyReader:
+    """Reads messages and keeps the last ones: tool results, which a walk meets before their call, are read once."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._kept: dict[Oid, Message] = {}
+
+    def __call__(self, head: MessageHeader) -> Message:
+        """Return the message of a header."""
+        return self._kept.get(head.oid) or self._keep(head.oid, read_body(self._repository, head))
+
+    def read_at(self, oid: Oid) -> Message:
+        """Return the message of a commit."""
+        return self._kept.get(oid) or self._keep(oid, read_message(self._repository, oid))
+
+    def read_bytes(self, head: MessageHeader) -> bytes:
+        """Return the message of a header as it is stored."""
+        return read_body_bytes(self._repository, head)
+
+    def _keep(self, oid: Oid, message: Message) -> Message:
+        if len(self._kept) == _KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[oid] = message
+        return message
+
+
+class _Bodies:
+    """Reads the bodies of a log: all, or only those of messages whose commit has no subject text."""
+
+    def __init__(self, read: _BodyReader, *, read_all: bool, results: bool) -> None:
+        self._read = read
+        self._read_all = read_all
+        self._results = results
+
+    def add_to(self, entry: LogEntry) -> LogEntry:
+        """Return an entry with its body, the results of its tool calls if requested, and how its turn ended."""
+        head, next_prompts = entry.head, entry.next_prompts
+        is_read = self._read_all or head.subject == NO_TEXT
+        if not is_read and (next_prompts is None or not may_have_ending(head.kind, self._read.read_bytes(head))):
+            return entry
+        message = self._read(head)
+        ending = ending_of(message)
+        if next_prompts is not None and is_unanswered(message, map(self._read.read_at, next_prompts)):
+            ending = "unanswered"
+        if not is_read:
+            return replace(entry, ending=ending) if ending is not None else entry
+        results: tuple[Part, ...] = ()
+        if self._results and any(part.type == "tool_call" for part in message.parts):
+            answers = (message, *map(self._read.read_at, entry.answered_by))
+            results = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
+        return replace(entry, message=message, results=results, ending=ending)
+
+
+_KEPT_COMMITS = 100  # after a merge, for how its conflicts were resolved
+
+
+class _LaneFinder:
+    """Finds the merged branches of a walk, once it has come to a merge."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        conversation: ConversationId,
+        branch: BranchName | None,
+        tips: Sequence[Oid],
+        *,
+        digests: bool,
+    ) -> None:
+        self._repository = repository
+        self._conversation = conversation
+        self._branch = branch
+        self._tips = tips
+        self._digests = digests
+        self._lanes: MarkedLanes | None = None
+        self._amendments: Mapping[MessageId, Amendment] | None = None
+        self._marks: dict[int, LaneMark] = {}
+
+    def watch(self, commits: Iterator[Commit]) -> Iterator[Commit]:
+        """Pass commits on, newest first; those from a merge on are read together, as the walk itself does."""
+        newer: deque[Commit] = deque(maxlen=_KEPT_COMMITS)
+        for commit in commits:
+            if len(commit.parents) < 2 and len(self._tips) == 1:
+                newer.append(commit)
+                yield commit
+                continue
+            rest = [commit, *commits]
+            tips = self._tips if len(self._tips) > 1 else ()
+            from scopes.merge.lanes import MarkedLanes
+
+            self._lanes = MarkedLanes(
+                self._repository, self._conversation, [*reversed(rest), *reversed(newer)], self._branch, tips
+            )
+            yield from rest
+
+    def lanes_of(self, head: MessageHeader) -> tuple[LaneMark, ...]:
+        """Return the marks of the lanes that a message is in, the outermost first."""
+        return () if self._lanes is None else tuple(map(self._mark, self._lanes.lanes_of(head.oid)))
+
+    def _mark(self, number: int) -> LaneMark:
+        if number not in self._marks and self._lanes is not None:
+            self._marks[number] = self._lanes.mark(number, self._read if self._digests else None)
+        return self._marks[number]
+
+    def _read(self, head: MessageHeader) -> Message | None:
+        """Return a message as it is now, for a digest."""
+        if self._amendments is None:
+            heads = () if self._lanes is None else self._lanes.heads
+            self._amendments = find_amendments(self._repository, self._tips[0], heads)
+        return latest(read_body(self._repository, head), self._amendments)
 
 
 class _ResultFolder:
@@ -527,7 +498,7 @@ class _ResultFolder:
     def __init__(
         self,
         repository: Repository,
-        read: BodyReader,
+        read: _BodyReader,
         matches: Callable[[MessageHeader], bool],
         tips: Container[Oid],
         hidden: Container[Oid],

@@ -1,4 +1,4 @@
-"""`new`: create a conversation."""
+"""`new`, `rename` and `delete`: conversations and branches are created, named and moved to the trash."""
 
 from __future__ import annotations
 

@@ -1,44 +1,64 @@
-"""Why a branch exists that an import made, or why a branch was not continued."""
+"""`show` and `cat`: describe a conversation with its branches and latest messages, or read one message.
+
+A branch that an import made says why it exists, or why it was not continued.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from dataclasses import dataclass, replace
+from itertools import islice
 from operator import attrgetter
+from shlex import quote
 from typing import NamedTuple
 
-from scopes.clock import creation_time, format_seconds, known_seconds, later_of
+from scopes.clock import creation_time, known_seconds, later_of
 from scopes.errors import NotFound
-from scopes.history.activity import SUMMARY, Tokens, add_up, is_news, tokens_of
-from scopes.history.handles import ConversationHandle, StoreHandle, participants_of, resolve_scope, walk_messages
+from scopes.history.activity import SUMMARY, count_since, is_news, tokens_of
+from scopes.history.handles import ConversationHandle, StoreHandle, participants_of, resolve_scope
 from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
     RecordedTimes,
     author_kind_of,
+    find_claim,
     header_of,
     is_root,
     message_id_of,
     read_message_at,
+    read_message_bytes,
     read_root,
 )
-from scopes.history.metadata import Metadata, RemoteState, compare_with_remotes, read_metadata, read_remote_branches
-from scopes.history.names import MAIN, Revision, conversation_ids, resolve_revision
+from scopes.history.metadata import Metadata, RemoteState, compare_with_remotes, read_remote_branches
+from scopes.history.names import (
+    MAIN,
+    Revision,
+    find_copies,
+    list_branch_tips,
+    read_active_branch,
+    resolve_revision,
+    resolve_with_latest,
+)
 from scopes.history.rewritten_ids import RedactedCopy, find_original
 from scopes.history.sessions import Ending, SubAgent, find_ending, find_sub_agent, successor_notes
-from scopes.history.sources import TRACKING, find_source_record
-from scopes.history.titles import Heading, first_prompt, read_heading, walk_main
+from scopes.history.sources import (
+    TRACKING,
+    find_message_spans,
+    find_source_record,
+    list_stored_sources,
+    read_spans,
+    walk_chunks,
+)
+from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is_message_id
 from scopes.model.conversation import BranchEntry, is_hidden
-from scopes.model.encoding import encode_component, file_leaf
-from scopes.model.message import COPIED, FILE_WRITES, HANDOVER, Message, file_operations
+from scopes.model.encoding import encode_component
+from scopes.model.message import HANDOVER, Message, decode
 from scopes.model.operation import Signature
-from scopes.model.tools import is_refused
-from scopes.result import Note, Result
-from scopes.store.graph import walk_oldest_first
+from scopes.result import Note, RawDocument, Result
+from scopes.store.graph import is_ancestor, walk_newest_first, walk_oldest_first
 from scopes.store.objects import Commit
 from scopes.store.projects import find_project
 from scopes.store.repository import Repository, read_commit
@@ -441,294 +461,137 @@ class _Branches:
         return find_sub_agent(self._repository, newest_first)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileRow:
-    """One file: the number of uses per operation, and the ids of the messages that used it, oldest first."""
-
-    path: str
-    operations: dict[str, int]
-    messages: tuple[MessageId, ...]
-    last_touch: str | None
-    last_author: AgentName
-    last_operation: str
+_MAX_APPENDED = 1000  # messages since the import that are searched for an imported one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileList(Result):
-    """The files of a conversation, most recently used first, then by path.
+class MessageView(Result):
+    """One message; `stored` is the JSON line exactly as it is stored, `branch` the branch in the given name if any.
 
-    `branch` is the only branch that counts, None for all `branches`. `cwd` is the directory of the conversation.
+    For a summary, `newer` is the number of messages after it on its branch; if there are any, it is stale (S4-47).
+    `retracted` and `amended` tell whether a later message on that branch, or else on the first one that has the
+    message, retracted it or replaced its text. `signature` is what git says about that of its commit, if it has one and
+    that was requested.
     """
 
     conversation: ConversationId
-    files: tuple[FileRow, ...]
-    branch: BranchName | None = None
-    branches: tuple[BranchName, ...] = ()
-    cwd: str | None = None
-    heading: Heading | None = None
-
-
-@dataclass(slots=True)
-class _FileUses:
-    path: str
-    last: MessageHeader
-    last_operation: str
-    operations: dict[str, int] = field(default_factory=dict)
-    messages: list[MessageId] = field(default_factory=list)
-
-
-def files(repository: Repository, where: str) -> FileList:
-    """Collect every file that a message of a conversation, or of `CONV/BRANCH`, read, changed or mentioned.
-
-    Raises:
-        NotFound, Ambiguous: the conversation or the branch cannot be resolved.
-    """
-    scope = resolve_scope(repository, where)
-    cwd = read_root(repository, read_commit(repository, next(iter(scope.tips.values()))), None).cwd
-    cwd = cwd or read_metadata(repository, scope.conversation).directory
-    uses_by_key: dict[str, _FileUses] = {}
-    key_of = lru_cache(maxsize=None)(partial(file_leaf, base=cwd))
-    callers: dict[Oid, AgentName] = {}
-    for head, message in walk_messages(repository, scope):
-        callers[head.oid] = _caller(head, callers)
-        for path, operation in file_operations(message):
-            uses = uses_by_key.setdefault(key_of(path), _FileUses(path, head, operation))
-            if path.endswith(f"/{uses.path}"):
-                uses.path = path  # the absolute one
-            uses.operations[operation] = uses.operations.get(operation, 0) + 1
-            if head.time >= uses.last.time:
-                uses.last, uses.last_operation = head, operation
-            if not uses.messages or uses.messages[-1] != head.id:
-                uses.messages.append(head.id)
-    rows = [_row(uses, callers[uses.last.oid]) for uses in sorted(uses_by_key.values(), key=lambda uses: uses.path)]
-    rows.sort(key=lambda row: row.last_touch or "", reverse=True)
-    return FileList(
-        conversation=scope.conversation,
-        files=tuple(rows),
-        branch=scope.branch,
-        branches=tuple(scope.tips),
-        cwd=cwd,
-        heading=read_heading(repository, scope.conversation),
-    )
-
-
-def _caller(head: MessageHeader, callers: Mapping[Oid, AgentName]) -> AgentName:
-    """Return the author of a message or, if the author is a tool, the agent that called it."""
-    parent = head.parents[0] if head.parents and head.author_kind == "tool" else None
-    return head.author if parent is None else callers.get(parent, head.author)
-
-
-def _row(uses: _FileUses, author: AgentName) -> FileRow:
-    return FileRow(
-        path=uses.path,
-        operations=uses.operations,
-        messages=tuple(uses.messages),
-        last_touch=known_seconds(uses.last.time),
-        last_author=author,
-        last_operation=uses.last_operation,
-    )
-
-
-UNKNOWN = "unknown"
-_WORKING = frozenset({"agent", "tool"})  # kinds of author
-_NO_REAL_TIME = frozenset({COPIED, "none"})  # precisions
+    branch: BranchName | None
+    head: MessageHeader
+    message: Message
+    stored: bytes
+    newer: int | None = None
+    retracted: bool = False
+    amended: bool = False
+    signature: Signature | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stats(Result):
-    """Counts over all branches, each message once. Mappings are sorted by count, then by name; times are RFC 3339.
+class OriginalRecords(RawDocument):
+    """The source records of one message, byte for byte, in the order of the source."""
 
-    Without a `conversation` the counts are those of the whole store, where a history shared by several conversations
-    counts once; `branch` is the only branch that was counted. `files` were read or changed, `files_changed` were
-    changed. `tool_errors` counts failed calls by tool: their result is an error, or an exit code other than 0.
-    `tool_refusals` counts the calls that the user or a rule refused; they are not among the failed ones.
-    `active_seconds` is the time in which agents and tools were working.
-    """
-
-    conversation: ConversationId | None
-    conversations: int
-    branches: int
-    messages: int
-    characters: int
-    files: int
-    files_changed: int
-    tool_calls: int
-    authors: Mapping[str, int]
-    kinds: Mapping[str, int]
-    models: Mapping[str, int]
-    tools: Mapping[str, int]
-    tool_errors: Mapping[str, int]
-    tool_refusals: Mapping[str, int]
-    tokens: Mapping[str, Tokens]
-    first: str | None
-    last: str | None
-    duration_seconds: int | None
-    active_seconds: int | None
-    branch: BranchName | None = None
-    heading: Heading | None = None
+    records: tuple[bytes, ...]
 
     @property
-    def all_tokens(self) -> Tokens | None:
-        """The tokens of all models together."""
-        return add_up(self.tokens.values())
+    def pieces(self) -> Iterable[bytes]:
+        """The records; a newline is added to a record that does not end with one."""
+        return (record if record.endswith(b"\n") else record + b"\n" for record in self.records)
 
 
-def stats(repository: Repository, where: str | None = None) -> Stats:
-    """Count one conversation, one branch given as `CONV/BRANCH`, or the whole store if none is given.
+def cat(repository: Repository, message: str, *, conversation: str | None = None) -> MessageView:
+    """Read one message by id, by revision (`conv-001/main~2`) or by tag.
 
-    Only one message is in memory at a time, but all names, paths and ids.
+    `conversation` is the only one that is searched; with `CONV/BRANCH` the message must be on this branch.
+
+    An id that several conversations have, after a cherry-pick, is read in the latest of them, with a note.
 
     Raises:
-        NotFound, Ambiguous: the conversation or the branch cannot be resolved.
+        NotFound: there is no such message, it is not on the branch, or the revision is the root of a conversation.
     """
-    scopes = [
-        resolve_scope(repository, name) for name in ([where] if where is not None else conversation_ids(repository))
-    ]
-    counts = _Counts()
-    for scope in scopes:
-        counts.begin_conversation()
-        for head, message in walk_messages(repository, scope):
-            counts.add(head, message)
-        counts.end_conversation()
-    branches = sum(len(scope.tips) for scope in scopes)
-    if where is None:
-        return counts.result(None, len(scopes), branches)
-    result = counts.result(scopes[0].conversation, 1, branches)
-    return replace(result, branch=scopes[0].branch, heading=read_heading(repository, scopes[0].conversation))
+    copies = find_copies(repository, message) if conversation is None else []
+    revision = copies[0] if copies else _resolve(repository, message, conversation)
+    commit = read_commit(repository, revision.oid)
+    if is_root(commit):
+        where = f"{revision.conversation}/{revision.branch}" if revision.branch else revision.conversation
+        hint = f'add one: scopes append {quote(revision.conversation)} "..."'
+        raise NotFound(f"{where} has no message here", hint=hint)
+    stored = read_message_bytes(repository, revision.oid)
+    head, decoded = RecordedTimes(repository).add_to(header_of(commit)), decode(stored)
+    claim = _find_claim(repository, revision, head)
+    return MessageView(
+        conversation=revision.conversation,
+        branch=revision.branch,
+        head=head,
+        message=decoded,
+        stored=stored,
+        newer=_count_newer(repository, revision, head, decoded) if head.kind == SUMMARY else None,
+        retracted="retracted" in claim,
+        amended="amended" in claim,
+        notes=_copy_notes(head, copies),
+    )
 
 
-class ActiveTime:
-    """The time in which agents or tools were working in one conversation, in whole seconds.
+def read_original(repository: Repository, message: str, *, conversation: str | None = None) -> OriginalRecords:
+    """Read the records that a message was imported from, out of the first source that has it.
 
-    It is the union of the intervals from the parent of a message of an agent or tool to that message.
+    A conversation or a branch stands for its newest message that was imported.
+
+    Raises:
+        NotFound: there is no such message, or it was not imported.
     """
-
-    def __init__(self) -> None:
-        self._times: dict[Oid, int] = {}
-        self._intervals: list[tuple[int, int]] = []
-
-    def add(self, head: MessageHeader, message: Message) -> None:
-        """Add a message; its parents must have been added before."""
-        if message.time is None or message.extra.get("precision") in _NO_REAL_TIME:
-            return
-        self._times[head.oid] = head.time
-        start = self._times.get(head.parents[0]) if head.parents else None
-        if start is not None and start <= head.time and head.author_kind in _WORKING:
-            self._intervals.append((start, head.time))
-
-    def seconds(self) -> int | None:
-        """Return the length of the union of the intervals; None if there are none."""
-        if not self._intervals:
-            return None
-        total, reached = 0, min(self._intervals)[0]
-        for start, end in sorted(self._intervals):
-            total += max(0, end - max(start, reached))
-            reached = max(reached, end)
-        return total
+    revision = _resolve(repository, message, conversation)
+    commits: Iterable[Commit] = [read_commit(repository, revision.oid)]
+    if revision.branch is not None and not any(mark in message for mark in "~^@{"):
+        commits = islice(walk_newest_first(repository, [revision.oid]), _MAX_APPENDED)
+    sources = list_stored_sources(repository)
+    message_id = MessageId("")
+    for commit in commits:
+        message_id = message_id or message_id_of(commit)
+        for source in sources:
+            spans = () if is_root(commit) else find_message_spans(repository, source, message_id_of(commit))
+            if spans:
+                return OriginalRecords(records=tuple(read_spans(walk_chunks(repository, source), spans)))
+    hint = f"see how it is stored: scopes cat {message_id} --raw"
+    raise NotFound(f"{message_id} was not imported, so it has no original", hint=hint)
 
 
-@dataclass(slots=True)
-class _Counts:
-    """The counts so far; `calls` (tool name by call id) and `active_time` are those of the current conversation."""
-
-    seen: set[MessageId] = field(default_factory=set)
-    authors: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
-    models: Counter[str] = field(default_factory=Counter)
-    tools: Counter[str] = field(default_factory=Counter)
-    errors: Counter[str] = field(default_factory=Counter)
-    refusals: Counter[str] = field(default_factory=Counter)
-    tokens: dict[str, Tokens] = field(default_factory=dict)
-    paths: set[str] = field(default_factory=set)
-    changed_paths: set[str] = field(default_factory=set)
-    characters: int = 0
-    copied: int = 0
-    first: int | None = None
-    last: int | None = None
-    active_seconds: int | None = None
-    calls: dict[str, str] = field(default_factory=dict)
-    active_time: ActiveTime = field(default_factory=ActiveTime)
-
-    def begin_conversation(self) -> None:
-        self.calls = {}
-        self.active_time = ActiveTime()
-
-    def end_conversation(self) -> None:
-        seconds = self.active_time.seconds()
-        if seconds is not None:
-            self.active_seconds = (self.active_seconds or 0) + seconds
-
-    def add(self, head: MessageHeader, message: Message) -> None:
-        """Count a message if it is new; of a copy only remember the tools that its calls name."""
-        is_new = head.id not in self.seen
-        self._add_tools(message, is_new=is_new)
-        if not is_new:
-            return
-        self.seen.add(head.id)
-        self.active_time.add(head, message)
-        self.authors[message.author.name] += 1
-        self.kinds[message.kind] += 1
-        if message.time is not None:
-            self.first = head.time if self.first is None else min(self.first, head.time)
-            self.last = head.time if self.last is None else max(self.last, head.time)
-        self.characters += len(message.text)
-        self.copied += message.extra.get("precision") == COPIED
-        for path, operation in file_operations(message):
-            self.paths.add(path)
-            if operation in FILE_WRITES:
-                self.changed_paths.add(path)
-        if message.model is not None:
-            self.models[message.model] += 1
-        tokens = tokens_of(message)
-        if tokens is not None:
-            model = message.model or UNKNOWN
-            self.tokens[model] = tokens.plus(self.tokens.get(model, Tokens()))
-
-    def _add_tools(self, message: Message, *, is_new: bool) -> None:
-        for part in message.parts:
-            call_id = part.fields.get("call_id")
-            if part.type == "tool_call":
-                name = str(part.fields.get("name", UNKNOWN))
-                self.tools[name] += is_new
-                if isinstance(call_id, str):
-                    self.calls[call_id] = name
-            elif part.type == "tool_result" and is_new:
-                name = self.calls.get(call_id, UNKNOWN) if isinstance(call_id, str) else UNKNOWN
-                if is_refused(part):
-                    self.refusals[name] += 1
-                elif part.fields.get("is_error") is True:
-                    self.errors[name] += 1
-
-    def result(self, conversation: ConversationId | None, conversations: int, branches: int) -> Stats:
-        first, last = self.first, self.last
-        return Stats(
-            conversation=conversation,
-            conversations=conversations,
-            branches=branches,
-            messages=len(self.seen),
-            characters=self.characters,
-            files=len(self.paths),
-            files_changed=len(self.changed_paths),
-            tool_calls=self.tools.total(),
-            authors=_sort_by_count(self.authors),
-            kinds=_sort_by_count(self.kinds),
-            models=_sort_by_count(self.models),
-            tools=_sort_by_count(self.tools),
-            tool_errors=_sort_by_count(self.errors),
-            tool_refusals=_sort_by_count(self.refusals),
-            tokens=dict(sorted(self.tokens.items(), key=lambda item: (-(item[1].input or 0), item[0]))),
-            first=format_seconds(first) if first is not None else None,
-            last=format_seconds(last) if last is not None else None,
-            duration_seconds=last - first if first is not None and last is not None else None,
-            active_seconds=self.active_seconds,
-            notes=(_copied_note(self.copied),) if self.copied else (),
+def _resolve(repository: Repository, message: str, conversation: str | None) -> Revision:
+    if conversation is None:
+        return resolve_with_latest(repository, message)
+    within, _, branch = conversation.partition("/")
+    handle = StoreHandle(repository).conversation(within)
+    revision = handle.revision(message)
+    on = handle.branch(branch) if branch else None
+    if on is not None and not is_ancestor(repository, revision.oid, on.tip):
+        raise NotFound(
+            f"that message is not on {on}", hint=f"to read it: scopes cat {quote(handle.id)} {quote(message)}"
         )
+    return revision
 
 
-def _copied_note(messages: int) -> Note:
-    text = f"{messages} of the messages were copied from a session that was not imported; it has their tokens and times"
-    return Note(text, hint="messages and calls are counted, their tokens are not: import that session as well")
+def _copy_notes(head: MessageHeader, copies: Sequence[Revision]) -> tuple[Note, ...]:
+    """Return a note that names the conversations with other copies of a message."""
+    others = [revision.conversation for revision in copies[1:]]
+    if not others:
+        return ()
+    text = f"message {head.id[:8]} of {copies[0].conversation} is shown; it is also in {', '.join(others)}"
+    return (Note(text, f"to read that one: scopes cat {quote(others[0])}/{head.id[:8]}"),)
 
 
-def _sort_by_count(counter: Counter[str]) -> dict[str, int]:
-    return {name: count for name, count in sorted(counter.items(), key=lambda item: (-item[1], item[0])) if count}
+def _find_claim(repository: Repository, revision: Revision, head: MessageHeader) -> Mapping[str, object]:
+    """Return the claim about a message on the named branch, else the active one, else the first that has it."""
+    tips = list_branch_tips(repository, revision.conversation)
+    order = (revision.branch, read_active_branch(repository, revision.conversation), *tips)
+    for branch in dict.fromkeys(name for name in order if name in tips):
+        if is_ancestor(repository, revision.oid, tips[branch]):
+            return find_claim(repository, tips[branch], head.id)
+    return {}
+
+
+def _count_newer(repository: Repository, revision: Revision, head: MessageHeader, message: Message) -> int | None:
+    """Count the messages after a summary on its branch: the named one, the summarized one, or the active one."""
+    branches: list[str] = [] if revision.branch is None else [revision.branch]
+    match message.extra.get("summarizes"):
+        case {"branch": str(summarized)}:
+            branches.append(summarized)
+    branches.append(read_active_branch(repository, revision.conversation))
+    return count_since(repository, revision.conversation, head, branches)

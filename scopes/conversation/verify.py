@@ -1,7 +1,8 @@
-"""Check a whole store: packs, objects, refs, files of dead processes, metadata, and every message.
+"""`verify`, `repair`, `doctor` and `verify --signatures`: is the store, and the installation, as it should be?
 
-`verify` reports what this finds, and `repair` what is left of it. A check that found something while other processes
-write is repeated under the exclusive lock.
+`verify` reads packs, objects, refs, files of dead processes, metadata, and every message; `repair` mends what can be
+mended without loss. `doctor` looks at the programs, the disk and the locks. What git says about signatures is asked for
+once for many commits; a log and a conversation are shown with them.
 """
 
 from __future__ import annotations
@@ -11,22 +12,27 @@ import os
 import platform
 import stat
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final, NamedTuple, TypeAlias
 
 from scopes import __version__
+from scopes.clock import format_seconds, now_nanoseconds, parse_window
+from scopes.conversation.log import Log, LogEntry
+from scopes.conversation.show import ConversationView, MessageView
 from scopes.errors import Busy, Corrupt, Inaccessible, NotFound, ScopesError
-from scopes.history.messages import MESSAGE_FILE, header_of, is_root
-from scopes.history.metadata import clocks_of_edit, read_clocks, read_metadata_at, write_metadata
-from scopes.history.transaction import RefTransaction
+from scopes.history.messages import MESSAGE_FILE, NO_TEXT, header_of, is_root, read_stored_body, with_subject
+from scopes.history.metadata import read_clocks, read_metadata_at
 from scopes.ids import Oid
+from scopes.model import encoding
 from scopes.model.conversation import decode_root
 from scopes.model.message import decode
-from scopes.result import Note, Result, plural
+from scopes.model.operation import GOOD, UNCHECKED, UNKNOWN_KEY
+from scopes.result import Note, Result
 from scopes.store import refs
-from scopes.store.config import machine_id
 from scopes.store.git_program import find_git
 from scopes.store.graph import walk_newest_first
 from scopes.store.libgit2 import REPAIR, library_versions
@@ -35,6 +41,7 @@ from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_obje
 from scopes.store.objects import Commit, try_write
 from scopes.store.refs import OPERATIONS, PENDING
 from scopes.store.repository import FORMAT_VERSION, Repository, read_commit
+from scopes.store.signing import check_signatures, read_signing_settings
 from scopes.store.transactions import list_leftovers, list_orphans
 from scopes.store.trees import find_blob
 from scopes.store.verify import (
@@ -55,78 +62,102 @@ _MAX_NAME = 40
 MoreChecks: TypeAlias = Sequence[Callable[[Repository], Iterable[Finding]]]
 
 
-@dataclass
-class StoreCheck:
-    """What a check read and found."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification(Result):
+    """The number of conversations, branches and messages that were read, and the defects found."""
 
-    conversations: int = 0
-    branches: int = 0
-    messages: int = 0
-    findings: list[Finding] = field(default_factory=list)
+    path: str
+    conversations: int
+    branches: int
+    messages: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def sound(self) -> bool:
+        """True if nothing worse than a warning was found."""
+        return not any(finding.severity == "error" for finding in self.findings)
+
+    @property
+    def exit_code(self) -> int:
+        """7 if data is damaged, as for any other command that reads damaged data; otherwise 0."""
+        return 0 if self.sound else 7
 
 
-def check_store(repository: Repository, more_checks: MoreChecks = (), *, locked: bool = False) -> StoreCheck:
-    """Check the whole store; `locked` if the caller holds the exclusive lock.
+def verify(repository: Repository, more_checks: MoreChecks = ()) -> Verification:
+    """Check packs, objects, messages, refs and leftover files of the whole store.
 
     more_checks: what reads the refs of which this package knows nothing, such as agents and facts
 
+    The store is read without a lock. A check that finds something is repeated under the exclusive lock, because another
+    process may have moved refs in the meantime. If the lock file cannot be written, a note says so.
+
+    Raises:
+        Busy: something was found, and another process holds the lock.
+    """
+    with repository.from_disk():
+        first = _check_store(repository, more_checks)
+        if not first.findings:
+            return first
+        try:
+            with repository.lock.exclusive():
+                return _check_store(repository, more_checks, locked=True)
+        except Inaccessible as error:
+            note = Note(f"{error.message}: a defect may be the work of another process", "run it again: scopes verify")
+            return replace(first, notes=(note,))
+
+
+def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: bool = False) -> Verification:
+    """Check the whole store; `locked` if the caller holds the exclusive lock.
+
     If a pack index is damaged, nothing else is read: libgit2 trusts its offsets, and the process might crash.
     """
-    result = StoreCheck(findings=list(walk_pack_defects(repository)))
-    if any(finding.where.endswith(".idx") for finding in result.findings):
-        return result
-    values: dict[str, str] = {}
-    try:
-        values = repository.list_refs()
-    except ScopesError as error:
-        result.findings.append(Finding("error", "refs", error.message, error.hint))
-    tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(refs.SYMBOLIC)}
-    branches = {ref: tip for ref, tip in tips.items() if ref.startswith(refs.HEADS)}
+    findings = list(walk_pack_defects(repository))
+    branches: dict[str, Oid] = {}
     seen: set[Oid] = set()
-    result.findings += walk_file_defects(repository)
-    result.findings += [defect.finding for defect in walk_object_defects(repository)]
-    result.findings += [defect.finding() for defect in walk_ref_defects(repository, values)]
-    result.findings += walk_leftover_defects(repository, locked=locked)
-    result.findings += _metadata_defects(repository, tips)
-    for ref, tip in branches.items():
-        result.findings += _message_defects(repository, ref.removeprefix(refs.HEADS), tip, seen)
-    for check in more_checks:
-        result.findings += check(repository)
-    result.conversations = len({ref.split("/")[2] for ref in branches})
-    result.branches = len(branches)
-    result.messages = len(seen)
-    return result
+    if not any(finding.where.endswith(".idx") for finding in findings):
+        values: dict[str, str] = {}
+        try:
+            values = repository.list_refs()
+        except ScopesError as error:
+            findings.append(Finding("error", "refs", error.message, error.hint))
+        tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(refs.SYMBOLIC)}
+        branches = {ref: tip for ref, tip in tips.items() if ref.startswith(refs.HEADS)}
+        findings += walk_file_defects(repository)
+        findings += [defect.finding for defect in walk_object_defects(repository)]
+        findings += [defect.finding() for defect in walk_ref_defects(repository, values)]
+        findings += walk_leftover_defects(repository, locked=locked)
+        findings += _metadata_defects(repository, tips)
+        for ref, tip in branches.items():
+            findings += _message_defects(repository, ref.removeprefix(refs.HEADS), tip, seen)
+        for check in more_checks:
+            findings += check(repository)
+    return Verification(
+        path=repository.path,
+        conversations=len({ref.split("/")[2] for ref in branches}),
+        branches=len(branches),
+        messages=len(seen),
+        findings=tuple(dict.fromkeys(findings)),
+    )
 
 
 def _metadata_defects(repository: Repository, tips: Mapping[str, Oid]) -> Iterator[Finding]:
-    """Decode the metadata of every conversation as it is now: branch entries, merge requests, tags."""
+    """Decode the metadata of every conversation as it is now: branch entries, merge requests, tags and clocks."""
     for ref, commit in tips.items():
-        if ref.startswith(refs.META):
-            where = f"{ref.removeprefix(refs.META)}: metadata"
-            cure = "find the operation that wrote it, to undo it: scopes operations list"
-            try:
-                damaged = read_metadata_at(repository, commit).damaged
-            except ScopesError as error:
-                yield Finding("error", where, error.message, cure)
-            else:
-                for path in sorted(damaged):
-                    yield Finding("error", where, f"{describe_damaged_request(path)} is damaged", REPAIR)
-            yield from _clock_defects(repository, where, commit)
-
-
-def _clock_defects(repository: Repository, where: str, metadata: Oid) -> Iterator[Finding]:
-    """Decode the clocks of a conversation's metadata; a change of the same thing writes a new one."""
-    with suppress(NotFound):  # reported with the objects
+        if not ref.startswith(refs.META):
+            continue
+        where = f"{ref.removeprefix(refs.META)}: metadata"
+        cure = "find the operation that wrote it, to undo it: scopes operations list"
         try:
-            read_clocks(repository, read_commit(repository, metadata).tree)
-        except Corrupt as error:
-            yield Finding("error", where, error.message, error.hint)
-
-
-def describe_damaged_request(path: str) -> str:
-    """Return the name of a merge request that cannot be read; the path is that in the metadata."""
-    name = path.rpartition("/")[2]
-    return f"the merge request {name[:_MAX_NAME]!a}"
+            for path in sorted(read_metadata_at(repository, commit).damaged):
+                name = path.rpartition("/")[2][:_MAX_NAME]
+                yield Finding("error", where, f"the merge request {name!a} is damaged", cure)
+        except ScopesError as error:
+            yield Finding("error", where, error.message, cure)
+        with suppress(NotFound):  # reported with the objects
+            try:
+                read_clocks(repository, read_commit(repository, commit).tree)
+            except Corrupt as error:
+                yield Finding("error", where, error.message, error.hint)
 
 
 def _message_defects(repository: Repository, branch: str, tip: Oid, seen: set[Oid]) -> Iterator[Finding]:
@@ -164,65 +195,6 @@ def _defects_of(repository: Repository, branch: str, commit: Commit) -> Iterator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verification(Result):
-    """The number of conversations, branches and messages that were read, and the defects found."""
-
-    path: str
-    conversations: int
-    branches: int
-    messages: int
-    findings: tuple[Finding, ...]
-
-    @property
-    def sound(self) -> bool:
-        """True if nothing worse than a warning was found."""
-        return not any(finding.severity == "error" for finding in self.findings)
-
-    @property
-    def exit_code(self) -> int:
-        """7 if data is damaged, as for any other command that reads damaged data; otherwise 0."""
-        return 0 if self.sound else 7
-
-
-def verify(repository: Repository, more_checks: MoreChecks = ()) -> Verification:
-    """Check packs, objects, messages, refs and leftover files of the whole store.
-
-    more_checks: what reads the refs of which this package knows nothing, such as agents and facts
-
-    The store is read without a lock. A check that finds something is repeated under the exclusive lock, because another
-    process may have moved refs in the meantime. If the lock file cannot be written, a note says so.
-
-    Raises:
-        Busy: something was found, and another process holds the lock.
-    """
-    with repository.from_disk():
-        return _verify(repository, more_checks)
-
-
-def _verify(repository: Repository, more_checks: MoreChecks) -> Verification:
-    first = check_store(repository, more_checks)
-    if not first.findings:
-        return _verification(repository, first)
-    try:
-        with repository.lock.exclusive():
-            return _verification(repository, check_store(repository, more_checks, locked=True))
-    except Inaccessible as error:
-        note = Note(f"{error.message}: a defect may be the work of another process", "run it again: scopes verify")
-        return _verification(repository, first, note)
-
-
-def _verification(repository: Repository, read: StoreCheck, *notes: Note) -> Verification:
-    return Verification(
-        path=repository.path,
-        conversations=read.conversations,
-        branches=read.branches,
-        messages=read.messages,
-        findings=tuple(dict.fromkeys(read.findings)),
-        notes=notes,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Repaired(Result):
     """The repairs, and the defects that remain; `quarantine` is the directory with the replaced files, if any."""
 
@@ -255,8 +227,7 @@ def repair(
     quarantine = Quarantine(repository.path)
     with repository.lock.exclusive(), repository.from_disk():
         repairs = before + tuple(dict.fromkeys(walk_repairs(repository, quarantine, dry_run=dry_run)))
-        repairs += tuple(_remove_damaged_requests(repository, dry_run=dry_run))
-        remaining = () if dry_run else tuple(dict.fromkeys(check_store(repository, more_checks, locked=True).findings))
+        remaining = () if dry_run else _check_store(repository, more_checks, locked=True).findings
     return Repaired(
         path=repository.path,
         dry_run=dry_run,
@@ -264,45 +235,6 @@ def repair(
         remaining=remaining,
         quarantine=quarantine.path if quarantine.is_used else None,
     )
-
-
-def _remove_damaged_requests(repository: Repository, *, dry_run: bool) -> Iterator[Repair]:
-    """Remove the damaged merge requests from the metadata of all conversations, in one operation.
-
-    Their bytes stay in the earlier commits of the metadata: `undo` restores them.
-    """
-    tx = RefTransaction(repository)
-    repairs: list[Repair] = []
-    try:
-        for ref, value in repository.list_refs(refs.META).items():
-            damaged = _list_damaged_requests(repository, Oid(value))
-            where = f"{ref.removeprefix(refs.META)}: metadata"
-            for path in damaged:
-                action = f"remove {describe_damaged_request(path)}, which is damaged; undo restores it"
-                repairs.append(Repair(where, action))
-            if damaged and not dry_run:
-                tx.move_ref(ref, value, _remove_files(tx, Oid(value), damaged))
-        if tx:
-            tx.commit("repair", f"remove {len(repairs)} {plural(len(repairs), 'damaged merge request')}")
-    except ScopesError:
-        return  # reported again as a defect
-    yield from repairs
-
-
-def _remove_files(tx: RefTransaction, metadata: Oid, paths: list[str]) -> Oid:
-    """Write the metadata without some files, as a change of this machine."""
-    repository, removed = tx.repository, dict.fromkeys(paths)
-    tree = read_commit(repository, metadata).tree
-    clocks = clocks_of_edit(repository, tree, removed, lambda: machine_id(repository.config, tx.operation_id))
-    return write_metadata(repository, metadata, {**removed, **clocks}, "remove damaged merge requests")
-
-
-def _list_damaged_requests(repository: Repository, commit: Oid) -> list[str]:
-    """Return the paths of the damaged merge requests; none if the metadata cannot be read: that is another defect."""
-    try:
-        return sorted(read_metadata_at(repository, commit).damaged)
-    except ScopesError:
-        return []
 
 
 _TRIED_BYTES: Final = 16 << 10
@@ -439,3 +371,208 @@ def _safety_checks(path: str) -> Iterator[Check]:
     free_bytes = disk.f_bavail * disk.f_frsize
     low = free_bytes < 100 << 20
     yield Check("free space", "warning" if low else "ok", f"{free_bytes >> 20} MiB", "free some space" if low else None)
+
+
+_PEOPLE = "@humans.scopes"
+_SSH_LIST = "gpg.ssh.allowedsignersfile"
+_NANOSECONDS = 1_000_000_000  # a second
+
+
+class SignedCommit(NamedTuple):
+    """A signed commit, its subject, and git's verdict about the signature, as in `Signature`.
+
+    author: the name in the author field of the commit, which proves nothing: anybody can write any name
+    message: the id of the message in it; None if it has none, such as a list of what was purged
+    """
+
+    oid: Oid
+    subject: str
+    state: str
+    signer: str | None
+    key: str | None
+    author: str = ""
+    message: str | None = None
+
+
+class UnsignedCommit(NamedTuple):
+    """An unsigned commit of a kind that scopes signs if git signs: a merge, a decision of a person, a purge list."""
+
+    oid: Oid
+    subject: str
+    what: str
+    time: str
+    author: str = ""
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignatureCheck(Result):
+    """The number of commits that were read, and the signed ones, newest first in each ref.
+
+    unsigned: commits without a signature, of the kinds that scopes signs
+    required: whether unsigned commits are an error
+    """
+
+    path: str
+    commits: int
+    signatures: tuple[SignedCommit, ...]
+    unsigned: tuple[UnsignedCommit, ...] = ()
+    required: bool = False
+
+    @property
+    def all_good(self) -> bool:
+        """True if every signature is good; also if there are none."""
+        return all(each.state == GOOD for each in self.signatures)
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a signature is not good, or one is missing that is required; otherwise 0."""
+        return 0 if self.all_good and not (self.required and self.unsigned) else 1
+
+
+def verify_signatures(
+    repository: Repository, directory: str, *, required: bool = False, since: str | None = None
+) -> SignatureCheck:
+    """Check the signatures of the messages of all branches, of what remotes had, and of the facts.
+
+    directory: the current directory, for conditional settings of git
+    required: a merge, a decision or resolution of a person, or a list of what was purged must be signed
+    since: those before this time need not be, unless a commit below them has a later one: who writes a commit
+        chooses its time
+
+    Raises:
+        Corrupt, NotFound: a commit cannot be read.
+        Invalid: `since` is no time.
+    """
+    commits = {commit.oid: commit for commit in _walk(repository)}
+    settings = read_signing_settings(directory)
+    found = check_signatures(repository, commits, directory, settings)
+    rows = tuple(
+        SignedCommit(
+            oid, _subject_of(repository, commits[oid]), *signature, commits[oid].author.name, commits[oid].message_id
+        )
+        for oid, signature in found.items()
+    )
+    start = None if since is None else parse_window(since, None, now_nanoseconds())[0]
+    latest = {} if start is None else _find_latest(commits)
+    unsigned = tuple(
+        UnsignedCommit(
+            oid,
+            _subject_of(repository, commit),
+            what,
+            format_seconds(commit.time),
+            commit.author.name,
+            commit.message_id,
+        )
+        for oid, commit in commits.items()
+        if oid not in found
+        and (start is None or latest[oid] * _NANOSECONDS >= start)
+        and (what := _describe_signable(repository, commit)) is not None
+    )
+    return SignatureCheck(
+        path=repository.path,
+        commits=len(commits),
+        signatures=rows,
+        unsigned=unsigned,
+        required=required,
+        notes=(
+            *_note_missing({row.state for row in rows}, settings.get(_SSH_LIST)),
+            *_note_unsigned(unsigned, required=required),
+        ),
+    )
+
+
+def _find_latest(commits: Mapping[Oid, Commit]) -> dict[Oid, int]:
+    """Return the time of each commit, or that of the latest commit below it, in seconds."""
+    latest: dict[Oid, int] = {}
+    for start in commits:
+        waiting = [start]
+        while waiting:
+            oid = waiting[-1]
+            below = [parent for parent in commits[oid].parents if parent in commits]
+            unknown = [parent for parent in below if parent not in latest]
+            if oid in latest or not unknown:
+                latest[oid] = max([commits[oid].time, *(latest[parent] for parent in below)])
+                waiting.pop()
+            else:
+                waiting += unknown
+    return latest
+
+
+def _subject_of(repository: Repository, commit: Commit) -> str:
+    """Return the subject of a commit; of a decision without text, what was decided."""
+    is_empty = commit.subject == NO_TEXT and commit.kind is not None
+    return with_subject(repository, header_of(commit)).subject if is_empty else commit.subject
+
+
+def _walk(repository: Repository) -> Iterator[Commit]:
+    values = repository.list_refs()
+    tips = [
+        Oid(value)
+        for ref, value in values.items()
+        if ref != refs.OPERATIONS and not value.startswith(refs.SYMBOLIC) and repository.read(Oid(value))[0] == "commit"
+    ]
+    yield from walk_newest_first(repository, tips)
+
+
+def _describe_signable(repository: Repository, commit: Commit) -> str | None:
+    """Return the kind of a commit as text if scopes signs that kind; None for others."""
+    if commit.kind == "merge":
+        return "merge"
+    if commit.oid == repository.find_ref(refs.PURGED):
+        return "list of what was purged"
+    if commit.kind == "decision" and commit.author.email.endswith(_PEOPLE):
+        return "decision"
+    if commit.kind == "notice" and commit.author.email.endswith(_PEOPLE):
+        document = encoding.load(read_stored_body(repository, header_of(commit)) or b"null")
+        return "resolution" if isinstance(document, dict) and "conflict" in document else None
+    return None
+
+
+def _note_unsigned(unsigned: tuple[UnsignedCommit, ...], *, required: bool) -> Iterator[Note]:
+    if unsigned:
+        counts = Counter(each.what for each in unsigned)
+        named = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+        hint = "let git sign: git config --global commit.gpgSign true"
+        hint += "; leave out what is older: --since WHEN" if required else "; make it an error: --require-signatures"
+        yield Note(f"not signed, although scopes signs such commits where git does: {named}", hint)
+
+
+def _note_missing(states: set[str], trusted: str | None) -> Iterator[Note]:
+    """Yield notes about what git lacks to check signatures; `trusted` is its file of trusted ssh keys."""
+    if UNKNOWN_KEY in states and not (trusted and os.path.exists(os.path.expanduser(trusted))):
+        reason = f": there is no file {trusted}" if trusted else ""
+        hint = "name it: git config --global gpg.ssh.allowedSignersFile FILE; see: man ssh-keygen, ALLOWED SIGNERS"
+        yield Note(f"git has no list of the ssh keys that you trust{reason}", hint)
+    if UNCHECKED in states:
+        yield Note("git could not check a signature", "is the program installed that made it? see: git verify-commit")
+
+
+_AT_ONCE = 50  # messages; a git is started for them if one is signed
+
+
+def with_message_signature(repository: Repository, view: MessageView, directory: str) -> MessageView:
+    """Return a message with the signature of its commit, if it has one."""
+    return replace(view, signature=check_signatures(repository, [view.head.oid], directory).get(view.head.oid))
+
+
+def with_recent_signatures(repository: Repository, view: ConversationView, directory: str) -> ConversationView:
+    """Return a conversation whose latest messages have the signatures of their commits."""
+    oids = [head.oid for head in view.recent]
+    found = check_signatures(repository, oids, directory)
+    return replace(view, recent_signatures=tuple(map(found.get, oids)))
+
+
+def with_signatures(repository: Repository, log: Log, directory: str) -> Log:
+    """Return a log whose entries have the signatures of their commits; they are checked as the log is iterated."""
+    return replace(log, items=_add_signatures(repository, iter(log.items), directory))
+
+
+def _add_signatures(repository: Repository, items: Iterable[Result], directory: str) -> Iterator[Result]:
+    settings = read_signing_settings(directory)
+    rest = iter(items)
+    while batch := list(islice(rest, _AT_ONCE)):
+        oids = [item.head.oid for item in batch if isinstance(item, LogEntry)]
+        found = check_signatures(repository, oids, directory, settings)
+        for item in batch:
+            yield replace(item, signature=found.get(item.head.oid)) if isinstance(item, LogEntry) else item

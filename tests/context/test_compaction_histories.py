@@ -17,7 +17,7 @@ from scopes.conversation.branch import branch, rewind
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
 from scopes.conversation.rebase import rebase
-from scopes.conversation.show import stats
+from scopes.conversation.stats import stats
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.memory.summaries import list_summaries

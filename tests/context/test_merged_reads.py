@@ -16,7 +16,7 @@ from scopes.conversation.decisions import decisions
 from scopes.conversation.diff import range_diff
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
-from scopes.conversation.show import files, stats
+from scopes.conversation.stats import files, stats
 from scopes.memory.summaries import list_summaries
 from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.support.examples import examples

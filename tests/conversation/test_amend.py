@@ -7,9 +7,9 @@ import json
 import pytest
 
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.cat import cat
 from scopes.conversation.log import log
 from scopes.conversation.new_rename_delete import new
+from scopes.conversation.show import cat
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
 from scopes.model.message import Author
 from tests.render.rendering import document, piped, seen_lines

@@ -12,8 +12,8 @@ from scopes import clock
 from scopes.conversation import append as appending
 from scopes.conversation.append import append, message_writers
 from scopes.conversation.branch import append_to_new_branch, branch
-from scopes.conversation.cat import cat
 from scopes.conversation.new_rename_delete import new
+from scopes.conversation.show import cat
 from scopes.conversation.undo import list_operations
 from scopes.errors import Ambiguous, Invalid, NotFound, TooNew
 from scopes.history.messages import plain_message

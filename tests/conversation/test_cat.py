@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.conversation.branch import tag
-from scopes.conversation.cat import OriginalRecords, cat, read_original
 from scopes.conversation.new_rename_delete import new
+from scopes.conversation.show import OriginalRecords, cat, read_original
 from scopes.errors import Invalid, NotFound
 from scopes.history.sources import read_spans
 from scopes.model import encoding

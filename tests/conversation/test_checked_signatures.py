@@ -6,12 +6,11 @@ import json
 
 import pytest
 
-from scopes.conversation.cat import cat
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
-from scopes.conversation.show import show
-from scopes.conversation.verify import verify
-from scopes.conversation.verify_signatures import (
+from scopes.conversation.show import cat, show
+from scopes.conversation.verify import (
+    verify,
     verify_signatures,
     with_message_signature,
     with_recent_signatures,

@@ -6,9 +6,9 @@ import pytest
 
 from scopes.conversation.amend import amend, retract, withdraw_decision
 from scopes.conversation.branch import branch, rewind, switch
-from scopes.conversation.cat import cat
 from scopes.conversation.decisions import decisions
 from scopes.conversation.merge import merge
+from scopes.conversation.show import cat
 from scopes.errors import NotFound
 from tests.render.rendering import seen_lines
 from tests.support.history import history, say

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import abandon, branch, rewind, switch, tag
-from scopes.conversation.cat import cat
 from scopes.conversation.log import log
 from scopes.conversation.new_rename_delete import delete, delete_branch, list_deleted, new, rename_conversation
-from scopes.conversation.show import show
+from scopes.conversation.show import cat, show
 from scopes.conversation.undo import list_operations, redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, NotFound, Refused

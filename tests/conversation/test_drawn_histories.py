@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.cat import cat
-from scopes.conversation.show import show
+from scopes.conversation.show import cat, show
 from scopes.history.names import list_branch_tips, read_active_branch
 from tests.support.history import history, texts
 from tests.support.store import make_store

@@ -10,7 +10,7 @@ from scopes.clock import new_id
 from scopes.conversation.append import append
 from scopes.conversation.branch import rewind
 from scopes.conversation.new_rename_delete import new
-from scopes.conversation.show import files
+from scopes.conversation.stats import files
 from scopes.errors import NotFound
 from scopes.history.messages import plain_message
 from scopes.model.message import Author, FileTouch, Message, Part, file_operations

@@ -15,7 +15,7 @@ from scopes.conversation.merge_requests import (
     show_merge_request,
 )
 from scopes.conversation.undo import undo
-from scopes.conversation.verify import repair, verify
+from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, NotFound, ScopesError
 from scopes.history.metadata import read_metadata, write_metadata
 from scopes.history.transaction import Transaction
@@ -131,35 +131,12 @@ def test_a_damaged_request_is_left_out_and_verify_finds_it(repository, branches,
     ]
     (finding,) = verify(repository).findings
     assert (finding.where, finding.problem) == ("conv-001: metadata", "the merge request 'abcdefabcdef' is damaged")
-    assert finding.cure == "repair it: scopes repair"
+    assert finding.cure == "find the operation that wrote it, to undo it: scopes operations list"
     say(repository, "conv-001/main", "still possible")
     assert texts(repository, "conv-001/main")[-1] == "still possible"
     merge(repository, "conv-001", "fix", target="main")
     undo(repository)
     assert texts(repository, "conv-001/main")[-1] == "still possible"
-
-
-def test_repair_removes_damaged_requests_and_undo_restores_them(repository, branches):
-    made = open_merge_request(repository, "conv-001", "fix", title="Fix", requester=CAROL)
-    received(repository, b"[]")
-    received(repository, document(branches, number="1"), name="b" * 100)
-    before = read_metadata(repository, "conv-001")
-    planned = repair(repository, dry_run=True)
-    assert read_metadata(repository, "conv-001") == before
-    done = repair(repository)
-    assert done.repairs == planned.repairs
-    assert [(each.where, each.action) for each in done.repairs] == [
-        ("conv-001: metadata", f"remove the merge request '{name}', which is damaged; undo restores it")
-        for name in ("abcdefabcdef", "b" * 40)
-    ]
-    assert (done.remaining, done.exit_code) == ((), 0)
-    listed = list_merge_requests(repository, "conv-001")
-    assert ([row.request.id for row in listed.rows], listed.notes) == ([made.row.request.id], ())
-    assert_sound(repository)
-    assert repair(repository).repairs == ()
-    undone = undo(repository)
-    assert (undone.target.kind, undone.target.summary) == ("repair", "remove 2 damaged merge requests")
-    assert read_metadata(repository, "conv-001").damaged == before.damaged
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[]", b"null", b"{", b'{"v":1}', b"[" * 5000, b"x" * 100_000])

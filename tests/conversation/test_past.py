@@ -18,7 +18,7 @@ from scopes.conversation.log import log
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_branch, rename_title
 from scopes.conversation.rebase import rebase
-from scopes.conversation.show import stats
+from scopes.conversation.stats import stats
 from scopes.conversation.undo import list_operations, redo, undo
 from scopes.errors import Ambiguous, NotFound, Refused
 from scopes.history.handles import StoreHandle

@@ -8,7 +8,6 @@ from scopes.check.check import check
 from scopes.check.policy import Policy
 from scopes.conversation.bisect import bisect
 from scopes.conversation.branch import branch, list_branches, list_tags, tag
-from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
 from scopes.conversation.commits import show_commits
 from scopes.conversation.decisions import decisions
@@ -16,7 +15,8 @@ from scopes.conversation.diff import range_diff
 from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.log import LogFilter, log
 from scopes.conversation.merge_requests import list_merge_requests, open_merge_request, show_merge_request
-from scopes.conversation.show import files, show, stats
+from scopes.conversation.show import cat, show
+from scopes.conversation.stats import files, stats
 from scopes.conversation.store import list_settings
 from scopes.conversation.undo import list_operations, show_operation
 from scopes.history.handles import resolve_scope

@@ -8,10 +8,9 @@ import pytest
 
 from scopes.conversation.amend import retract
 from scopes.conversation.branch import branch, rewind
-from scopes.conversation.cat import cat
 from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.rebase import cherry_pick, rebase
-from scopes.conversation.show import show
+from scopes.conversation.show import cat, show
 from scopes.conversation.undo import show_operation, undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata

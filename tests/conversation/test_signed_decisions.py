@@ -9,7 +9,7 @@ from scopes.conversation.amend import amend, retract
 from scopes.conversation.conflicts import list_conflicts, resolve_conflict
 from scopes.conversation.merge import MergeConflicted, Merged, continue_merge, merge
 from scopes.conversation.rebase import rebase
-from scopes.conversation.verify_signatures import verify_signatures
+from scopes.conversation.verify import verify_signatures
 from scopes.errors import Refused
 from scopes.facts.decide import accept
 from scopes.facts.propose import Proposal, propose

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.new_rename_delete import new
-from scopes.conversation.show import ActiveTime, stats
+from scopes.conversation.stats import ActiveTime, stats
 from scopes.errors import NotFound
 from scopes.history.activity import Tokens
 from scopes.history.messages import MessageHeader, plain_message

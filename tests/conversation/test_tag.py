@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import delete_tag, list_tags, rewind, switch, tag
-from scopes.conversation.cat import cat
+from scopes.conversation.show import cat
 from scopes.conversation.undo import list_operations, undo
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.names import resolve_revision

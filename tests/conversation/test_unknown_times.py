@@ -9,7 +9,8 @@ import pytest
 
 from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.log import log
-from scopes.conversation.show import files, show, stats
+from scopes.conversation.show import show
+from scopes.conversation.stats import files, stats
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.import_sources import import_sources
 from scopes.render.text.phrases import UNKNOWN_TIME

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from scopes.conversation.cat import read_original
-from scopes.conversation.show import show
+from scopes.conversation.show import read_original, show
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import list_branch_tips
 from scopes.history.titles import read_heading

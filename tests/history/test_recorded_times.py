@@ -6,13 +6,12 @@ import pytest
 
 from scopes.clock import format_seconds, parse_time
 from scopes.conversation.branch import branch
-from scopes.conversation.cat import cat
 from scopes.conversation.conflicts import list_conflicts, resolve_conflict, show_conflict
 from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.log import LogFilter, log
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
 from scopes.conversation.new_rename_delete import delete_branch
-from scopes.conversation.show import show
+from scopes.conversation.show import cat, show
 from scopes.conversation.undo import undo
 from scopes.history import names as latest
 from scopes.history.messages import RecordedTimes, display_time, stored_time

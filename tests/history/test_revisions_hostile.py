@@ -9,7 +9,6 @@ import pytest
 from scopes.conversation.amend import amend
 from scopes.conversation.append import append
 from scopes.conversation.branch import abandon, branch, delete_tag, list_branches, list_tags, rewind, switch, tag
-from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
 from scopes.conversation.log import log
 from scopes.conversation.new_rename_delete import (
@@ -20,7 +19,7 @@ from scopes.conversation.new_rename_delete import (
     rename_conversation,
     rename_title,
 )
-from scopes.conversation.show import show
+from scopes.conversation.show import cat, show
 from scopes.conversation.undo import show_operation, undo
 from scopes.errors import Invalid, NotFound, ScopesError
 from scopes.history.messages import plain_message

@@ -11,9 +11,9 @@ import pytest
 from scopes import clock
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch, rewind, tag
-from scopes.conversation.cat import cat
 from scopes.conversation.log import log
 from scopes.conversation.new_rename_delete import new
+from scopes.conversation.show import cat
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.history.names import Revision, resolve_revision
 from scopes.ids import MessageId

@@ -6,7 +6,8 @@ import pytest
 
 from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.new_rename_delete import new, rename_title
-from scopes.conversation.show import files, show, stats
+from scopes.conversation.show import show
+from scopes.conversation.stats import files, stats
 from scopes.history.titles import Heading, read_first_prompt, read_heading
 from scopes.search.run import search
 from tests.render.rendering import piped

@@ -9,7 +9,8 @@ from scopes.conversation.branch import list_tags
 from scopes.conversation.changes import changes
 from scopes.conversation.decisions import decisions
 from scopes.conversation.new_rename_delete import delete, new, rename_conversation
-from scopes.conversation.show import files, show
+from scopes.conversation.show import show
+from scopes.conversation.stats import files
 from scopes.conversation.undo import list_operations, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Refused

@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.log import log
-from scopes.conversation.show import show, stats
+from scopes.conversation.show import show
+from scopes.conversation.stats import stats
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport
 from scopes.history.names import conversation_ids, list_branch_tips

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.show import stats
+from scopes.conversation.stats import stats
 from scopes.history.activity import Tokens
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS

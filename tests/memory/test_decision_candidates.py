@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.amend import amend, retract
-from scopes.conversation.cat import cat
 from scopes.conversation.decisions import decisions
 from scopes.conversation.merge import MergeConflicted, Merged, merge
 from scopes.conversation.new_rename_delete import rename_branch
+from scopes.conversation.show import cat
 from scopes.conversation.store import gc
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused

@@ -8,12 +8,11 @@ import pytest
 
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.cat import cat
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import rename_branch
 from scopes.conversation.rebase import rebase
-from scopes.conversation.show import show
+from scopes.conversation.show import cat, show
 from scopes.history.messages import plain_message
 from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize

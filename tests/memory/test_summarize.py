@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from scopes.conversation.amend import amend, retract
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.cat import cat
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.log import LogFilter, log
 from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.show import show
+from scopes.conversation.show import cat, show
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Invalid, NotFound, Refused

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from scopes.clock import format_seconds, now_nanoseconds
-from scopes.conversation.cat import cat
 from scopes.conversation.conflicts import (
     escalate_conflict,
     find_conflict_anywhere,
@@ -15,6 +14,7 @@ from scopes.conversation.conflicts import (
 )
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
 from scopes.conversation.rebase import abort_cherry_pick, abort_rebase, rebase
+from scopes.conversation.show import cat
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.merge import conflicts as conflict_list

@@ -6,10 +6,10 @@ import pytest
 
 from scopes.conversation.append import append_all
 from scopes.conversation.branch import branch
-from scopes.conversation.cat import cat
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import new
-from scopes.conversation.show import files
+from scopes.conversation.show import cat
+from scopes.conversation.stats import files
 from scopes.history.handles import StoreHandle
 from tests.support.history import say
 from tests.support.tool_calls import call_tool, checked

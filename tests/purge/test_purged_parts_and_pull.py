@@ -6,8 +6,8 @@ import pytest
 
 from scopes.conversation.amend import amend
 from scopes.conversation.branch import branch
-from scopes.conversation.cat import cat
 from scopes.conversation.log import log
+from scopes.conversation.show import cat
 from scopes.model.message import Author
 from scopes.purge.accept import OfferChoice, accept_purges, plan_accept
 from scopes.purge.decline import decline_purges

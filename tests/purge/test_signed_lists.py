@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.merge import merge
-from scopes.conversation.verify_signatures import verify_signatures
+from scopes.conversation.verify import verify_signatures
 from scopes.errors import Refused
 from scopes.purge.purge import purge
 from scopes.purge.selection import PurgeRequest

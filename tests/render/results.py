@@ -41,7 +41,6 @@ from scopes.conversation.branch import (
     Tagged,
     TagList,
 )
-from scopes.conversation.cat import MessageView
 from scopes.conversation.changes import BlameList, BlameRow, Change, ChangeLog
 from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView, FileChanges
 from scopes.conversation.decisions import DecisionList, DecisionRow
@@ -67,11 +66,19 @@ from scopes.conversation.new_rename_delete import (
     DeletedRow,
     Renamed,
 )
-from scopes.conversation.show import BranchRow, Continued, ConversationView, FileList, FileRow, OpenMerge, Stats
+from scopes.conversation.show import BranchRow, Continued, ConversationView, MessageView, OpenMerge
+from scopes.conversation.stats import FileList, FileRow, Stats
 from scopes.conversation.store import ConfigList, ConfigValue, GarbageCollected, StoreCreated
 from scopes.conversation.undo import OperationList, OperationView, Undone
-from scopes.conversation.verify import Check, Diagnosis, Repaired, Verification
-from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit, UnsignedCommit
+from scopes.conversation.verify import (
+    Check,
+    Diagnosis,
+    Repaired,
+    SignatureCheck,
+    SignedCommit,
+    UnsignedCommit,
+    Verification,
+)
 from scopes.exporters.atomic_save import ExportSaved, SiteSaved
 from scopes.handover.checkout import CheckedOut
 from scopes.handover.resume import Resumption

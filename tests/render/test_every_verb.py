@@ -18,7 +18,6 @@ from scopes.conversation.amend import amend, retract, withdraw_decision
 from scopes.conversation.append import append
 from scopes.conversation.bisect import bisect
 from scopes.conversation.branch import abandon, branch, delete_tag, list_branches, list_tags, rewind, switch, tag
-from scopes.conversation.cat import cat
 from scopes.conversation.changes import changes
 from scopes.conversation.conflicts import escalate_conflict, list_conflicts, resolve_conflict, show_conflict
 from scopes.conversation.decisions import decisions
@@ -40,7 +39,8 @@ from scopes.conversation.new_rename_delete import (
     rename_conversation,
     rename_title,
 )
-from scopes.conversation.show import files, show, stats
+from scopes.conversation.show import cat, show
+from scopes.conversation.stats import files, stats
 from scopes.conversation.store import gc, list_settings, set_setting
 from scopes.conversation.undo import list_operations, redo, show_operation, undo
 from scopes.conversation.verify import doctor, repair, verify

@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scopes.conversation.branch import branch, rewind, tag
-from scopes.conversation.cat import cat
 from scopes.conversation.new_rename_delete import delete_branch
+from scopes.conversation.show import cat
 from scopes.errors import Invalid, NotFound
 from scopes.search import run as execute
 from scopes.search.query import parse

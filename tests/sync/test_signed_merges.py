@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.merge import merge
-from scopes.conversation.verify_signatures import verify_signatures
+from scopes.conversation.verify import verify_signatures
 from scopes.history.names import list_branch_tips
 from scopes.store.objects import COMMIT
 from scopes.store.repository import read_data

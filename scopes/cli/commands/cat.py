@@ -7,8 +7,8 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import replace_head
 from scopes.cli.invocation import Invocation
-from scopes.conversation.cat import cat as run_cat
-from scopes.conversation.cat import read_original
+from scopes.conversation.show import cat as run_cat
+from scopes.conversation.show import read_original
 from scopes.errors import Invalid
 from scopes.render.view_options import ViewOptions
 
@@ -66,7 +66,7 @@ def cat(
         return invocation.show(read_original(invocation.repository(), message, conversation=conversation))
     view = run_cat(invocation.repository(), message, conversation=conversation)
     if show_signature:
-        from scopes.conversation.verify_signatures import with_message_signature
+        from scopes.conversation.verify import with_message_signature
 
         add = with_message_signature
         view = add(invocation.repository(), view, invocation.cwd)

@@ -8,7 +8,7 @@ import shlex
 from scopes.cli import usage
 from scopes.cli.arguments import LATEST, ScopeOrLatestArgument
 from scopes.cli.invocation import Invocation
-from scopes.conversation.show import files as run_files
+from scopes.conversation.stats import files as run_files
 from scopes.errors import NotFound
 
 

@@ -125,7 +125,7 @@ def log(
 
         result = with_commit_turns(result, messages)
     if show_signature:
-        from scopes.conversation.verify_signatures import with_signatures
+        from scopes.conversation.verify import with_signatures
 
         add = with_signatures
         result = add(invocation.repository(), result, invocation.cwd)

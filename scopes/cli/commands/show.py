@@ -83,7 +83,7 @@ def show(
         hint = f"print it: scopes cat {quote(where)}{option}"
         raise NotFound(f"{where!a} is a message, not a conversation", hint=hint) from error
     if show_signature:
-        from scopes.conversation.verify_signatures import with_recent_signatures
+        from scopes.conversation.verify import with_recent_signatures
 
         add = with_recent_signatures
         view = add(repository, view, invocation.cwd)

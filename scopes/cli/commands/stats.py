@@ -6,7 +6,7 @@ from typing import Annotated
 
 from scopes.cli import usage
 from scopes.cli.invocation import Invocation
-from scopes.conversation.show import stats as run_stats
+from scopes.conversation.stats import stats as run_stats
 
 
 def stats(

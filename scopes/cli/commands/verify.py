@@ -81,7 +81,7 @@ def verify(
     if signatures or require_signatures:
         if source is not None:
             raise Invalid("--signatures and --source cannot be combined", hint="leave out one of them")
-        from scopes.conversation.verify_signatures import verify_signatures
+        from scopes.conversation.verify import verify_signatures
 
         return invocation.show(verify_signatures(repository, invocation.cwd, required=require_signatures, since=since))
     if source is not None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scopes.conversation.amend import DecisionWithdrawn
     from scopes.conversation.changes import BlameList, BlameRow
     from scopes.conversation.decisions import DecisionList, DecisionRow
-    from scopes.conversation.show import FileList, FileRow
+    from scopes.conversation.stats import FileList, FileRow
     from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
 
 _ORDER = {name: place for place, name in enumerate(FILE_OPERATIONS)}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from scopes.conversation.amend import MessageAmended
     from scopes.conversation.append import MessageAppended
-    from scopes.conversation.cat import MessageView
+    from scopes.conversation.show import MessageView
     from scopes.history.messages import MessageHeader
     from scopes.model.message import Message
 

@@ -13,7 +13,7 @@ from scopes.sanitize import clean_line
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from scopes.conversation.show import Stats
+    from scopes.conversation.stats import Stats
     from scopes.history.activity import Tokens
 
 _PIPED_COLUMNS = (Column("Name"), Column("Value"))

@@ -10,7 +10,7 @@ from scopes.render.text.phrases import counted
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
-    from scopes.conversation.verify_signatures import SignatureCheck, SignedCommit
+    from scopes.conversation.verify import SignatureCheck, SignedCommit
     from scopes.model.operation import Signature
     from scopes.render.color import Style
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scopes.conversation.amend import DecisionWithdrawn
     from scopes.conversation.changes import BlameList
     from scopes.conversation.decisions import DecisionList
-    from scopes.conversation.show import FileList
+    from scopes.conversation.stats import FileList
     from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
         DeletedList,
         Renamed,
     )
-    from scopes.conversation.show import BranchRow, ConversationView, Stats
+    from scopes.conversation.show import BranchRow, ConversationView
+    from scopes.conversation.stats import Stats
     from scopes.history.activity import Tokens
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from scopes.conversation.amend import MessageAmended
     from scopes.conversation.append import MessageAppended
-    from scopes.conversation.cat import MessageView
     from scopes.conversation.log import CommitTurn, Log, LogEntry
+    from scopes.conversation.show import MessageView
     from scopes.ids import BranchName
     from scopes.search.run import Search, SearchCoverage, SearchHit
 
