@@ -44,7 +44,7 @@ from scopes.merge.conflicts import (
 from scopes.merge.files import FileComparison, compare_files, patch_of
 from scopes.merge.in_progress import HELD, InProgress, restore_hint
 from scopes.merge.keys import decoded_key, group_of
-from scopes.merge.plan import conflict_path, keep_resolutions, list_conflicts_at, open_conflicts_at
+from scopes.merge.plan import conflict_path, list_conflicts_at, open_conflicts_at
 from scopes.merge.resolve import CHOICE_OF_STRATEGY, choice_of, resolve, resolve_as_before
 from scopes.model import encoding
 from scopes.model.conflicts import ENDED, STATUSES, Conflict, EarlierResolution, encode_conflict, resolution_document
@@ -335,7 +335,6 @@ def resolve_conflict(
         changes = resolved_changes(repository, disagreement, record, choice, value=new_value, actor=actor.name)
         changes = changes_made_since(repository, in_progress, record.key) | changes
         notes = _note_escalated(repository, in_progress, record, actor.name)
-        resolved = keep_resolutions(resolved, _list_earlier_records(repository, in_progress, record))
         if group_of(record.key) == MESSAGES and choice == "value":
             text = str(new_value)  # the resolution amends the message: its text is the new text
         else:
@@ -450,12 +449,6 @@ def _read_earlier(repository: Repository, in_progress: InProgress, conflict: Con
         text = f"conflict {found[0].conflict} was resolved with a value that this one does not have"
         raise Refused(text, hint=f"take a side: {command}")
     return found[0]
-
-
-def _list_earlier_records(repository: Repository, in_progress: InProgress, conflict: Conflict) -> list[Conflict]:
-    """Return the resolved records that a conflict had on both sides before it was opened again."""
-    records = [list_conflicts_at(repository, tip) for tip in (in_progress.target_tip, in_progress.source_tip)]
-    return [found[conflict.id] for found in records if conflict.id in found]
 
 
 def _amended_message(conflict: Conflict) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
@@ -43,11 +43,11 @@ from scopes.merge.keys import (
     per_agent,
     value_field,
 )
-from scopes.merge.plan import keep_resolutions, list_conflicts_at, open_conflicts_at
-from scopes.merge.resolve import BOTH, EarlierResolutions, apply_choice, read_reuse, set_value
+from scopes.merge.plan import list_conflicts_at, open_conflicts_at
+from scopes.merge.resolve import BOTH, EarlierResolutions, apply_choice, set_value
 from scopes.merge.rewrite import divergence_of
 from scopes.model import encoding
-from scopes.model.conflicts import ENDED, SIDES, Choice, Conflict, EarlierResolution, Position
+from scopes.model.conflicts import ENDED, SIDES, Choice, Conflict, Position
 from scopes.model.conversation import ABANDONED
 from scopes.model.encoding import encode_component, leaf
 from scopes.model.message import (
@@ -209,7 +209,7 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
     """Return a conflict by its id, its number, a prefix of its id, or its key; up to three digits are always a number.
 
     If several match and one of them has not ended, it is that one. Of several resolutions of one conflict it is the
-    first one, which has the others in `also`.
+    first one.
 
     Raises:
         NotFound, Ambiguous: none or several match.
@@ -285,15 +285,14 @@ def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: E
     number, seen, times = 0, set[str](), _ConflictTimes(repository)
     waiting = list_in_progress(repository, conversation)
     earlier = list_earlier(repository, *waiting) if waiting else EarlierResolutions(repository, conversation)
-    find = earlier.find if read_reuse(repository.config) != "off" else lambda _: ()
     for in_progress in waiting:
         seen |= {record.id for record in list_conflicts_of(repository, in_progress)}
         for row in _rows(repository, in_progress, number, times):
-            yield _with_earlier(row, find), in_progress
+            yield _with_earlier(row, earlier), in_progress
             number = row.number
     for in_progress, record in _walk_held(repository, conversation, seen, ended=ended):
         number += 1
-        yield _with_earlier(_row(times, in_progress, number, record, record.status), find), in_progress
+        yield _with_earlier(_row(times, in_progress, number, record, record.status), earlier), in_progress
 
 
 def list_earlier(repository: Repository, in_progress: InProgress, *others: InProgress) -> EarlierResolutions:
@@ -302,9 +301,9 @@ def list_earlier(repository: Repository, in_progress: InProgress, *others: InPro
     return EarlierResolutions(repository, in_progress.conversation, *tips)
 
 
-def _with_earlier(row: ConflictRow, find: Callable[[Conflict], tuple[EarlierResolution, ...]]) -> ConflictRow:
+def _with_earlier(row: ConflictRow, earlier: EarlierResolutions) -> ConflictRow:
     """Return a row with its earlier resolutions, if its conflict is open."""
-    found = () if row.conflict.status in ENDED else find(row.conflict)
+    found = () if row.conflict.status in ENDED else earlier.find(row.conflict)
     return replace(row, conflict=replace(row.conflict, earlier=found)) if found else row
 
 
@@ -346,7 +345,7 @@ def _walk_held(
     """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
 
     An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
-    that has it resolved. A resolved one is listed once, with all its resolutions. One that was aborted, or whose
+    that has it resolved. A resolved one is listed once. One that was aborted, or whose
     message a replay skipped, is listed once: nobody can resolve it any more.
     """
     busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
@@ -374,7 +373,7 @@ def _walk_held(
         for identity, found in resolved.items():
             named = next((each for each, _ in found if each.source), found[0][0])
             holder = replace(found[0][0], source=named.source, target=named.target)
-            yield holder, keep_resolutions(found[0][1], [record for _, record in found[1:]])
+            yield holder, found[0][1]
             known.add(identity)
         yield from _walk_dropped(repository, conversation, ended, tips, known)
 

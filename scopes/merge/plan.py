@@ -45,7 +45,6 @@ from scopes.model import encoding
 from scopes.model.conflicts import (
     Conflict,
     Position,
-    Resolution,
     conflict_id,
     decode_conflict,
     encode_conflict,
@@ -187,9 +186,14 @@ def merge_records(objects: Objects, divergence: Divergence) -> dict[str, BlobCha
             if other is None or other.new is None or change.new is None:
                 changes[path] = change.new if other is None or other.new is None else other.new
             elif other.new != change.new:
-                pair = [decode_conflict(read_blob(objects, blob)) for blob in (other.new, change.new)]
-                changes[path] = encode_conflict(_merge_pair(*pair))
+                changes[path] = _choose_record(objects, other.new, change.new)
     return changes
+
+
+def _choose_record(objects: Objects, *blobs: Oid) -> Oid:
+    """Return one of several records of a conflict, the same in both directions: a resolved one if there is one."""
+    data = {blob: read_blob(objects, blob) for blob in blobs}
+    return min(blobs, key=lambda blob: (decode_conflict(data[blob]).resolution is None, data[blob]))
 
 
 def list_inherited(objects: Objects, divergence: Divergence) -> list[Conflict]:
@@ -202,42 +206,6 @@ def list_inherited(objects: Objects, divergence: Divergence) -> list[Conflict]:
         else:
             found = {name: record for name, record in found.items() if conflict_path(record) != path}
     return [record for record in found.values() if record.status != "resolved"]
-
-
-def keep_resolutions(conflict: Conflict, others: Iterable[Conflict]) -> Conflict:
-    """Return a resolved conflict that also has the resolutions of other records of the same conflict."""
-    if conflict.resolution is None:
-        return conflict
-    mine = conflict.resolution._replace(also=())
-    unique = {_dump(each): each for each in conflict.resolution.also}
-    for other in others:
-        if other.resolution is not None:
-            flipped = _values(conflict.source) != _values(other.source)
-            for each in (other.resolution._replace(also=()), *other.resolution.also):
-                oriented = _flip(each) if flipped else each
-                unique.setdefault(_dump(oriented), oriented)
-    also = tuple(unique[data] for data in sorted(unique) if data != _dump(mine))
-    return replace(conflict, resolution=mine._replace(also=also))
-
-
-def _merge_pair(one: Conflict, other: Conflict) -> Conflict:
-    """Merge two records of one conflict; the result does not depend on their order."""
-    first, second = sorted((one, other), key=lambda each: (each.resolution is None, encode_conflict(each)))
-    return keep_resolutions(first, [second])
-
-
-def _values(positions: Iterable[Position]) -> list[bytes]:
-    return [encoding.dump(position.value) for position in positions]
-
-
-def _flip(resolution: Resolution) -> Resolution:
-    """Return a resolution whose record has source and target in the other order."""
-    choices = {"source": "target", "target": "source"}
-    return resolution._replace(choice=choices.get(resolution.choice, resolution.choice))
-
-
-def _dump(resolution: Resolution) -> bytes:
-    return encoding.dump(resolution_document(resolution))
 
 
 _TOOL = "tool"  # kind of author

@@ -104,8 +104,7 @@ class EarlierResolution(NamedTuple):
 class Resolution(NamedTuple):
     """How a conflict was resolved (S4-57); `value` is set only if `choice` is "value", `rejected` holds lost values.
 
-    `also` are the other resolutions of the same conflict: on branches that were merged afterwards, and those before it
-    was opened again. `reused` is the earlier resolution that this one repeats.
+    `reused` is the earlier resolution that this one repeats.
     """
 
     strategy: str
@@ -114,7 +113,6 @@ class Resolution(NamedTuple):
     actor: str
     rejected: tuple[Any, ...] = ()
     value: Any = None
-    also: tuple[Resolution, ...] = ()
     reused: Reused | None = None
 
 
@@ -215,8 +213,6 @@ def resolution_document(resolution: Resolution) -> dict[str, Any]:
     }
     if resolution.choice == "value":
         document["value"] = resolution.value
-    if resolution.also:
-        document["also"] = [resolution_document(each) for each in resolution.also]
     if resolution.reused is not None:
         document["reused"] = resolution.reused._asdict()
     return document
@@ -252,8 +248,7 @@ def decode_resolution(document: object) -> Resolution | None:
     """Decode a resolution; None if it is not one."""
     match document:
         case {"strategy": str(strategy), "choice": str(choice), "reason": str(reason), "actor": str(actor), **rest}:
-            rejected, also = (rest.get(name) for name in ("rejected", "also"))
-            others = map(decode_resolution, also if isinstance(also, list) else ())
+            rejected = rest.get("rejected")
             return Resolution(
                 strategy,
                 choice,
@@ -261,7 +256,6 @@ def decode_resolution(document: object) -> Resolution | None:
                 actor,
                 tuple(rejected) if isinstance(rejected, list) else (),
                 rest.get("value"),
-                tuple(each for each in others if each is not None),
                 _reused(rest.get("reused")),
             )
     return None

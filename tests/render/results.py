@@ -643,9 +643,7 @@ ENDED_ROW = replace(
     conflict=replace(
         DISAGREED,
         status="resolved",
-        resolution=Resolution(
-            "manual", "source", "it is faster", "carol", ("JWT",), also=(Resolution("manual", "source", "", "planner"),)
-        ),
+        resolution=Resolution("manual", "source", "it is faster", "carol", ("JWT",)),
     ),
 )
 RECORDED_TEXTS = {

@@ -359,11 +359,6 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
         write_field(view, "As before", "resolved by ", Span(reused.actor, "agent"), because, " (conflict ", name, ")")
     for value in resolution.rejected:
         write_field(view, "Rejected", claim_text(conflict.key, value))
-    for other in resolution.also:
-        because = f": {other.reason}" if other.reason else ""
-        again = () if other.reused is None else (" (as before: conflict ", identifier(view, other.reused.conflict), ")")
-        who = Span(other.actor, "agent")
-        write_field(view, "Also", f"took {other.choice}{_strategy(other)} by ", who, because, *again)
 
 
 def _strategy(resolution: Resolution) -> str:

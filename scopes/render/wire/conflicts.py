@@ -115,7 +115,7 @@ def _resolution(resolution: Resolution) -> dict[str, object]:
     }
     if resolution.reused is not None:
         shape["reused"] = resolution.reused._asdict()
-    return shape | ({"also": [_resolution(each) for each in resolution.also]} if resolution.also else {})
+    return shape
 
 
 def _earlier(earlier: EarlierResolution) -> dict[str, object]:
