@@ -45,9 +45,18 @@ from scopes.merge.files import FileComparison, compare_files, patch_of
 from scopes.merge.in_progress import HELD, InProgress, restore_hint
 from scopes.merge.keys import decoded_key, group_of
 from scopes.merge.plan import conflict_path, list_conflicts_at, open_conflicts_at
-from scopes.merge.resolve import CHOICE_OF_STRATEGY, choice_of, resolve, resolve_as_before
+from scopes.merge.resolve import CHOICE_OF_STRATEGY, resolve
 from scopes.model import encoding
-from scopes.model.conflicts import ENDED, STATUSES, Conflict, EarlierResolution, encode_conflict, resolution_document
+from scopes.model.conflicts import (
+    ENDED,
+    STATUSES,
+    Choice,
+    Conflict,
+    EarlierResolution,
+    Reused,
+    encode_conflict,
+    resolution_document,
+)
 from scopes.model.message import (
     FILES,
     MESSAGES,
@@ -326,12 +335,14 @@ def resolve_conflict(
         if take is not None:
             require_side(disagreement, record, take)
         if as_before:
-            earlier = _read_earlier(repository, in_progress, record)
-            choice, new_value = choice_of(earlier)
-            resolved = resolve_as_before(record, earlier, reason or earlier.reason, actor.name)
+            choice, earlier = _read_earlier(repository, in_progress, record)
+            strategy, reused = "reused", Reused(earlier.conflict, earlier.actor, earlier.reason)
+            new_value = earlier.values[0] if choice == "value" else None
         else:
             choice, new_value = take or "value", None if value is None else read_value(record.key, value)
-            resolved = resolve(record, choice, strategy, reason, actor.name, new_value)
+            reused = None
+        why = reason or ("" if reused is None else reused.reason)
+        resolved = resolve(record, choice, strategy, why, actor.name, new_value, reused)
         changes = resolved_changes(repository, disagreement, record, choice, value=new_value, actor=actor.name)
         changes = changes_made_since(repository, in_progress, record.key) | changes
         notes = _note_escalated(repository, in_progress, record, actor.name)
@@ -432,8 +443,10 @@ def _resolved_hint(repository: Repository, in_progress: InProgress, conflict: Co
     return onward
 
 
-def _read_earlier(repository: Repository, in_progress: InProgress, conflict: Conflict) -> EarlierResolution:
-    """Return the only earlier resolution of a conflict.
+def _read_earlier(
+    repository: Repository, in_progress: InProgress, conflict: Conflict
+) -> tuple[Choice, EarlierResolution]:
+    """Return the only earlier resolution of a conflict, and the choice that repeats it.
 
     Raises:
         Refused: there is none, there are several that contradict each other, or it does not fit.
@@ -448,7 +461,7 @@ def _read_earlier(repository: Repository, in_progress: InProgress, conflict: Con
     if found[0].choice is None:
         text = f"conflict {found[0].conflict} was resolved with a value that this one does not have"
         raise Refused(text, hint=f"take a side: {command}")
-    return found[0]
+    return found[0].choice, found[0]
 
 
 def _amended_message(conflict: Conflict) -> str | None:

@@ -1,7 +1,7 @@
 """`rebase`: replay the own messages of a branch on top of another base, with the same ids and new commits (S4-20).
 
 The branch moves once, after all messages are replayed. A conflict stops the rebase on a conflict-resolution branch;
-see `merge.replay_control`.
+see `merge.replay`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from scopes.merge.replay import (
     ReplayOutcome,
     ReplayPlan,
     ReplayState,
+    ReplayTarget,
     ReplayVerb,
+    Stop,
     abort_replay,
     begin_replay,
     continue_replay,
@@ -34,10 +36,10 @@ from scopes.merge.replay import (
     plan_line,
     plan_picks,
     plan_rebase,
-    read_rules,
+    rewrite_commits,
     skip_message,
 )
-from scopes.merge.rewrite import ReplayRules, ReplayTarget, Stop, rewrite_commits
+from scopes.merge.resolve import Policy, read_policy
 from scopes.model.conversation import BranchEntry, branch_id
 from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits, walk_newest_first
@@ -70,9 +72,9 @@ def rebase(
 
     def prepare(objects: Objects) -> tuple[ReplayState, ReplayPlan]:
         state, fork = _resolve(repository, conversation, branch, onto, onto_tip)
-        rules = read_rules(repository, state.conversation, state.onto)
+        policy = read_policy(repository.config, "automatic")
         fork = None if from_base else fork
-        plan = plan_rebase(repository, objects, state.original, fork, state.onto, rules)
+        plan = plan_rebase(repository, objects, state.original, fork, state.onto, policy)
         left_out = _left_out(repository, state, plan, onto, dry_run=dry_run)
         return state, replace(plan, notes=(*plan.notes, *left_out))
 
@@ -151,13 +153,13 @@ class _Rebase(ReplayVerb):
     kind = REBASE
 
     def plan_rest(
-        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, rules: ReplayRules
+        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
     ) -> tuple[ReplayState, ReplayPlan]:
         commits = [*(read_commit(repository, oid) for oid in state.todo), *_appended(repository, state, current)]
         new_in_target = list_new_commits(repository, tip, current, list_merge_bases(repository, tip, current))
         with bulk_objects(repository) as objects:
             written = list_written(repository, state, tip)
-            plan = plan_line(repository, objects, tip, commits, new_in_target, rules, written)
+            plan = plan_line(repository, objects, tip, commits, new_in_target, policy, written)
         return replace(state, original=current), plan
 
     def stop_summary(self, state: ReplayState, stop: Stop) -> str:
@@ -229,9 +231,8 @@ def cherry_pick(
 
     def prepare(objects: Objects) -> tuple[ReplayState, ReplayPlan]:
         state, commits, notes = _resolve_of_cherry_pick(repository, conversation, messages, branch)
-        tips = [commit.oid for commit in commits]  # perhaps of another conversation
-        rules = read_rules(repository, state.conversation, *tips)
-        plan = plan_picks(repository, objects, state.original, commits, rules)
+        policy = read_policy(repository.config, "automatic")
+        plan = plan_picks(repository, objects, state.original, commits, policy)
         return state, replace(plan, notes=(*notes, *plan.notes))
 
     return begin_replay(_CHERRY_PICK, repository, prepare, dry_run=dry_run)
@@ -308,13 +309,13 @@ class _CherryPick(ReplayVerb):
     kind = CHERRY_PICK
 
     def plan_rest(
-        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, rules: ReplayRules
+        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
     ) -> tuple[ReplayState, ReplayPlan]:
         if current != state.original:
-            state, tip = _replay_on_appended(repository, state, tip, current, rules)
+            state, tip = _replay_on_appended(repository, state, tip, current, policy)
         commits = [read_commit(repository, oid) for oid in state.todo]
         with bulk_objects(repository) as objects:
-            return state, plan_picks(repository, objects, tip, commits, rules, list_written(repository, state, tip))
+            return state, plan_picks(repository, objects, tip, commits, policy, list_written(repository, state, tip))
 
     def stop_summary(self, state: ReplayState, stop: Stop) -> str:
         return f"stop to pick {stop.id[:8]} for {state.conversation}/{state.branch}"
@@ -328,7 +329,7 @@ _CHERRY_PICK = _CherryPick()
 
 
 def _replay_on_appended(
-    repository: Repository, state: ReplayState, tip: Oid, current: Oid, rules: ReplayRules
+    repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
 ) -> tuple[ReplayState, Oid]:
     """Replay the conflict-resolution branch on top of what was appended to the branch in the meantime."""
     where = f"{state.conversation}/{state.branch}"
@@ -338,7 +339,7 @@ def _replay_on_appended(
     appended = list_new_commits(repository, current, state.original, (state.original,))
     picked = list_new_commits(repository, tip, state.original, (state.original,))
     with bulk_objects(repository) as objects:
-        result = rewrite_commits(objects, ReplayTarget(current, appended), picked, rules)
+        result = rewrite_commits(objects, ReplayTarget(current, appended), picked, policy)
         if result.stop is not None:
             raise Refused(f"messages appended to {where} meanwhile conflict with the picked ones", hint=hint)
     new_commits = {rewrite.old: rewrite.new for rewrite in result.moved}

@@ -44,8 +44,8 @@ from scopes.merge.keys import (
     value_field,
 )
 from scopes.merge.plan import list_conflicts_at, open_conflicts_at
+from scopes.merge.replay import divergence_of
 from scopes.merge.resolve import BOTH, EarlierResolutions, apply_choice, set_value
-from scopes.merge.rewrite import divergence_of
 from scopes.model import encoding
 from scopes.model.conflicts import ENDED, SIDES, Choice, Conflict, Position
 from scopes.model.conversation import ABANDONED

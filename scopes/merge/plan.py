@@ -40,7 +40,7 @@ from scopes.merge.compare import (
 )
 from scopes.merge.files import FileComparison, compare_files
 from scopes.merge.keys import RESOLVING_KINDS, group_of, key_of_path, value_field
-from scopes.merge.resolve import EarlierResolutions, Policy, apply_resolution, auto_resolve
+from scopes.merge.resolve import Policy, apply_choice, auto_resolve
 from scopes.model import encoding
 from scopes.model.conflicts import (
     Conflict,
@@ -460,13 +460,12 @@ def plan_merge(
     source: Oid,
     policy: Policy,
     *,
-    earlier: EarlierResolutions | None = None,
     unrelated: bool = False,
     directory: str | None = None,
 ) -> MergePlan:
     """Plan the merge of two commits. Only trees are written, to `objects`; no ref moves.
 
-    `directory` is that of the conversation, to read recorded edits. `earlier` finds how a conflict was resolved before.
+    `directory` is that of the conversation, to read recorded edits.
 
     Raises:
         Refused: the histories have nothing in common and `unrelated` is not given, or a rule forbids the merge.
@@ -474,20 +473,15 @@ def plan_merge(
     divergence = find_divergence(repository, objects, target, source, unrelated=unrelated)
     if divergence is None:
         raise Refused("the two histories have no message in common", hint="merge them anyway with --allow-unrelated")
-    plan = plan_of(objects, divergence, policy, earlier)
+    plan = plan_of(objects, divergence, policy)
     files = compare_files(objects, divergence, [each.key for each in plan.disagreements], directory)
     return replace(plan, files=files, inherited=tuple(list_inherited(objects, divergence)))
 
 
-def plan_of(
-    objects: Objects,
-    divergence: Divergence,
-    policy: Policy,
-    earlier: EarlierResolutions | None,
-) -> MergePlan:
+def plan_of(objects: Objects, divergence: Divergence, policy: Policy) -> MergePlan:
     """Find the conflicts of a divergence and resolve those that the policy resolves."""
     disagreements = find_disagreements(objects, divergence)
-    conflicts, notes = auto_resolve(describe(objects, divergence, disagreements), policy, earlier)
+    conflicts, notes = auto_resolve(describe(objects, divergence, disagreements), policy)
     return MergePlan(
         divergence=divergence,
         disagreements=disagreements,
@@ -560,7 +554,8 @@ def merged_state(
     for disagreement, conflict in zip(disagreements, conflicts, strict=True):
         conflicting.add(disagreement.key)
         if conflict.resolution is not None:
-            changes |= apply_resolution(objects, disagreement, conflict.resolution)
+            target, source = disagreement.target, disagreement.source
+            changes |= apply_choice(objects, target, source, conflict.resolution.choice)
         if is_recorded(conflict):
             changes[conflict_path(conflict)] = encode_conflict(conflict)
     state = divergence.target.state

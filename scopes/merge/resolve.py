@@ -21,6 +21,7 @@ from scopes.merge.keys import decoded_key, group_of, per_agent, value_field
 from scopes.model import encoding
 from scopes.model.conflicts import (
     CONFLICT_TYPES,
+    ENDED,
     Choice,
     Conflict,
     EarlierResolution,
@@ -52,7 +53,6 @@ from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
 MergeStrategy: TypeAlias = Literal["automatic", "ours", "theirs", "manual"]
 STRATEGIES: Final[tuple[str, ...]] = get_args(MergeStrategy)
 RULES: Final = ("first", "second", "skip", "fail")
-_REUSED: Final = "reused"  # strategy
 _CHOICE_OF_RULE: Final[Mapping[str, Choice]] = {"first": "target", "second": "source", "skip": "base"}
 CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}
 """The sides in the words of git, as strategies and as the side that a resolution takes."""
@@ -109,6 +109,14 @@ class EarlierResolutions:
             if question is not None and record is not None and record.resolution is not None:
                 found.setdefault(question, []).append(_Made(record, record.resolution, commit.time))
         return found
+
+
+def add_earlier(
+    repository: Repository, conversation: ConversationId, conflicts: Iterable[Conflict], *tips: Oid
+) -> list[Conflict]:
+    """Return conflicts of a conversation; the open ones say how the same question was resolved before."""
+    earlier = EarlierResolutions(repository, conversation, *tips)
+    return [each if each.status in ENDED else replace(each, earlier=earlier.find(each)) for each in conflicts]
 
 
 def _resolved_record(objects: Objects, commit: Commit) -> Conflict | None:
@@ -210,9 +218,7 @@ def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, s
     return Policy(strategy=strategy, rules=rules, auto_priority=auto_priority, strict=strict)
 
 
-def auto_resolve(
-    conflicts: Iterable[Conflict], policy: Policy, earlier: EarlierResolutions | None = None
-) -> tuple[list[Conflict], list[Note]]:
+def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Conflict], list[Note]]:
     """Resolve conflicts by the rules or by the strategy; return all of them, and notes.
 
     The rules are used only if they cover the types of all conflicts.
@@ -227,7 +233,7 @@ def auto_resolve(
         text = f"the rules of the settings are not used: they do not cover {', '.join(uncovered)}"
         notes.append(Note(text, f"for example: scopes config set scopes.merge.rule.{quote(uncovered[0])} first"))
     rules = {} if uncovered else policy.rules
-    resolved = [_resolve_one(conflict, rules.get(conflict.type), policy, earlier) for conflict in proposed]
+    resolved = [_resolve_one(conflict, rules.get(conflict.type), policy) for conflict in proposed]
     notes += [_spelling_note(each) for each in resolved if each.resolution and each.resolution.strategy == _SPELLING]
     return resolved, notes
 
@@ -269,12 +275,7 @@ def _rank(positions: Iterable[Position]) -> int | None:
     return max(URGENCIES.index(value) for value in values)
 
 
-def _resolve_one(
-    conflict: Conflict,
-    rule: str | None,
-    policy: Policy,
-    resolutions: EarlierResolutions | None,
-) -> Conflict:
+def _resolve_one(conflict: Conflict, rule: str | None, policy: Policy) -> Conflict:
     if rule == "fail":
         raise Refused(
             f"a rule forbids merging conflicts of type {conflict.type}",
@@ -292,20 +293,7 @@ def _resolve_one(
         return resolve(conflict, automatic, "automatic", "", _ITSELF)
     if strategy in CHOICE_OF_STRATEGY:
         return resolve(conflict, CHOICE_OF_STRATEGY[strategy], strategy, "", _ITSELF)
-    return replace(conflict, earlier=() if resolutions is None else resolutions.find(conflict))
-
-
-def choice_of(earlier: EarlierResolution) -> tuple[Choice, Any]:
-    """Return choice and value that repeat an earlier resolution; its choice must not be None."""
-    choice = earlier.choice or "target"
-    return choice, earlier.values[0] if choice == "value" else None
-
-
-def resolve_as_before(conflict: Conflict, earlier: EarlierResolution, reason: str, actor: str) -> Conflict:
-    """Return the conflict as resolved with the outcome of an earlier resolution; its choice must not be None."""
-    choice, value = choice_of(earlier)
-    reused = Reused(earlier.conflict, earlier.actor, earlier.reason)
-    return resolve(conflict, choice, _REUSED, reason, actor, value, reused)
+    return conflict
 
 
 def resolve(  # noqa: PLR0917 - the record of S4-57, in its order
@@ -324,14 +312,6 @@ def resolve(  # noqa: PLR0917 - the record of S4-57, in its order
     rejected = [value for number, value in enumerate(values) if value not in kept and value not in values[:number]]
     resolution = Resolution(strategy, choice, reason, actor, tuple(rejected), value, reused=reused)
     return replace(conflict, status="resolved", resolution=resolution)
-
-
-def apply_resolution(objects: Objects, disagreement: Disagreement, resolution: Resolution) -> dict[str, BlobChange]:
-    """Return the changes to the target's state that apply a resolution which needs no checks."""
-    if resolution.choice != "value":
-        return apply_choice(objects, disagreement.target, disagreement.source, resolution.choice)
-    actor = resolution.actor if resolution.reused is None else resolution.reused.actor
-    return set_value(disagreement, resolution.value, actor)
 
 
 def set_value(disagreement: Disagreement, value: Any, actor: str) -> dict[str, BlobChange]:

@@ -69,8 +69,6 @@ def test_a_branch_started_at_an_open_conflict_can_be_merged_in_the_end(repositor
     assert_sound(repository)
 
 
-
-
 @pytest.mark.parametrize(("take", "expected"), [("target", "pg"), ("source", "my"), ("base", "sqlite")])
 def test_taking_a_side_writes_its_value_whatever_was_decided_on_the_resolution_branch(repository, take, expected):
     """M2: "target" kept the third value and recorded "took target"."""
