@@ -12,7 +12,7 @@ from shlex import quote
 from typing import Any, TypeAlias, TypeVar
 
 from scopes.clock import now
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.errors import Invalid, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import count_messages, header_of, is_root, message_id_of, read_body
 from scopes.history.names import (
@@ -42,12 +42,12 @@ from scopes.merge.in_progress import (
     list_in_progress,
     list_order,
     mark_merged,
+    read_moving_tip,
     read_others,
     require_free,
     require_resolved,
     require_resolved_on_branch,
     resolution_branch,
-    restore_hint,
 )
 from scopes.merge.plan import (
     MergePlan,
@@ -243,15 +243,8 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
         in_progress = find_in_progress(repository, conversation_id, branch, KIND)
-        _require_merge_commit(repository, in_progress)
         require_resolved_on_branch(repository, in_progress)
-        target_tip = list_branch_tips(repository, conversation_id).get(in_progress.target)
-        if target_tip is None:
-            raise NotFound(
-                f"the target {conversation_id}/{in_progress.target} was deleted",
-                hint=restore_hint(repository, conversation_id, in_progress.target)
-                + f", or abort the merge: scopes merge {quote(conversation_id)} --abort",
-            )
+        target_tip = read_moving_tip(repository, in_progress)
         request = _Request(conversation_id, in_progress.target, target_tip, in_progress.source, in_progress.tip)
         policy = read_policy(repository.config, "automatic")
         plan = _plan(repository, repository, request, policy)
@@ -339,15 +332,6 @@ def _require_resolved(objects: Objects, request: _Request, plan: MergePlan) -> N
     if plan.inherited:
         require_resolved(objects, request.conversation, request.source_tip, f"the source {request.source}")
         require_resolved(objects, request.conversation, request.target_tip, f"the target {request.target}")
-
-
-def _require_merge_commit(repository: Repository, in_progress: InProgress) -> None:
-    """Refuse to continue on a branch that was rewound behind its merge commit: the source would be lost."""
-    if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
-        raise Refused(
-            f"{in_progress.conversation}/{in_progress.branch} no longer contains its merge commit",
-            hint=f"undo that: scopes undo, or abort it: scopes merge {quote(in_progress.conversation)} --abort",
-        )
 
 
 def _preview(

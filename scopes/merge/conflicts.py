@@ -85,36 +85,24 @@ class _ConflictTimes:
         self._recorded = RecordedTimes(repository)
         self._walks: dict[Oid, tuple[dict[str, Commit], Iterator[tuple[str, Commit]]]] = {}
 
-    def find_opening(self, tip: Oid, conflict: str) -> tuple[str | None, str | None]:
-        """Return the time of the message that opened a conflict, and when an operation wrote that, if it is known."""
-        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
-        commit = read_commit(self._repository, tip)
-        if find_entry(self._repository, commit.tree, path) is None:
-            return None, None
-        opening = self._find_opening(commit, path)
-        return known_seconds(opening.time), self._recorded.find_text(opening)
-
-    def find_source(self, tip: Oid, conflict: str) -> str:
-        """Return what was merged by the merge that resolved a conflict by itself; empty if that is not known."""
-        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
-        return self._recorded.find_source(self._find_opening(read_commit(self._repository, tip), path))
-
-    def find(self, tip: Oid, conflict: str) -> tuple[str | None, str | None, str | None]:
+    def find(self, tip: Oid, conflict: str, *, is_resolved: bool) -> tuple[str | None, str | None, str | None]:
         """Return when a conflict was opened, when an operation wrote that, and when it was resolved last.
 
-        All are None if no notice resolved it.
+        What a merge or replay resolved by itself was opened and resolved at once. All are None without a record.
         """
-        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
-        if find_entry(self._repository, read_commit(self._repository, tip).tree, path) is None:
+        path, commit = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}", read_commit(self._repository, tip)
+        if find_entry(self._repository, commit.tree, path) is None:
             return None, None, None
+        resolving = self._find_resolving(tip, conflict) if is_resolved else None
+        opening = self._find_opening(resolving or commit, path)
+        since = known_seconds(opening.time)
+        return since, self._recorded.find_text(opening), since if resolving is None else known_seconds(resolving.time)
+
+    def _find_resolving(self, tip: Oid, conflict: str) -> Commit | None:
         known, notices = self._walks.setdefault(tip, ({}, self._walk_notices(tip)))
         while conflict not in known and (notice := next(notices, None)) is not None:
             known.setdefault(*notice)
-        resolving = known.get(conflict)
-        if resolving is None:
-            return None, None, None
-        opening = self._find_opening(resolving, path)
-        return known_seconds(opening.time), self._recorded.find_text(opening), known_seconds(resolving.time)
+        return known.get(conflict)
 
     def _walk_notices(self, tip: Oid) -> Iterator[tuple[str, Commit]]:
         for commit in walk_newest_first(self._repository, [tip]):
@@ -315,21 +303,16 @@ def _rows(repository: Repository, in_progress: InProgress, before: int, times: _
 
 
 def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
-    since, recorded, resolved, source = in_progress.entry.created, None, None, in_progress.source
-    if status == "resolved":
-        opened, recorded, resolved = times.find(in_progress.tip, record.id)
-        if opened is None:  # a merge or replay resolved it by itself
-            opened, recorded = times.find_opening(in_progress.tip, record.id)
-            source = source or times.find_source(in_progress.tip, record.id)
-        since, resolved = opened or since, resolved or opened or since
-    elif in_progress.kind == HELD and status not in ENDED:
-        opened, recorded = times.find_opening(in_progress.tip, record.id)
-        since = opened or since
+    since, recorded, resolved = in_progress.entry.created, None, None
+    is_resolved = status == "resolved"
+    if is_resolved or (in_progress.kind == HELD and status not in ENDED):
+        opened, recorded, at = times.find(in_progress.tip, record.id, is_resolved=is_resolved)
+        since, resolved = opened or since, (at or since) if is_resolved else None
     return ConflictRow(
         number=number,
         conversation=in_progress.conversation,
         branch=in_progress.branch,
-        source=source,
+        source=in_progress.source,
         target=in_progress.target,
         since=since,
         resolved=resolved,

@@ -42,8 +42,6 @@ SIDES = "sides"
 """The key of the source and the target, in the entry or the operation of a resolution that has ended."""
 _BRANCH_FIELDS = "target", "source", "before", "branch", "parent"
 _MAX_STEM_LENGTH = 150
-_MAX_TRIED = 50  # conversations; more would delay an error
-_MAX_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +247,7 @@ def find_in_progress(repository: Repository, conversation: ConversationId, branc
     found = [each for each in named if each.kind == kind]
     where = conversation if branch is None else f"{conversation}/{branch}"
     if not found:
-        hint = elsewhere_hint(repository, conversation)
+        hint = f"see: scopes conflicts list {quote(conversation)}"
         if named:
             hint = f"a {named[0].kind} is: scopes {quote(named[0].kind)} {quote(conversation)} --continue"
         raise NotFound(f"no {kind} is in progress in {where}", hint=hint)
@@ -273,25 +271,6 @@ def require_free(repository: Repository, conversation: ConversationId, branch: B
                 f"a {each.kind} of {conversation}/{moving} is in progress on {each.branch}",
                 hint=f"first: {verb} --continue, or {verb} --abort",
             )
-
-
-def elsewhere_hint(repository: Repository, conversation: ConversationId) -> str:
-    """Return the conversations that have something in progress, or how to list conflicts if there are none.
-
-    Only conversations with a branch below `conflict-resolution/` are looked at, and only the first of these.
-    """
-    found: dict[ConversationId, str] = {}
-    for ref in repository.list_refs(refs.HEADS):
-        pair = refs.split_branch_ref(ref)
-        if pair is not None and pair[0] != conversation and pair[1].startswith(f"{PURPOSE}/"):
-            found.setdefault(pair[0], "")
-    for other in list(found)[:_MAX_TRIED]:
-        found[other] = next((in_progress.kind for in_progress in list_in_progress(repository, other)), "")
-    commands = [f"scopes {quote(kind)} {quote(other)} --continue" for other, kind in found.items() if kind]
-    if not commands:
-        return f"see: scopes conflicts list {quote(conversation)}"
-    more = f" and {len(commands) - _MAX_NAMED} more" if len(commands) > _MAX_NAMED else ""
-    return f"in progress elsewhere: {', '.join(commands[:_MAX_NAMED])}{more}"
 
 
 def end_resolution(tx: Transaction, in_progress: InProgress, entry: BranchEntry | None) -> BranchName:
@@ -395,18 +374,38 @@ def require_resolved(objects: Objects, conversation: ConversationId, tip: Oid, w
 
 
 def require_resolved_on_branch(repository: Repository, in_progress: InProgress) -> None:
-    """Refuse to continue while conflicts are open on the conflict-resolution branch.
+    """Refuse to continue while conflicts are open, or after a rewind behind the commit with the conflicts.
 
     Raises:
-        Conflicted: with their number.
+        Refused: the branch was rewound: what it stopped at would be lost.
+        Conflicted: with the number of open conflicts.
     """
+    where = f"{in_progress.conversation}/{in_progress.branch}"
+    if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
+        command = f"scopes {quote(in_progress.kind)} {quote(in_progress.conversation)} --abort"
+        hint = f"undo that: scopes undo, or abort it: {command}"
+        raise Refused(f"{where} no longer contains the commit that it stopped at", hint=hint)
     count = len(open_conflicts_at(repository, in_progress.tip))
     if count:
         raise Conflicted(
-            f"{count} conflict{'s are' if count > 1 else ' is'} still open"
-            f" on {in_progress.conversation}/{in_progress.branch}",
+            f"{count} conflict{'s are' if count > 1 else ' is'} still open on {where}",
             hint=f"see: scopes conflicts list {quote(in_progress.conversation)}",
         )
+
+
+def read_moving_tip(repository: Repository, in_progress: InProgress) -> Oid:
+    """Return the present tip of the branch that moves at the end.
+
+    Raises:
+        NotFound: the branch was deleted.
+    """
+    conversation, branch = in_progress.conversation, moving_branch(in_progress)
+    tip = list_branch_tips(repository, conversation).get(branch)
+    if tip is None:
+        command = f"scopes {quote(in_progress.kind)} {quote(conversation)} --abort"
+        hint = f"{restore_hint(repository, conversation, branch)}, or abort: {command}"
+        raise NotFound(f"{conversation}/{branch} was deleted", hint=hint)
+    return tip
 
 
 def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:

@@ -41,10 +41,10 @@ from scopes.merge.in_progress import (
     find_in_progress,
     list_order,
     moving_branch,
+    read_moving_tip,
     read_others,
     require_resolved_on_branch,
     resolution_branch,
-    restore_hint,
     sides_of,
 )
 from scopes.merge.keys import can_state, find_restated, key_of_path, stated_topics
@@ -54,7 +54,7 @@ from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Message, claims_of, is_purged_copy
 from scopes.result import Note, Result, plural
-from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits, walk_newest_first
+from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_commit, format_tree
 from scopes.store.packs import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
@@ -601,40 +601,6 @@ def _details(state: ReplayState, todo: Iterable[Oid]) -> dict[str, Any]:
     return details if state.parent is None else {**details, "parent": state.parent}
 
 
-def with_stop_applied(repository: Repository, state: ReplayState) -> ReplayState:
-    """Return the state with the message that it stopped at among the replayed ones.
-
-    Raises:
-        Conflicted: a conflict is still open there.
-        Refused: the conflict-resolution branch was rewound behind that message.
-    """
-    in_progress = state.resolution
-    if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
-        raise Refused(
-            f"{state.conversation}/{in_progress.branch} no longer contains the message it stopped at",
-            hint=f"undo that: scopes undo, or skip it: scopes {quote(state.kind)} {quote(state.conversation)} --skip",
-        )
-    require_resolved_on_branch(repository, in_progress)
-    stopped = message_id_of(read_commit(repository, in_progress.stopped))
-    return replace(state, moved=(*state.moved, Rewrite(stopped, in_progress.source_tip, in_progress.stopped)))
-
-
-def read_current_tip(repository: Repository, state: ReplayState) -> Oid:
-    """Return the present tip of the branch that will move.
-
-    Raises:
-        NotFound: the branch was deleted.
-    """
-    tip = list_branch_tips(repository, state.conversation).get(state.branch)
-    if tip is None:
-        raise NotFound(
-            f"{state.conversation}/{state.branch} was deleted",
-            hint=restore_hint(repository, state.conversation, state.branch)
-            + f", or abort: scopes {quote(state.kind)} {quote(state.conversation)} --abort",
-        )
-    return tip
-
-
 def write_stop(tx: Transaction, state: ReplayState, stop: Stop, todo: Iterable[Oid]) -> BranchName:
     """Put a message with conflicts on the conflict-resolution branch, created at the first stop; return its name."""
     in_progress = state.in_progress
@@ -811,8 +777,11 @@ def continue_replay(verb: ReplayVerb, repository: Repository, conversation: str,
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
         state = read_replay(repository, conversation_id, branch, verb.kind)
-        tip = state.resolution.tip
-        return _replay_rest(verb, repository, with_stop_applied(repository, state), tip, "merged")
+        in_progress = state.resolution
+        require_resolved_on_branch(repository, in_progress)
+        stopped = message_id_of(read_commit(repository, in_progress.stopped))
+        state = replace(state, moved=(*state.moved, Rewrite(stopped, in_progress.source_tip, in_progress.stopped)))
+        return _replay_rest(verb, repository, state, in_progress.tip, "merged")
 
 
 def skip_message(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayOutcome:
@@ -845,7 +814,7 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
 
 
 def _replay_rest(verb: ReplayVerb, repository: Repository, state: ReplayState, tip: Oid, status: str) -> ReplayOutcome:
-    current = read_current_tip(repository, state)
+    current = read_moving_tip(repository, state.resolution)
     state, plan = verb.plan_rest(repository, state, tip, current, read_policy(repository.config, "automatic"))
     return _carry_out(verb, repository, state, plan, current, status=status)
 
