@@ -361,7 +361,7 @@ def _note_escalated(
     asked = read_discussion(repository, in_progress, conflict).escalated_to
     if asked is None or asked == actor:
         return ()
-    holds = any(actor in {each.agent, each.resolved_by} for each in (*conflict.source, *conflict.target))
+    holds = any(actor == each.agent for each in (*conflict.source, *conflict.target))
     who = f"{actor}, who holds a side of it," if holds else actor
     return (
         Note(f"the conflict was escalated to {asked}, and {who} has resolved it", "to let them decide: scopes undo"),

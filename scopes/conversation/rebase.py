@@ -17,7 +17,7 @@ from scopes.history.messages import message_id_of
 from scopes.history.metadata import is_same_branch
 from scopes.history.names import MAIN, Revision, find_root_commit, resolve_all_anywhere
 from scopes.ids import Oid
-from scopes.merge.in_progress import list_in_progress, moving_branch, require_free, require_resolved
+from scopes.merge.in_progress import require_free, require_resolved
 from scopes.merge.plan import open_conflicts_at
 from scopes.merge.replay import (
     CHERRY_PICK,
@@ -181,21 +181,6 @@ class _Rebase(ReplayVerb):
         if is_same_branch(repository, root, state.target, branch_id(state.branch, entry)):
             return None
         return replace(entry, fork=state.onto, parent=state.parent or entry.parent)
-
-    def end_notes(self, repository: Repository, state: ReplayState) -> tuple[Note, ...]:
-        """Name the other branches that hold the old commits."""
-        first = next((rewrite.old for rewrite in state.moved if rewrite.old != rewrite.new), None)
-        if first is None:
-            return ()
-        tips = ConversationHandle(repository, state.conversation).tips
-        in_progress = list_in_progress(repository, state.conversation)
-        busy = {state.branch, *(each.branch for each in in_progress), *map(moving_branch, in_progress)}
-        holding = [name for name, tip in tips.items() if name not in busy and is_ancestor(repository, first, tip)]
-        if not holding:
-            return ()
-        command = f"scopes rebase {quote(state.conversation)} --branch {quote(holding[0])} --onto {quote(state.branch)}"
-        text = f"these branches keep the former messages: {', '.join(holding)}"
-        return (Note(text, f"rebase one of them: {command}"),)
 
 
 _REBASE = _Rebase()

@@ -12,7 +12,7 @@ from base64 import b32encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from scopes.clock import format_seconds
 from scopes.errors import Refused
@@ -212,20 +212,13 @@ _TOOL = "tool"  # kind of author
 _PROPOSAL_GROUPS = frozenset({PROPOSALS, ENTITIES})
 
 
-class Blame(NamedTuple):
-    """The newest commit that stated the value of each path, and the newest that chose it to resolve a conflict."""
+def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mapping[str, Oid | None]) -> dict[str, Oid]:
+    """Find the newest commits that set each path to its blob, newest first; `wanted` maps paths to blobs.
 
-    authors: dict[str, Oid]
-    resolvers: dict[str, Oid]
-
-
-def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mapping[str, Oid | None]) -> Blame:
-    """Find the newest commits that set each path to its blob; `wanted` maps paths to blobs.
-
-    A merge commit counts only for paths that differ from all its parents. The resolution of a conflict that took the
-    value of a side is not its author.
+    A merge commit counts only for paths that differ from all its parents. Who resolved a conflict with the value of a
+    side is not its author.
     """
-    found = Blame({}, {})
+    found: dict[str, Oid] = {}
     missing = dict(wanted)
     states: dict[Oid, Oid | None] = {}
     for commit in newest_first if missing else ():
@@ -238,13 +231,11 @@ def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mappin
         for before in [states[parent] for parent in commit.parents] or [None]:
             paths = {path for path, _, new in diff_blobs(objects, before, state) if missing.get(path, path) == new}
             changed = paths if changed is None else changed & paths
-        key = _key_with_side_taken(objects, commit)
-        on_key = () if key is None else [path for path in missing if key_of_path(path) == key]
-        chosen = {path for path in on_key if blob_at(objects, state, path) == wanted[path]}
-        found.resolvers.update({path: commit.oid for path in chosen if path not in found.resolvers})
-        for path in (changed or set()) - chosen:
-            found.authors[path] = commit.oid
-            del missing[path]
+        key = _key_with_side_taken(objects, commit) if changed else None
+        for path in changed or ():
+            if key is None or key_of_path(path) != key:
+                found[path] = commit.oid
+                del missing[path]
     return found
 
 
@@ -253,7 +244,7 @@ def _key_with_side_taken(objects: Objects, commit: Commit) -> str | None:
     if commit.kind != "notice":
         return None
     match read_body(objects, commit).extra.get("conflict"):
-        case {"status": "resolved", "choice": "source" | "target" | "base" | "value", "key": str(key)}:
+        case {"status": "resolved", "choice": "source" | "target" | "base", "key": str(key)}:
             return key
     return None
 
@@ -278,23 +269,21 @@ def describe(objects: Objects, divergence: Divergence, disagreements: Iterable[D
 
 def _blame_side(
     objects: Objects, side: Side, changes: Sequence[PathChanges], restated: Iterable[Mapping[str, Oid]]
-) -> Blame:
+) -> dict[str, Oid]:
     wanted = {path: change.new for each in changes for path, change in each.items() if change.new != change.old}
     found = blame_paths(objects, reversed(side.commits), wanted)
-    older = {path: blob for path, blob in wanted.items() if path not in found.authors and blob is not None}
+    older = {path: blob for path, blob in wanted.items() if path not in found and blob is not None}
     if older:  # a replayed message may meet values that are older than the commits of its new base
-        found = _add_older(found, blame_paths(objects, walk_newest_first(objects, [side.tip]), older))
+        found |= blame_paths(objects, walk_newest_first(objects, [side.tip]), older)
     again = {path: oid for paths in restated for path, oid in paths.items()}
     chosen = {path for path, oid in again.items() if read_commit(objects, oid).kind in RESOLVING_KINDS}
     if chosen:  # a resolution stated the value again: its author is in the history before
         unchanged = {path: change.new for each in changes for path, change in each.items() if path in chosen}
-        found = _add_older(found, blame_paths(objects, walk_newest_first(objects, [side.tip]), unchanged))
-    stated = {path: oid for path, oid in again.items() if path not in chosen}
-    resolved = {path: oid for path, oid in again.items() if path in chosen}
-    return _with_resolvers_as_authors(Blame({**found.authors, **stated}, {**found.resolvers, **resolved}))
+        found |= blame_paths(objects, walk_newest_first(objects, [side.tip]), unchanged)
+    return found | {path: oid for path, oid in again.items() if path not in chosen}
 
 
-def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> Blame:
+def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> dict[str, Oid]:
     wanted = {
         path: change.old
         for each in disagreements
@@ -302,17 +291,7 @@ def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterabl
         for path, change in changes.items()
         if change.old is not None
     }
-    commits = walk_newest_first(objects, divergence.bases) if wanted else ()
-    return _with_resolvers_as_authors(blame_paths(objects, commits, wanted))
-
-
-def _add_older(newer: Blame, older: Blame) -> Blame:
-    return Blame({**older.authors, **newer.authors}, {**older.resolvers, **newer.resolvers})
-
-
-def _with_resolvers_as_authors(found: Blame) -> Blame:
-    """Name the resolver as the author of a value that no message stated."""
-    return found._replace(authors={**found.resolvers, **found.authors})
+    return blame_paths(objects, walk_newest_first(objects, divergence.bases) if wanted else (), wanted)
 
 
 def _find_original_messages(objects: Objects, divergence: Divergence, keys: Iterable[str]) -> dict[str, Oid]:
@@ -331,7 +310,7 @@ def _find_original_messages(objects: Objects, divergence: Divergence, keys: Iter
 def _conflict(
     objects: Objects,
     disagreement: Disagreement,
-    authors: Mapping[str, Blame],
+    authors: Mapping[str, Mapping[str, Oid]],
     originals: Mapping[str, Oid],
 ) -> Conflict:
     key, sides = disagreement.key, (disagreement.target, disagreement.source)
@@ -363,21 +342,20 @@ def _conflict(
 
 
 def _positions(
-    objects: Objects, key: str, blobs: Mapping[str, Oid | None], blame: Blame, messages: Iterable[Oid]
+    objects: Objects, key: str, blobs: Mapping[str, Oid | None], authors: Mapping[str, Oid], messages: Iterable[Oid]
 ) -> tuple[Position, ...]:
     """Return the positions in blobs, the newest last, then those of messages."""
-    authors = blame.authors
     age = {oid: rank for rank, oid in enumerate(dict.fromkeys(authors.values()))}  # blame finds the newest first
     paths = sorted(blobs, key=lambda path: (-age.get(authors.get(path, Oid("")), len(age)), path))
-    found = ((blobs[path], authors.get(path), blame.resolvers.get(path)) for path in paths)
-    positions = [_position(objects, key, blob, author, by) for blob, author, by in found if blob is not None]
+    found = ((blobs[path], authors.get(path)) for path in paths)
+    positions = [_position(objects, key, blob, author) for blob, author in found if blob is not None]
     for oid in messages:
         message = read_message(objects, oid)
         positions.append(Position(message.text, message.id, message.author.name, _confidence(message)))
     return tuple(positions)
 
 
-def _position(objects: Objects, key: str, blob: Oid, author: Oid | None, resolver: Oid | None) -> Position:
+def _position(objects: Objects, key: str, blob: Oid, author: Oid | None) -> Position:
     claim: Any = encoding.load(read_blob(objects, blob))
     value = claim_value(key, claim)
     if author is None:
@@ -385,8 +363,7 @@ def _position(objects: Objects, key: str, blob: Oid, author: Oid | None, resolve
     message = read_message(objects, author)
     if group_of(key) == MESSAGES and message.amends is not None:
         value = message.text
-    chosen_by = None if resolver in {None, author} else read_message(objects, Oid(resolver or "")).author.name
-    return Position(value, message.id, _agent_of(objects, author, message), _confidence(message), chosen_by)
+    return Position(value, message.id, _agent_of(objects, author, message), _confidence(message))
 
 
 def _agent_of(objects: Objects, commit: Oid, message: Message) -> str:

@@ -742,11 +742,6 @@ class ReplayVerb(ABC):
         del repository, state
         return None
 
-    def end_notes(self, repository: Repository, state: ReplayState) -> tuple[Note, ...]:
-        """Return notes about a branch that is about to move."""
-        del repository, state
-        return ()
-
 
 def begin_replay(
     verb: ReplayVerb,
@@ -866,7 +861,6 @@ def _carry_out(
         )
     if plan.tip == current and state.in_progress is None:
         return _outcome(repository, ReplayUpToDate, state, plan, tip=plan.tip)
-    notes = (*plan.notes, *verb.end_notes(repository, state))
     tx = Transaction(repository, state.conversation)
     tx.move_branch(state.branch, current, plan.tip)
     write_end(tx, state, status)
@@ -879,9 +873,7 @@ def _carry_out(
         metadata_message=f"{verb.kind} {state.branch}",
         details=verb.details(state, plan),
     )
-    return _outcome(
-        repository, Replayed, state, plan, tip=plan.tip, replayed=state.moved, operation=operation.id, notes=notes
-    )
+    return _outcome(repository, Replayed, state, plan, tip=plan.tip, replayed=state.moved, operation=operation.id)
 
 
 _AnyOutcome = TypeVar("_AnyOutcome", bound=_ReplayResult)

@@ -66,16 +66,12 @@ _ID_LENGTH: Final = 12
 
 
 class Position(NamedTuple):
-    """The value of one side as JSON, the newest message that stated it, its author, and the author's confidence.
-
-    `resolved_by` is who chose this value when an earlier conflict was resolved.
-    """
+    """The value of one side as JSON, the newest message that stated or chose it, its author, and their confidence."""
 
     value: Any
     message: str | None = None
     agent: str | None = None
     confidence: float | None = None
-    resolved_by: str | None = None
 
 
 class Reused(NamedTuple):
@@ -224,14 +220,12 @@ def _positions(documents: object) -> tuple[Position, ...]:
         match document:
             case {"value": value, **rest}:
                 message, agent, confidence = (rest.get(name) for name in ("message", "agent", "confidence"))
-                resolver = rest.get("resolved_by")
                 positions.append(
                     Position(
                         value,
                         message if isinstance(message, str) else None,
                         agent if isinstance(agent, str) else None,
                         _decode_confidence(confidence),
-                        resolver if isinstance(resolver, str) else None,
                     )
                 )
     return tuple(positions)

@@ -16,9 +16,8 @@ from scopes.conversation.rebase import cherry_pick, rebase
 from scopes.history.names import list_branch_tips
 from scopes.merge.compare import changes_by_key, changes_on, state_of
 from scopes.merge.keys import group_of
-from scopes.merge.replay import Replayed
+from scopes.merge.replay import Replayed, ReplayTarget, divergence_of, rewrite_commits
 from scopes.merge.resolve import Policy
-from scopes.merge.replay import ReplayTarget, divergence_of, rewrite_commits
 from scopes.model.message import MESSAGES, Author
 from scopes.store.repository import read_commit
 from scopes.store.trees import update_tree

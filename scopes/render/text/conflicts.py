@@ -323,9 +323,6 @@ def _attribution(view: View, position: Position) -> Iterator[str | Span]:
     if position.message is not None:
         yield ", message "
         yield identifier(view, position.message)
-    if position.resolved_by is not None:
-        yield ", chosen by "
-        yield Span(position.resolved_by, "agent")
 
 
 def _cut(view: View, line: Line, width: int) -> Iterator[Line]:
