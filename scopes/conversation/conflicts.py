@@ -1,4 +1,4 @@
-"""`conflicts list` and `conflicts show`: the conflicts of merges, rebases and cherry-picks (S4-56)."""
+"""`conflicts`: list, show, resolve and escalate the conflicts of merges, rebases and cherry-picks (S4-56, S4-57)."""
 
 from __future__ import annotations
 
@@ -223,16 +223,12 @@ def _read_texts(repository: Repository, in_progress: InProgress, conflict: Confl
 def _read_file_changes(
     repository: Repository, row: ConflictRow, in_progress: InProgress, *, patch: bool
 ) -> FileChanges | None:
-    """Compare the file of a conflict again, from the messages of both sides; None if it is about something else."""
-    if group_of(row.conflict.key) != FILES:
+    """Compare the file of a conflict again, from the messages of both sides; None if it is about something else,
+    or if the branch only holds its record.
+    """
+    if group_of(row.conflict.key) != FILES or in_progress.kind == HELD:
         return None
-    tips = in_progress.target_tip, in_progress.source_tip
-    if tips[0] == tips[1]:  # the branch only holds the record
-        found = _find_messages(repository, in_progress.tip, row.conflict)
-        if found is None:
-            return None
-        tips = found
-    divergence = find_divergence(repository, repository, *tips)
+    divergence = find_divergence(repository, repository, in_progress.target_tip, in_progress.source_tip)
     if divergence is None:
         return None
     directory = find_directory(repository, row.conversation)
@@ -244,20 +240,6 @@ def _read_file_changes(
         target_patch=patch_of(comparison.path, comparison.target.edit)[:MAX_PATCH],
         source_patch=patch_of(comparison.path, comparison.source.edit)[:MAX_PATCH],
     )
-
-
-def _find_messages(repository: Repository, tip: Oid, conflict: Conflict) -> tuple[Oid, Oid] | None:
-    """Return the commits of the messages that set the values of target and source; None if one is not there."""
-    wanted = [side[-1].message if side else None for side in (conflict.target, conflict.source)]
-    found: dict[str, Oid] = {}
-    for commit in walk_newest_first(repository, [tip]):
-        if None in wanted or found.keys() >= set(wanted):
-            break
-        message = message_id_of(commit)
-        if message in wanted:
-            found[message] = commit.oid
-    target, source = (found.get(message or "") for message in wanted)
-    return None if target is None or source is None else (target, source)
 
 
 _CONTINUE: Mapping[str, Callable[[Repository, str, str | None], Result]] = {

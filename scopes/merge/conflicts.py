@@ -1,4 +1,8 @@
-"""Number the conflicts of a conversation, in progress or recorded, and find one by its number or id."""
+"""The conflicts of a conversation: list and number them, find one by its name, read what was said, find its sides.
+
+A conflict is open on the conflict-resolution branch of what is in progress. Its record stays in the state, so that it
+is known on every branch that has it, and after it was resolved. One that was aborted is found in the operations.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +49,7 @@ from scopes.merge.keys import (
 )
 from scopes.merge.plan import list_conflicts_at, open_conflicts_at
 from scopes.merge.replay import divergence_of
-from scopes.merge.resolve import BOTH, EarlierResolutions, apply_choice, set_value
+from scopes.merge.resolve import BOTH, EarlierResolutions, apply_choice, set_value, walk_resolved
 from scopes.model import encoding
 from scopes.model.conflicts import ENDED, SIDES, Choice, Conflict, Position
 from scopes.model.conversation import ABANDONED
@@ -59,9 +63,7 @@ from scopes.model.message import (
     content_hash,
     read_argument,
 )
-from scopes.model.message import (
-    Position as ArguedPosition,
-)
+from scopes.model.message import Position as ArguedPosition
 from scopes.model.operation import Operation
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
@@ -99,17 +101,10 @@ class _ConflictTimes:
         return since, self._recorded.find_text(opening), since if resolving is None else known_seconds(resolving.time)
 
     def _find_resolving(self, tip: Oid, conflict: str) -> Commit | None:
-        known, notices = self._walks.setdefault(tip, ({}, self._walk_notices(tip)))
+        known, notices = self._walks.setdefault(tip, ({}, walk_resolved(self._repository, [tip])))
         while conflict not in known and (notice := next(notices, None)) is not None:
             known.setdefault(*notice)
         return known.get(conflict)
-
-    def _walk_notices(self, tip: Oid) -> Iterator[tuple[str, Commit]]:
-        for commit in walk_newest_first(self._repository, [tip]):
-            if commit.kind == "notice":
-                match read_body(self._repository, commit).extra.get("conflict"):
-                    case {"id": str(conflict), "status": "resolved"}:
-                        yield conflict, commit
 
     def _find_opening(self, commit: Commit, path: str) -> Commit:
         """Return the oldest commit, along first parents, that has the record at a path."""
@@ -408,7 +403,7 @@ class Discussion(NamedTuple):
 def read_discussion(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Discussion:
     """Return what was said about a conflict, also after it has ended."""
     if in_progress.kind == HELD:
-        heads = list(headers_of(_walk_held_of_discussion(repository, in_progress.tip, conflict)))
+        heads = list(headers_of(_walk_while_recorded(repository, in_progress.tip, conflict)))
     else:
         heads = list(walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped}))
     talk = [head for head in heads if is_discussion(head)]
@@ -450,7 +445,7 @@ def _walk_escalations(
                     yield head.to[0], display_time(head)
 
 
-def _walk_held_of_discussion(repository: Repository, tip: Oid, conflict: Conflict) -> Iterator[Commit]:
+def _walk_while_recorded(repository: Repository, tip: Oid, conflict: Conflict) -> Iterator[Commit]:
     """Yield the commits that have the record of a conflict before it was resolved, without the one that opened it."""
     path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict.id)}"
 
@@ -462,22 +457,14 @@ def _walk_held_of_discussion(repository: Repository, tip: Oid, conflict: Conflic
     except NotFound:
         return  # the branch of an aborted conflict was deleted long ago
     if conflict.status == "resolved" and has_record(commit):
-        commit = next(_walk_resolutions(repository, tip, conflict.id), commit)
+        resolved = walk_resolved(repository, [tip])
+        commit = next((each for found, each in resolved if found == conflict.id), commit)
     while has_record(commit) and commit.parents:
         below = read_commit(repository, commit.parents[0])
         if not has_record(below):
             return
         yield commit
         commit = below
-
-
-def _walk_resolutions(repository: Repository, tip: Oid, conflict: str) -> Iterator[Commit]:
-    """Yield the commits whose messages resolved a conflict, newest first."""
-    for commit in walk_newest_first(repository, [tip]):
-        if commit.kind == "notice":
-            match read_body(repository, commit).extra.get("conflict"):
-                case {"id": str(found), "status": "resolved"} if found == conflict:
-                    yield commit
 
 
 def find_disagreement(

@@ -1,7 +1,7 @@
 """Save, list and abort the merges, rebases and cherry-picks that stopped on conflicts.
 
 The state of each is in the metadata entry of its conflict-resolution branch, so that another process can continue or
-abort it; a push leaves it out. The fields that only a replay has are in `replay_state`.
+abort it; a push leaves it out. The fields that only a replay has are read by `replay`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class InProgress:
             stopped.
         before: The branch that was active before.
         stopped: The commit with the conflicts.
-        details: What only a replay needs; see `replay_state`.
+        details: What only a replay needs; see `replay.ReplayState`.
     """
 
     conversation: ConversationId

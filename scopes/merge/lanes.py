@@ -1,4 +1,4 @@
-"""Write the resolution of a conflict as one line: `resolved decision db: took source (SQLite), by lead: cheaper`.
+"""Describe merges for people: the marks of merged branches in a log, and how conflicts were resolved, in one line.
 
 A resolution is a notice that records how a conflict was resolved; the conflict's values are in the state of its commit.
 """

@@ -1,8 +1,9 @@
-"""Write the messages that scopes itself adds to a history: the merge, and the notice that begins a resolution.
+"""Plan a merge: find the conflicts, say who holds what, resolve what the policy resolves, and write the merged state.
 
-Their ids, times and bytes depend on the tips alone, so that the same merge is the same commit on every machine. Who
-merged, and when, is in the operation log. Where the user's git signs, the commit has a signature, too: then its message
-has the same id on every machine, and the commit has not.
+scopes itself adds two messages to a history: the merge, and the notice that begins a resolution. Their ids, times and
+bytes depend on the tips alone, so that the same merge is the same commit on every machine. Who merged, and when, is in
+the operation log. Where the user's git signs, the commit has a signature, too: then its message has the same id on
+every machine, and the commit has not.
 """
 
 from __future__ import annotations

@@ -7,16 +7,16 @@ branch holds the message with conflicts until `--continue` or `--skip` replays t
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from scopes.clock import now
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.messages import MESSAGE_FILE, STATE_DIRECTORY, message_id_of, read_body
-from scopes.history.names import list_branch_tips, read_active_branch, resolve_conversation
+from scopes.history.metadata import is_same_branch, read_metadata
+from scopes.history.names import MAIN, find_root_commit, list_branch_tips, read_active_branch, resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId, is_oid
 from scopes.merge.compare import (
@@ -51,7 +51,7 @@ from scopes.merge.keys import can_state, find_restated, key_of_path, stated_topi
 from scopes.merge.plan import MergePlan, plan_of, write_state
 from scopes.merge.resolve import Policy, add_earlier, read_policy
 from scopes.model.conflicts import Conflict
-from scopes.model.conversation import BranchEntry
+from scopes.model.conversation import BranchEntry, branch_id
 from scopes.model.message import Message, claims_of, is_purged_copy
 from scopes.result import Note, Result, plural
 from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
@@ -707,44 +707,15 @@ class ReplayAborted(Result):
     operation: OperationId
 
 
-class ReplayVerb(ABC):
-    """What rebase and cherry-pick do differently."""
+PlanRest: TypeAlias = Callable[[Repository, ReplayState, Oid, Oid, Policy], tuple[ReplayState, ReplayPlan]]
+"""Plans the remaining messages on top of a commit, given the present tip of the branch, which becomes `original`.
 
-    kind: ClassVar[str]
-
-    @abstractmethod
-    def plan_rest(
-        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
-    ) -> tuple[ReplayState, ReplayPlan]:
-        """Plan the remaining messages on top of `tip`; `current` is the present tip of the branch.
-
-        Return the state with `original` set to `current`. Objects are written.
-
-        Raises:
-            Refused: the branch was changed in the meantime in a way that the replay cannot include.
-        """
-
-    @abstractmethod
-    def stop_summary(self, state: ReplayState, stop: Stop) -> str:
-        """Return the summary of the operation that stops at a message."""
-
-    @abstractmethod
-    def end_summary(self, state: ReplayState) -> str:
-        """Return the summary of the operation that moves the branch."""
-
-    def details(self, state: ReplayState, plan: ReplayPlan) -> dict[str, Any]:
-        """Return the details of the operation that moves the branch: the new commit of each old one."""
-        rewrites = (*state.moved, *plan.present)
-        return {"map": {rewrite.old: rewrite.new for rewrite in rewrites if rewrite.old != rewrite.new}}
-
-    def new_entry(self, repository: Repository, state: ReplayState) -> BranchEntry | None:
-        """Return the new metadata entry of the branch; None to keep it."""
-        del repository, state
-        return None
+Raises:
+    Refused: the branch was changed in the meantime in a way that the replay cannot include.
+"""
 
 
 def begin_replay(
-    verb: ReplayVerb,
     repository: Repository,
     prepare: Callable[[Objects], tuple[ReplayState, ReplayPlan]],
     *,
@@ -758,10 +729,12 @@ def begin_replay(
     with exclusive_write(repository):
         with bulk_objects(repository) as objects:
             state, plan = prepare(objects)
-        return _carry_out(verb, repository, state, plan, state.original)
+        return _carry_out(repository, state, plan, state.original)
 
 
-def continue_replay(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayOutcome:
+def continue_replay(
+    kind: str, repository: Repository, conversation: str, branch: str | None, plan_rest: PlanRest
+) -> ReplayOutcome:
     """Replay the rest on top of the conflict-resolution branch.
 
     Raises:
@@ -771,23 +744,25 @@ def continue_replay(verb: ReplayVerb, repository: Repository, conversation: str,
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        state = read_replay(repository, conversation_id, branch, verb.kind)
+        state = read_replay(repository, conversation_id, branch, kind)
         in_progress = state.resolution
         require_resolved_on_branch(repository, in_progress)
         stopped = message_id_of(read_commit(repository, in_progress.stopped))
         state = replace(state, moved=(*state.moved, Rewrite(stopped, in_progress.source_tip, in_progress.stopped)))
-        return _replay_rest(verb, repository, state, in_progress.tip, "merged")
+        return _replay_rest(repository, state, plan_rest, in_progress.tip, "merged")
 
 
-def skip_message(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayOutcome:
+def skip_message(
+    kind: str, repository: Repository, conversation: str, branch: str | None, plan_rest: PlanRest
+) -> ReplayOutcome:
     """Replay the rest without the message that it stopped at; raises as `continue_replay` does."""
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        state = read_replay(repository, conversation_id, branch, verb.kind)
-        return _replay_rest(verb, repository, state, state.resolution.target_tip, "abandoned")
+        state = read_replay(repository, conversation_id, branch, kind)
+        return _replay_rest(repository, state, plan_rest, state.resolution.target_tip, "abandoned")
 
 
-def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayAborted:
+def abort_replay(kind: str, repository: Repository, conversation: str, branch: str | None) -> ReplayAborted:
     """Delete the conflict-resolution branch; the branch that was to move is unchanged.
 
     Raises:
@@ -795,10 +770,10 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        found = find_in_progress(repository, conversation_id, branch, verb.kind)
+        found = find_in_progress(repository, conversation_id, branch, kind)
         active, operation, notes = abort(repository, found)
     return ReplayAborted(
-        kind=verb.kind,
+        kind=kind,
         conversation=conversation_id,
         moved_branch=moving_branch(found),
         branch=found.branch,
@@ -808,10 +783,12 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
     )
 
 
-def _replay_rest(verb: ReplayVerb, repository: Repository, state: ReplayState, tip: Oid, status: str) -> ReplayOutcome:
+def _replay_rest(
+    repository: Repository, state: ReplayState, plan_rest: PlanRest, tip: Oid, status: str
+) -> ReplayOutcome:
     current = read_moving_tip(repository, state.resolution)
-    state, plan = verb.plan_rest(repository, state, tip, current, read_policy(repository.config, "automatic"))
-    return _carry_out(verb, repository, state, plan, current, status=status)
+    state, plan = plan_rest(repository, state, tip, current, read_policy(repository.config, "automatic"))
+    return _carry_out(repository, state, plan, current, status=status)
 
 
 def _preview(repository: Repository, state: ReplayState, plan: ReplayPlan) -> ReplayOutcome:
@@ -826,7 +803,6 @@ def _preview(repository: Repository, state: ReplayState, plan: ReplayPlan) -> Re
 
 
 def _carry_out(
-    verb: ReplayVerb,
     repository: Repository,
     state: ReplayState,
     plan: ReplayPlan,
@@ -836,13 +812,18 @@ def _carry_out(
 ) -> ReplayOutcome:
     """Move the branch from `current` to the end of the plan, or stop where the plan stops; its objects are written."""
     state = replace(state, moved=(*state.moved, *plan.moved))
+    where = f"{state.conversation}/{state.branch}"
     if plan.stop is not None:
         tx = Transaction(repository, state.conversation)
         name = write_stop(tx, state, plan.stop, plan.todo)
-        summary = verb.stop_summary(state, plan.stop)
+        what = (
+            f"pick {plan.stop.id[:8]} for {where}"
+            if state.kind == CHERRY_PICK
+            else f"rebase {where} onto {state.target}"
+        )
         stopped = tx.commit(
-            f"{verb.kind}-conflict",
-            summary,
+            f"{state.kind}-conflict",
+            f"stop to {what}",
             metadata_message=f"stop on {name}",
             details={} if state.in_progress is None else sides_of(state.in_progress),
         )
@@ -864,16 +845,28 @@ def _carry_out(
     tx = Transaction(repository, state.conversation)
     tx.move_branch(state.branch, current, plan.tip)
     write_end(tx, state, status)
-    entry = verb.new_entry(repository, state)
-    if entry is not None:
-        tx.set_branch_entry(state.branch, entry)
-    operation = tx.commit(
-        verb.kind,
-        verb.end_summary(state),
-        metadata_message=f"{verb.kind} {state.branch}",
-        details=verb.details(state, plan),
-    )
+    rewrites = (*state.moved, *plan.present)
+    details: dict[str, Any] = {"map": {each.old: each.new for each in rewrites if each.old != each.new}}
+    if state.kind == REBASE:
+        summary = f"rebase {where} onto {state.target}"
+        details |= {"onto": state.onto, "dropped": list(plan.dropped)}
+        _set_fork(tx, state)
+    else:
+        done = f"pick {len(state.moved)}" if state.moved else f"skip {state.source}"
+        summary = f"{done} for {where}"
+    operation = tx.commit(state.kind, summary, metadata_message=f"{state.kind} {state.branch}", details=details)
     return _outcome(repository, Replayed, state, plan, tip=plan.tip, replayed=state.moved, operation=operation.id)
+
+
+def _set_fork(tx: Transaction, state: ReplayState) -> None:
+    """Set fork point and parent; main keeps the root, and a branch above what a remote has of it its fork point."""
+    if state.branch == MAIN:
+        return
+    repository, conversation = tx.repository, state.conversation
+    entry = read_metadata(repository, conversation).branches.get(state.branch, BranchEntry())
+    root = find_root_commit(repository, conversation)
+    if not is_same_branch(repository, root, state.target, branch_id(state.branch, entry)):
+        tx.set_branch_entry(state.branch, replace(entry, fork=state.onto, parent=state.parent or entry.parent))
 
 
 _AnyOutcome = TypeVar("_AnyOutcome", bound=_ReplayResult)

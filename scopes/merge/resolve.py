@@ -5,7 +5,7 @@ A resolution is a choice of a side or a value; `apply_choice` and `set_value` re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from shlex import quote
@@ -103,8 +103,9 @@ class EarlierResolutions:
         tips = [*list_branch_tips(repository, self._conversation).values(), *self._more_tips]
         states = (find_entry(repository, read_commit(repository, tip).tree, _RECORDS) for tip in tips)
         found: dict[_Question, list[_Made]] = {}
-        for commit in walk_newest_first(repository, dict.fromkeys(tips)) if any(states) else ():
-            record = _resolved_record(repository, commit)
+        for conflict, commit in walk_resolved(repository, dict.fromkeys(tips)) if any(states) else ():
+            blob = find_blob(repository, commit.tree, f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}")
+            record = None if blob is None else decode_conflict(blob)
             question = None if record is None else _question_of(record)
             if question is not None and record is not None and record.resolution is not None:
                 found.setdefault(question, []).append(_Made(record, record.resolution, commit.time))
@@ -119,15 +120,13 @@ def add_earlier(
     return [each if each.status in ENDED else replace(each, earlier=earlier.find(each)) for each in conflicts]
 
 
-def _resolved_record(objects: Objects, commit: Commit) -> Conflict | None:
-    """Return the record that a message resolved; None if it resolved none."""
-    if commit.kind != "notice":
-        return None
-    match read_body(objects, commit).extra.get("conflict"):
-        case {"id": str(identity), "status": "resolved"}:
-            blob = find_blob(objects, commit.tree, f"{STATE_DIRECTORY}/{leaf(CONFLICTS, identity)}")
-            return None if blob is None else decode_conflict(blob)
-    return None
+def walk_resolved(repository: Repository, tips: Iterable[Oid]) -> Iterator[tuple[str, Commit]]:
+    """Yield the ids of the conflicts that people resolved in a history, each with the commit that did, newest first."""
+    for commit in walk_newest_first(repository, tips):
+        if commit.kind == "notice":
+            match read_body(repository, commit).extra.get("conflict"):
+                case {"id": str(conflict), "status": "resolved"}:
+                    yield conflict, commit
 
 
 def _question_of(conflict: Conflict) -> _Question | None:
