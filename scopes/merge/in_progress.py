@@ -247,7 +247,7 @@ def find_in_progress(repository: Repository, conversation: ConversationId, branc
     found = [each for each in named if each.kind == kind]
     where = conversation if branch is None else f"{conversation}/{branch}"
     if not found:
-        hint = f"see: scopes conflicts list {quote(conversation)}"
+        hint = "what is open in any conversation: scopes conflicts list"
         if named:
             hint = f"a {named[0].kind} is: scopes {quote(named[0].kind)} {quote(conversation)} --continue"
         raise NotFound(f"no {kind} is in progress in {where}", hint=hint)
