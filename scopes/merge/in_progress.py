@@ -276,13 +276,13 @@ def require_free(repository: Repository, conversation: ConversationId, branch: B
 def end_resolution(tx: Transaction, in_progress: InProgress, entry: BranchEntry | None) -> BranchName:
     """Set or remove the entry of a conflict-resolution branch; return the branch that becomes active instead."""
     tx.set_branch_entry(in_progress.branch, entry)
-    active = branch_after(tx.repository, in_progress, in_progress.target)
+    active = _branch_after(tx.repository, in_progress)
     tx.activate(active)
     return active
 
 
-def branch_after(repository: Repository, in_progress: InProgress, fallback: BranchName) -> BranchName:
-    """Return the branch that becomes active at the end of a resolution: the one before, the fallback, main, or any.
+def _branch_after(repository: Repository, in_progress: InProgress) -> BranchName:
+    """Return the branch that becomes active at the end of a resolution: the one before, what moves, main, or any.
 
     The conflict-resolution branch itself is none of them while there is another branch: an abort deletes it. Nor is one
     that has ended since: what is appended there is on no other branch.
@@ -290,7 +290,7 @@ def branch_after(repository: Repository, in_progress: InProgress, fallback: Bran
     tips = list_branch_tips(repository, in_progress.conversation)
     own = in_progress.branch
     waiting = {each.branch for each in list_in_progress(repository, in_progress.conversation)} - {own}
-    names = (in_progress.before, fallback, MAIN, *sorted(tips))
+    names = (in_progress.before, moving_branch(in_progress), MAIN, *sorted(tips))
     return next((n for n in names if n in tips and (n in waiting or not n.startswith(f"{PURPOSE}/"))), own)
 
 

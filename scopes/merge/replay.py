@@ -35,7 +35,7 @@ from scopes.merge.in_progress import (
     InProgress,
     OthersInProgress,
     abort,
-    branch_after,
+    end_resolution,
     entry_finished,
     entry_in_progress,
     find_in_progress,
@@ -629,14 +629,6 @@ def write_stop(tx: Transaction, state: ReplayState, stop: Stop, todo: Iterable[O
     return name
 
 
-def write_end(tx: Transaction, state: ReplayState, status: str) -> None:
-    """Mark the conflict-resolution branch as finished with a status, and make the former branch active again."""
-    in_progress = state.in_progress
-    if in_progress is not None:
-        tx.activate(branch_after(tx.repository, in_progress, state.branch))
-        tx.set_branch_entry(in_progress.branch, entry_finished(in_progress.entry, status))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ReplayResult(Result):
     """The fields that the outcomes of a rebase or cherry-pick have in common.
@@ -844,7 +836,8 @@ def _carry_out(
         return _outcome(repository, ReplayUpToDate, state, plan, tip=plan.tip)
     tx = Transaction(repository, state.conversation)
     tx.move_branch(state.branch, current, plan.tip)
-    write_end(tx, state, status)
+    if state.in_progress is not None:
+        end_resolution(tx, state.in_progress, entry_finished(state.in_progress.entry, status))
     rewrites = (*state.moved, *plan.present)
     details: dict[str, Any] = {"map": {each.old: each.new for each in rewrites if each.old != each.new}}
     if state.kind == REBASE:
