@@ -47,7 +47,7 @@ from scopes.result import Note
 from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
 
 MergeStrategy: TypeAlias = Literal["automatic", "ours", "theirs", "manual"]
@@ -98,12 +98,15 @@ class EarlierResolutions:
 
     @cached_property
     def _by_question(self) -> dict[_Question, list[_Made]]:
-        """The resolutions, the newest first."""
+        """The resolutions, the newest first; the history is not read if no branch has a resolved conflict."""
         repository = self._repository
         tips = [*list_branch_tips(repository, self._conversation).values(), *self._more_tips]
-        states = (find_entry(repository, read_commit(repository, tip).tree, _RECORDS) for tip in tips)
+        entries = (find_entry(repository, read_commit(repository, tip).tree, _RECORDS) for tip in tips)
+        trees = {entry.oid for entry in entries if entry is not None and entry.is_tree}
+        blobs = {blob.oid for tree in trees for blob in read_tree(repository, tree).values()}
+        is_any = any(decode_conflict(read_blob(repository, blob)).resolution is not None for blob in blobs)
         found: dict[_Question, list[_Made]] = {}
-        for conflict, commit in walk_resolved(repository, dict.fromkeys(tips)) if any(states) else ():
+        for conflict, commit in walk_resolved(repository, dict.fromkeys(tips)) if is_any else ():
             blob = find_blob(repository, commit.tree, f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}")
             record = None if blob is None else decode_conflict(blob)
             question = None if record is None else _question_of(record)
