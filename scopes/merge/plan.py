@@ -217,7 +217,7 @@ def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mappin
     """Find the newest commits that set each path to its blob, newest first; `wanted` maps paths to blobs.
 
     A merge commit counts only for paths that differ from all its parents. Who resolved a conflict with the value of a
-    side is not its author.
+    side is not its author, unless `count_resolutions` is given.
     """
     found: dict[str, Oid] = {}
     missing = dict(wanted)
@@ -232,21 +232,26 @@ def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mappin
         for before in [states[parent] for parent in commit.parents] or [None]:
             paths = {path for path, _, new in diff_blobs(objects, before, state) if missing.get(path, path) == new}
             changed = paths if changed is None else changed & paths
-        key = _key_with_side_taken(objects, commit) if changed else None
-        for path in changed or ():
-            if key is None or key_of_path(path) != key:
-                found[path] = commit.oid
-                del missing[path]
+        key = _resolved_key(objects, commit, with_value=count_resolutions)
+        on_key = set() if key is None else {path for path in missing if key_of_path(path) == key}
+        setting = changed or set()
+        if count_resolutions:
+            setting |= {path for path in on_key if blob_at(objects, state, path) == wanted[path]}
+        else:
+            setting -= on_key
+        for path in setting:
+            found[path] = commit.oid
+            del missing[path]
     return found
 
 
-def _key_with_side_taken(objects: Objects, commit: Commit) -> str | None:
-    """Return the key of the conflict that a commit resolved with the value of a side or of the base, or None."""
+def _resolved_key(objects: Objects, commit: Commit, *, with_value: bool) -> str | None:
+    """Return the key of the conflict that a commit resolved with a side, or the base, or a new value; None otherwise."""
     if commit.kind != "notice":
         return None
     match read_body(objects, commit).extra.get("conflict"):
-        case {"status": "resolved", "choice": "source" | "target" | "base", "key": str(key)}:
-            return key
+        case {"status": "resolved", "choice": "source" | "target" | "base" | "value" as choice, "key": str(key)}:
+            return key if with_value or choice != "value" else None
     return None
 
 
