@@ -213,7 +213,13 @@ _TOOL = "tool"  # kind of author
 _PROPOSAL_GROUPS = frozenset({PROPOSALS, ENTITIES})
 
 
-def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mapping[str, Oid | None]) -> dict[str, Oid]:
+def blame_paths(
+    objects: Objects,
+    newest_first: Iterable[Commit],
+    wanted: Mapping[str, Oid | None],
+    *,
+    count_resolutions: bool = False,
+) -> dict[str, Oid]:
     """Find the newest commits that set each path to its blob, newest first; `wanted` maps paths to blobs.
 
     A merge commit counts only for paths that differ from all its parents. Who resolved a conflict with the value of a
@@ -246,7 +252,7 @@ def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mappin
 
 
 def _resolved_key(objects: Objects, commit: Commit, *, with_value: bool) -> str | None:
-    """Return the key of the conflict that a commit resolved with a side, or the base, or a new value; None otherwise."""
+    """Return the key of the conflict that a commit resolved with a side, the base or a new value; else None."""
     if commit.kind != "notice":
         return None
     match read_body(objects, commit).extra.get("conflict"):
