@@ -126,7 +126,7 @@ def _addressee_notes(name: str, agent: Agent | None, sides: Container[str], row:
 def _sides_of(repository: Repository, row: ConflictRow) -> set[str]:
     """Return who holds a value of a conflict, chose it, or proposed it."""
     positions = (*row.conflict.base, *row.conflict.source, *row.conflict.target)
-    names = {name for each in positions for name in (each.agent, each.resolved_by) if name is not None}
+    names = {each.agent for each in positions if each.agent is not None}
     return names | _authors_of(repository, row, {each.message for each in positions})
 
 

@@ -687,8 +687,7 @@ def blame(repository: Repository, where: str, *, key: str | None = None, file: s
 
 def _walk_rows(repository: Repository, tip: Oid, claims: Mapping[str, Oid]) -> Iterator[BlameRow]:
     """Yield a row for every claim; if a merge kept the values of both sides, a row for each value."""
-    found = blame_paths(repository, walk_newest_first(repository, [tip]), claims)
-    setters = {**found.authors, **found.resolvers}
+    setters = blame_paths(repository, walk_newest_first(repository, [tip]), claims, count_resolutions=True)
     for path, blob in sorted(claims.items()):
         claim: Any = encoding.load(read_blob(repository, blob))
         commit = read_commit(repository, setters[path]) if path in setters else None

@@ -1,4 +1,4 @@
-"""`conflicts list` and `conflicts show`: the conflicts of merges, rebases and cherry-picks (S4-56)."""
+"""`conflicts`: list, show, resolve and escalate the conflicts of merges, rebases and cherry-picks (S4-56, S4-57)."""
 
 from __future__ import annotations
 
@@ -44,10 +44,19 @@ from scopes.merge.conflicts import (
 from scopes.merge.files import FileComparison, compare_files, patch_of
 from scopes.merge.in_progress import HELD, InProgress, restore_hint
 from scopes.merge.keys import decoded_key, group_of
-from scopes.merge.plan import conflict_path, keep_resolutions, list_conflicts_at, open_conflicts_at
-from scopes.merge.resolve import CHOICE_OF_STRATEGY, choice_of, resolve, resolve_as_before
+from scopes.merge.plan import conflict_path, list_conflicts_at, open_conflicts_at
+from scopes.merge.resolve import CHOICE_OF_STRATEGY, resolve
 from scopes.model import encoding
-from scopes.model.conflicts import ENDED, STATUSES, Conflict, EarlierResolution, encode_conflict, resolution_document
+from scopes.model.conflicts import (
+    ENDED,
+    STATUSES,
+    Choice,
+    Conflict,
+    EarlierResolution,
+    Reused,
+    encode_conflict,
+    resolution_document,
+)
 from scopes.model.message import (
     FILES,
     MESSAGES,
@@ -214,16 +223,12 @@ def _read_texts(repository: Repository, in_progress: InProgress, conflict: Confl
 def _read_file_changes(
     repository: Repository, row: ConflictRow, in_progress: InProgress, *, patch: bool
 ) -> FileChanges | None:
-    """Compare the file of a conflict again, from the messages of both sides; None if it is about something else."""
-    if group_of(row.conflict.key) != FILES:
+    """Compare the file of a conflict again, from the messages of both sides; None if it is about something else,
+    or if the branch only holds its record.
+    """
+    if group_of(row.conflict.key) != FILES or in_progress.kind == HELD:
         return None
-    tips = in_progress.target_tip, in_progress.source_tip
-    if tips[0] == tips[1]:  # the branch only holds the record
-        found = _find_messages(repository, in_progress.tip, row.conflict)
-        if found is None:
-            return None
-        tips = found
-    divergence = find_divergence(repository, repository, *tips)
+    divergence = find_divergence(repository, repository, in_progress.target_tip, in_progress.source_tip)
     if divergence is None:
         return None
     directory = find_directory(repository, row.conversation)
@@ -235,20 +240,6 @@ def _read_file_changes(
         target_patch=patch_of(comparison.path, comparison.target.edit)[:MAX_PATCH],
         source_patch=patch_of(comparison.path, comparison.source.edit)[:MAX_PATCH],
     )
-
-
-def _find_messages(repository: Repository, tip: Oid, conflict: Conflict) -> tuple[Oid, Oid] | None:
-    """Return the commits of the messages that set the values of target and source; None if one is not there."""
-    wanted = [side[-1].message if side else None for side in (conflict.target, conflict.source)]
-    found: dict[str, Oid] = {}
-    for commit in walk_newest_first(repository, [tip]):
-        if None in wanted or found.keys() >= set(wanted):
-            break
-        message = message_id_of(commit)
-        if message in wanted:
-            found[message] = commit.oid
-    target, source = (found.get(message or "") for message in wanted)
-    return None if target is None or source is None else (target, source)
 
 
 _CONTINUE: Mapping[str, Callable[[Repository, str, str | None], Result]] = {
@@ -326,16 +317,17 @@ def resolve_conflict(
         if take is not None:
             require_side(disagreement, record, take)
         if as_before:
-            earlier = _read_earlier(repository, in_progress, record)
-            choice, new_value = choice_of(earlier)
-            resolved = resolve_as_before(record, earlier, reason or earlier.reason, actor.name)
+            choice, earlier = _read_earlier(repository, in_progress, record)
+            strategy, reused = "reused", Reused(earlier.conflict, earlier.actor, earlier.reason)
+            new_value = earlier.values[0] if choice == "value" else None
         else:
             choice, new_value = take or "value", None if value is None else read_value(record.key, value)
-            resolved = resolve(record, choice, strategy, reason, actor.name, new_value)
+            reused = None
+        why = reason or ("" if reused is None else reused.reason)
+        resolved = resolve(record, choice, strategy, why, actor.name, new_value, reused)
         changes = resolved_changes(repository, disagreement, record, choice, value=new_value, actor=actor.name)
         changes = changes_made_since(repository, in_progress, record.key) | changes
         notes = _note_escalated(repository, in_progress, record, actor.name)
-        resolved = keep_resolutions(resolved, _list_earlier_records(repository, in_progress, record))
         if group_of(record.key) == MESSAGES and choice == "value":
             text = str(new_value)  # the resolution amends the message: its text is the new text
         else:
@@ -351,7 +343,7 @@ def _note_escalated(
     asked = read_discussion(repository, in_progress, conflict).escalated_to
     if asked is None or asked == actor:
         return ()
-    holds = any(actor in {each.agent, each.resolved_by} for each in (*conflict.source, *conflict.target))
+    holds = any(actor == each.agent for each in (*conflict.source, *conflict.target))
     who = f"{actor}, who holds a side of it," if holds else actor
     return (
         Note(f"the conflict was escalated to {asked}, and {who} has resolved it", "to let them decide: scopes undo"),
@@ -433,8 +425,10 @@ def _resolved_hint(repository: Repository, in_progress: InProgress, conflict: Co
     return onward
 
 
-def _read_earlier(repository: Repository, in_progress: InProgress, conflict: Conflict) -> EarlierResolution:
-    """Return the only earlier resolution of a conflict.
+def _read_earlier(
+    repository: Repository, in_progress: InProgress, conflict: Conflict
+) -> tuple[Choice, EarlierResolution]:
+    """Return the only earlier resolution of a conflict, and the choice that repeats it.
 
     Raises:
         Refused: there is none, there are several that contradict each other, or it does not fit.
@@ -449,13 +443,7 @@ def _read_earlier(repository: Repository, in_progress: InProgress, conflict: Con
     if found[0].choice is None:
         text = f"conflict {found[0].conflict} was resolved with a value that this one does not have"
         raise Refused(text, hint=f"take a side: {command}")
-    return found[0]
-
-
-def _list_earlier_records(repository: Repository, in_progress: InProgress, conflict: Conflict) -> list[Conflict]:
-    """Return the resolved records that a conflict had on both sides before it was opened again."""
-    records = [list_conflicts_at(repository, tip) for tip in (in_progress.target_tip, in_progress.source_tip)]
-    return [found[conflict.id] for found in records if conflict.id in found]
+    return found[0].choice, found[0]
 
 
 def _amended_message(conflict: Conflict) -> str | None:

@@ -1,4 +1,7 @@
-"""What a merge returns: its outcome, with the messages that were merged and the conflicts (S4-9)."""
+"""`merge`: merge a branch, continue a merge after its conflicts are resolved, or abort it (S4-9).
+
+A merge that stops puts its commit on a conflict-resolution branch; the target does not move before `--continue`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from shlex import quote
 from typing import Any, TypeAlias, TypeVar
 
 from scopes.clock import now
-from scopes.errors import Invalid, NotFound, Refused
+from scopes.errors import Invalid, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import count_messages, header_of, is_root, message_id_of, read_body
 from scopes.history.names import (
@@ -39,12 +42,12 @@ from scopes.merge.in_progress import (
     list_in_progress,
     list_order,
     mark_merged,
+    read_moving_tip,
     read_others,
     require_free,
     require_resolved,
     require_resolved_on_branch,
     resolution_branch,
-    restore_hint,
 )
 from scopes.merge.plan import (
     MergePlan,
@@ -55,7 +58,7 @@ from scopes.merge.plan import (
     write_notice,
     write_state,
 )
-from scopes.merge.resolve import EarlierResolutions, Policy, read_policy
+from scopes.merge.resolve import Policy, add_earlier, read_policy
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result, plural
@@ -220,7 +223,7 @@ def merge(
         plan = _plan(repository, repository, request, policy, unrelated=chosen.allow_unrelated)
         _require_resolved(repository, request, plan)
         if plan.up_to_date or (not chosen.record_copies and adds_nothing(repository, plan)):
-            return _outcome(UpToDate, request, plan, branch=request.target, tip=request.target_tip)
+            return _outcome(repository, UpToDate, request, plan, branch=request.target, tip=request.target_tip)
         if plan.fast_forward and chosen.fast_forward:
             return _fast_forward(repository, request, plan)
         message = chosen.message or merge_text(len(plan.messages))
@@ -240,20 +243,13 @@ def continue_merge(repository: Repository, conversation: str, branch: str | None
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
         in_progress = find_in_progress(repository, conversation_id, branch, KIND)
-        _require_merge_commit(repository, in_progress)
         require_resolved_on_branch(repository, in_progress)
-        target_tip = list_branch_tips(repository, conversation_id).get(in_progress.target)
-        if target_tip is None:
-            raise NotFound(
-                f"the target {conversation_id}/{in_progress.target} was deleted",
-                hint=restore_hint(repository, conversation_id, in_progress.target)
-                + f", or abort the merge: scopes merge {quote(conversation_id)} --abort",
-            )
+        target_tip = read_moving_tip(repository, in_progress)
         request = _Request(conversation_id, in_progress.target, target_tip, in_progress.source, in_progress.tip)
         policy = read_policy(repository.config, "automatic")
         plan = _plan(repository, repository, request, policy)
         if plan.open_conflicts:
-            return _stop_again(repository, request, plan, in_progress)
+            return _stop(repository, request, plan, merge_text(len(plan.messages)), in_progress)
         return _finish(repository, request, plan, in_progress)
 
 
@@ -318,8 +314,7 @@ def _plan(
 ) -> MergePlan:
     tips = request.target_tip, request.source_tip
     directory = find_directory(repository, request.conversation)
-    earlier = EarlierResolutions(repository, request.conversation, *tips)
-    return plan_merge(repository, objects, *tips, policy, earlier=earlier, unrelated=unrelated, directory=directory)
+    return plan_merge(repository, objects, *tips, policy, unrelated=unrelated, directory=directory)
 
 
 def _require_not_in_progress(repository: Repository, request: _Request) -> None:
@@ -339,15 +334,6 @@ def _require_resolved(objects: Objects, request: _Request, plan: MergePlan) -> N
         require_resolved(objects, request.conversation, request.target_tip, f"the target {request.target}")
 
 
-def _require_merge_commit(repository: Repository, in_progress: InProgress) -> None:
-    """Refuse to continue on a branch that was rewound behind its merge commit: the source would be lost."""
-    if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
-        raise Refused(
-            f"{in_progress.conversation}/{in_progress.branch} no longer contains its merge commit",
-            hint=f"undo that: scopes undo, or abort it: scopes merge {quote(in_progress.conversation)} --abort",
-        )
-
-
 def _preview(
     repository: Repository, objects: Objects, request: _Request, plan: MergePlan, options: MergeOptions
 ) -> MergeOutcome:
@@ -361,7 +347,7 @@ def _preview(
         kind = MergeConflicted
     moves = kind in {FastForwarded, Merged}
     notes = _notes_of_move(repository, request, plan, dry_run=True) if moves else plan.notes
-    return _outcome(kind, request, plan, branch=request.target, tip=None, dry_run=True, notes=notes)
+    return _outcome(repository, kind, request, plan, branch=request.target, tip=None, dry_run=True, notes=notes)
 
 
 def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
@@ -371,6 +357,7 @@ def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) ->
     _complete_requests(tx, request, request.source_tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
     return _outcome(
+        repository,
         FastForwarded,
         request,
         plan,
@@ -386,16 +373,14 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
     parents = request.target_tip, request.source_tip
     is_large = len(plan.messages) >= _IN_ONE_PACK
     with bulk_objects(repository) if is_large else nullcontext(repository) as objects:
-        state = write_state(objects, plan)
-        message, tip = write_merge_commit(
-            objects, parents, state, plan.messages, plan.conflicts, text, repository.caller.sign
-        )
+        message, tip = _write_merge(repository, parents, plan, text, objects)
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, tip)
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation), tip)
     _complete_requests(tx, request, tip)
     operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
     return _outcome(
+        repository,
         Merged,
         request,
         plan,
@@ -423,48 +408,54 @@ def _leave_source(tx: Transaction, request: _Request, active: BranchName, tip: O
     return request.target
 
 
-def _stop(repository: Repository, request: _Request, plan: MergePlan, text: str) -> MergeConflicted:
-    """Put the merge commit on a new conflict-resolution branch, which becomes active unless the request keeps it."""
-    conversation, target, target_tip = request.conversation, request.target, request.target_tip
-    notice = write_notice(repository, target_tip, request.source_tip, state_of(repository, target_tip))
-    parents = notice, request.source_tip
-    state = write_state(repository, plan)
-    _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text, repository.caller.sign)
-    before = read_active_branch(repository, conversation)
-    name = resolution_branch(list_branch_tips(repository, conversation), request.source, target)
-    entry = BranchEntry(purpose=PURPOSE, parent=target, fork=target_tip, created=now())
-    tx = Transaction(repository, conversation)
-    tx.create_branch(name, tip)
-    tx.set_branch_entry(name, _entry_in_progress(entry, request, before, tip))
-    if not request.keep_active:
-        tx.activate(name)
-    summary = f"begin to merge {request.source} into {conversation}/{target}"
-    operation = tx.commit("merge-conflict", summary, metadata_message=f"create {name}")
-    others = read_others(repository, conversation, name)
-    return _outcome(MergeConflicted, request, plan, branch=name, tip=tip, operation=operation.id, others=others)
+def _write_merge(
+    repository: Repository, parents: tuple[Oid, Oid], plan: MergePlan, text: str, objects: Objects | None = None
+) -> tuple[MessageId, Oid]:
+    """Write the state and the commit of a merge; return its message and the commit."""
+    to = objects or repository
+    state = write_state(to, plan)
+    return write_merge_commit(to, parents, state, plan.messages, plan.conflicts, text, repository.caller.sign)
 
 
-def _stop_again(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> MergeConflicted:
-    """Put the merge with the moved target on the same conflict-resolution branch, which becomes active again.
+def _stop(
+    repository: Repository, request: _Request, plan: MergePlan, text: str, in_progress: InProgress | None = None
+) -> MergeConflicted:
+    """Put the merge commit on a new conflict-resolution branch, or on that of a merge whose target has moved.
 
-    What was resolved stays resolved.
+    It becomes active, a new one unless the request keeps the active branch. What was resolved stays resolved.
     """
-    parents = request.target_tip, in_progress.tip
-    text = merge_text(len(plan.messages))
-    state = write_state(repository, plan)
-    _, tip = write_merge_commit(repository, parents, state, plan.messages, plan.conflicts, text, repository.caller.sign)
-    tx = Transaction(repository, request.conversation)
-    tx.move_branch(in_progress.branch, in_progress.tip, tip)
-    tx.set_branch_entry(in_progress.branch, _entry_in_progress(in_progress.entry, request, in_progress.before, tip))
-    tx.activate(in_progress.branch)
-    operation = tx.commit(
-        "merge-conflict",
-        f"continue merge on {request.conversation}/{in_progress.branch}",
-        metadata_message=f"continue merge on {in_progress.branch}",
+    conversation, target, target_tip = request.conversation, request.target, request.target_tip
+    if in_progress is None:
+        notice = write_notice(repository, target_tip, request.source_tip, state_of(repository, target_tip))
+        _, tip = _write_merge(repository, (notice, request.source_tip), plan, text)
+        before = read_active_branch(repository, conversation)
+        name, old = resolution_branch(list_branch_tips(repository, conversation), request.source, target), None
+        entry = BranchEntry(purpose=PURPOSE, parent=target, fork=target_tip, created=now())
+        summary, change = f"begin to merge {request.source} into {conversation}/{target}", f"create {name}"
+    else:
+        _, tip = _write_merge(repository, (target_tip, in_progress.tip), plan, text)
+        name, old, entry, before = in_progress.branch, in_progress.tip, in_progress.entry, in_progress.before
+        summary, change = f"continue merge on {conversation}/{name}", f"continue merge on {name}"
+    entry = entry_in_progress(
+        entry,
+        kind=KIND,
+        target=target,
+        target_tip=target_tip,
+        source=request.source,
+        source_tip=request.source_tip,
+        before=before,
+        stopped=tip,
     )
-    branch = in_progress.branch
-    others = read_others(repository, request.conversation, branch)
-    return _outcome(MergeConflicted, request, plan, branch=branch, tip=tip, operation=operation.id, others=others)
+    tx = Transaction(repository, conversation)
+    tx.move_branch(name, old, tip)
+    tx.set_branch_entry(name, entry)
+    if in_progress is not None or not request.keep_active:
+        tx.activate(name)
+    operation = tx.commit("merge-conflict", summary, metadata_message=change)
+    others = read_others(repository, conversation, name)
+    return _outcome(
+        repository, MergeConflicted, request, plan, branch=name, tip=tip, operation=operation.id, others=others
+    )
 
 
 def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progress: InProgress) -> Merged:
@@ -475,12 +466,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     tip = in_progress.tip
     message = message_id_of(read_commit(repository, in_progress.stopped))
     if not plan.fast_forward:
-        text = merge_text(len(plan.messages))
-        state = write_state(repository, plan)
-        parents = request.target_tip, tip
-        message, tip = write_merge_commit(
-            repository, parents, state, plan.messages, plan.conflicts, text, repository.caller.sign
-        )
+        message, tip = _write_merge(repository, (request.target_tip, tip), plan, merge_text(len(plan.messages)))
     tip_message = message_id_of(read_commit(repository, tip))
     tx = Transaction(repository, request.conversation)
     before = end_resolution(tx, in_progress, entry_finished(in_progress.entry, "merged"))
@@ -490,6 +476,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
     return _outcome(
+        repository,
         Merged,
         request,
         plan,
@@ -536,25 +523,16 @@ def _without_own_notices(repository: Repository, plan: MergePlan, in_progress: I
     return tuple(message for message in plan.messages if message not in own)
 
 
-def _entry_in_progress(entry: BranchEntry, request: _Request, before: BranchName, stopped: Oid) -> BranchEntry:
-    return entry_in_progress(
-        entry,
-        kind=KIND,
-        target=request.target,
-        target_tip=request.target_tip,
-        source=request.source,
-        source_tip=request.source_tip,
-        before=before,
-        stopped=stopped,
-    )
-
-
 _AnyOutcome = TypeVar("_AnyOutcome", bound=MergeResult)
 
 
-def _outcome(kind: type[_AnyOutcome], request: _Request, plan: MergePlan, **fields: Any) -> _AnyOutcome:
+def _outcome(
+    repository: Repository, kind: type[_AnyOutcome], request: _Request, plan: MergePlan, **fields: Any
+) -> _AnyOutcome:
     """Return an outcome with what every one has of a plan; open conflicts come first, in the order of their numbers."""
-    conflicts = sorted(plan.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))
+    tips = request.target_tip, request.source_tip
+    found = add_earlier(repository, request.conversation, plan.conflicts, *tips)
+    conflicts = sorted(found, key=lambda each: (each.status == "resolved", list_order(each)))
     plain: dict[str, Any] = {"messages": plan.messages, "notes": plan.notes, **fields}
     return kind(
         conversation=request.conversation,

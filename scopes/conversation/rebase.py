@@ -1,7 +1,7 @@
-"""`rebase`: replay the own messages of a branch on top of another base, with the same ids and new commits (S4-20).
+"""`rebase` and `cherry-pick`: replay messages on top of another base, with the same ids and new commits (S4-20).
 
-The branch moves once, after all messages are replayed. A conflict stops the rebase on a conflict-resolution branch;
-see `merge.replay_control`.
+The branch moves once, after all messages are replayed. A conflict stops it on a conflict-resolution branch;
+see `merge.replay`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from shlex import quote
-from typing import Any
 
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import message_id_of
-from scopes.history.metadata import is_same_branch
-from scopes.history.names import MAIN, Revision, find_root_commit, resolve_revision_anywhere
+from scopes.history.names import MAIN, Revision, resolve_revision_anywhere
 from scopes.ids import Oid
-from scopes.merge.in_progress import list_in_progress, moving_branch, require_free, require_resolved
+from scopes.merge.in_progress import require_free, require_resolved
 from scopes.merge.plan import open_conflicts_at
 from scopes.merge.replay import (
     CHERRY_PICK,
@@ -26,7 +24,7 @@ from scopes.merge.replay import (
     ReplayOutcome,
     ReplayPlan,
     ReplayState,
-    ReplayVerb,
+    ReplayTarget,
     abort_replay,
     begin_replay,
     continue_replay,
@@ -34,11 +32,10 @@ from scopes.merge.replay import (
     plan_line,
     plan_picks,
     plan_rebase,
-    read_rules,
+    rewrite_commits,
     skip_message,
 )
-from scopes.merge.rewrite import ReplayRules, ReplayTarget, Stop, rewrite_commits
-from scopes.model.conversation import BranchEntry, branch_id
+from scopes.merge.resolve import Policy, read_policy
 from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit
@@ -70,13 +67,13 @@ def rebase(
 
     def prepare(objects: Objects) -> tuple[ReplayState, ReplayPlan]:
         state, fork = _resolve(repository, conversation, branch, onto, onto_tip)
-        rules = read_rules(repository, state.conversation, state.onto)
+        policy = read_policy(repository.config, "automatic")
         fork = None if from_base else fork
-        plan = plan_rebase(repository, objects, state.original, fork, state.onto, rules)
+        plan = plan_rebase(repository, objects, state.original, fork, state.onto, policy)
         left_out = _left_out(repository, state, plan, onto, dry_run=dry_run)
         return state, replace(plan, notes=(*plan.notes, *left_out))
 
-    return begin_replay(_REBASE, repository, prepare, dry_run=dry_run)
+    return begin_replay(repository, prepare, dry_run=dry_run)
 
 
 def continue_rebase(repository: Repository, conversation: str, branch: str | None = None) -> ReplayOutcome:
@@ -88,12 +85,12 @@ def continue_rebase(repository: Repository, conversation: str, branch: str | Non
         Conflicted: a conflict is still open.
         Refused: the branch was rewound or moved in the meantime.
     """
-    return continue_replay(_REBASE, repository, conversation, branch)
+    return continue_replay(REBASE, repository, conversation, branch, _plan_rest_of_rebase)
 
 
 def skip_rebase(repository: Repository, conversation: str, branch: str | None = None) -> ReplayOutcome:
     """Replay the rest without the message that the rebase stopped at; raises as `continue_rebase` does."""
-    return skip_message(_REBASE, repository, conversation, branch)
+    return skip_message(REBASE, repository, conversation, branch, _plan_rest_of_rebase)
 
 
 def abort_rebase(repository: Repository, conversation: str, branch: str | None = None) -> ReplayAborted:
@@ -102,7 +99,7 @@ def abort_rebase(repository: Repository, conversation: str, branch: str | None =
     Raises:
         NotFound, Ambiguous: no rebase is in progress, or there are several and no branch is named.
     """
-    return abort_replay(_REBASE, repository, conversation, branch)
+    return abort_replay(REBASE, repository, conversation, branch)
 
 
 def _resolve(
@@ -147,56 +144,15 @@ def _base_name(base: Revision, text: str) -> str:
     return text if base.branch is None or "~" in text or "^" in text or "@{" in text else base.branch
 
 
-class _Rebase(ReplayVerb):
-    kind = REBASE
-
-    def plan_rest(
-        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, rules: ReplayRules
-    ) -> tuple[ReplayState, ReplayPlan]:
-        commits = [*(read_commit(repository, oid) for oid in state.todo), *_appended(repository, state, current)]
-        new_in_target = list_new_commits(repository, tip, current, list_merge_bases(repository, tip, current))
-        with bulk_objects(repository) as objects:
-            written = list_written(repository, state, tip)
-            plan = plan_line(repository, objects, tip, commits, new_in_target, rules, written)
-        return replace(state, original=current), plan
-
-    def stop_summary(self, state: ReplayState, stop: Stop) -> str:
-        del stop
-        return f"stop to rebase {state.conversation}/{state.branch} onto {state.target}"
-
-    def end_summary(self, state: ReplayState) -> str:
-        return f"rebase {state.conversation}/{state.branch} onto {state.target}"
-
-    def details(self, state: ReplayState, plan: ReplayPlan) -> dict[str, Any]:
-        return {**super().details(state, plan), "onto": state.onto, "dropped": list(plan.dropped)}
-
-    def new_entry(self, repository: Repository, state: ReplayState) -> BranchEntry | None:
-        """Set fork point and parent; main keeps the root, and a branch above what a remote has of it its fork point."""
-        if state.branch == MAIN:
-            return None
-        entry = BranchHandle(ConversationHandle(repository, state.conversation), state.branch).entry
-        root = find_root_commit(repository, state.conversation)
-        if is_same_branch(repository, root, state.target, branch_id(state.branch, entry)):
-            return None
-        return replace(entry, fork=state.onto, parent=state.parent or entry.parent)
-
-    def end_notes(self, repository: Repository, state: ReplayState) -> tuple[Note, ...]:
-        """Name the other branches that hold the old commits."""
-        first = next((rewrite.old for rewrite in state.moved if rewrite.old != rewrite.new), None)
-        if first is None:
-            return ()
-        tips = ConversationHandle(repository, state.conversation).tips
-        in_progress = list_in_progress(repository, state.conversation)
-        busy = {state.branch, *(each.branch for each in in_progress), *map(moving_branch, in_progress)}
-        holding = [name for name, tip in tips.items() if name not in busy and is_ancestor(repository, first, tip)]
-        if not holding:
-            return ()
-        command = f"scopes rebase {quote(state.conversation)} --branch {quote(holding[0])} --onto {quote(state.branch)}"
-        text = f"these branches keep the former messages: {', '.join(holding)}"
-        return (Note(text, f"rebase one of them: {command}"),)
-
-
-_REBASE = _Rebase()
+def _plan_rest_of_rebase(
+    repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
+) -> tuple[ReplayState, ReplayPlan]:
+    commits = [*(read_commit(repository, oid) for oid in state.todo), *_appended(repository, state, current)]
+    new_in_target = list_new_commits(repository, tip, current, list_merge_bases(repository, tip, current))
+    with bulk_objects(repository) as objects:
+        written = list_written(repository, state, tip)
+        plan = plan_line(repository, objects, tip, commits, new_in_target, policy, written)
+    return replace(state, original=current), plan
 
 
 def _appended(repository: Repository, state: ReplayState, current: Oid) -> tuple[Commit, ...]:
@@ -228,13 +184,12 @@ def cherry_pick(
     """
 
     def prepare(objects: Objects) -> tuple[ReplayState, ReplayPlan]:
-        state, commits, notes = _resolve_of_cherry_pick(repository, conversation, messages, branch)
-        tips = [commit.oid for commit in commits]  # perhaps of another conversation
-        rules = read_rules(repository, state.conversation, *tips)
-        plan = plan_picks(repository, objects, state.original, commits, rules)
+        state, commits, notes = _resolve_picks(repository, conversation, messages, branch)
+        policy = read_policy(repository.config, "automatic")
+        plan = plan_picks(repository, objects, state.original, commits, policy)
         return state, replace(plan, notes=(*notes, *plan.notes))
 
-    return begin_replay(_CHERRY_PICK, repository, prepare, dry_run=dry_run)
+    return begin_replay(repository, prepare, dry_run=dry_run)
 
 
 def continue_cherry_pick(repository: Repository, conversation: str, branch: str | None = None) -> ReplayOutcome:
@@ -246,12 +201,12 @@ def continue_cherry_pick(repository: Repository, conversation: str, branch: str 
         Conflicted: a conflict is still open.
         Refused: the branch was rewound or moved in the meantime, or appended messages conflict with the picked ones.
     """
-    return continue_replay(_CHERRY_PICK, repository, conversation, branch)
+    return continue_replay(CHERRY_PICK, repository, conversation, branch, _plan_rest_of_picks)
 
 
 def skip_cherry_pick(repository: Repository, conversation: str, branch: str | None = None) -> ReplayOutcome:
     """Replay the rest without the message that it stopped at; raises as `continue_cherry_pick` does."""
-    return skip_message(_CHERRY_PICK, repository, conversation, branch)
+    return skip_message(CHERRY_PICK, repository, conversation, branch, _plan_rest_of_picks)
 
 
 def abort_cherry_pick(repository: Repository, conversation: str, branch: str | None = None) -> ReplayAborted:
@@ -260,10 +215,10 @@ def abort_cherry_pick(repository: Repository, conversation: str, branch: str | N
     Raises:
         NotFound, Ambiguous: no cherry-pick is in progress, or there are several and no branch is named.
     """
-    return abort_replay(_CHERRY_PICK, repository, conversation, branch)
+    return abort_replay(CHERRY_PICK, repository, conversation, branch)
 
 
-def _resolve_of_cherry_pick(
+def _resolve_picks(
     repository: Repository, conversation: str, messages: Sequence[str], branch: str | None
 ) -> tuple[ReplayState, list[Commit], tuple[Note, ...]]:
     """Resolve and check the names; return the state to begin with, and the commits that the branch does not have."""
@@ -305,31 +260,18 @@ def _require_pickable(repository: Repository, commit: Commit) -> None:
         )
 
 
-class _CherryPick(ReplayVerb):
-    kind = CHERRY_PICK
-
-    def plan_rest(
-        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, rules: ReplayRules
-    ) -> tuple[ReplayState, ReplayPlan]:
-        if current != state.original:
-            state, tip = _replay_on_appended(repository, state, tip, current, rules)
-        commits = [read_commit(repository, oid) for oid in state.todo]
-        with bulk_objects(repository) as objects:
-            return state, plan_picks(repository, objects, tip, commits, rules, list_written(repository, state, tip))
-
-    def stop_summary(self, state: ReplayState, stop: Stop) -> str:
-        return f"stop to pick {stop.id[:8]} for {state.conversation}/{state.branch}"
-
-    def end_summary(self, state: ReplayState) -> str:
-        done = f"pick {len(state.moved)}" if state.moved else f"skip {state.source}"
-        return f"{done} for {state.conversation}/{state.branch}"
-
-
-_CHERRY_PICK = _CherryPick()
+def _plan_rest_of_picks(
+    repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
+) -> tuple[ReplayState, ReplayPlan]:
+    if current != state.original:
+        state, tip = _replay_on_appended(repository, state, tip, current, policy)
+    commits = [read_commit(repository, oid) for oid in state.todo]
+    with bulk_objects(repository) as objects:
+        return state, plan_picks(repository, objects, tip, commits, policy, list_written(repository, state, tip))
 
 
 def _replay_on_appended(
-    repository: Repository, state: ReplayState, tip: Oid, current: Oid, rules: ReplayRules
+    repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
 ) -> tuple[ReplayState, Oid]:
     """Replay the conflict-resolution branch on top of what was appended to the branch in the meantime."""
     where = f"{state.conversation}/{state.branch}"
@@ -339,7 +281,7 @@ def _replay_on_appended(
     appended = list_new_commits(repository, current, state.original, (state.original,))
     picked = list_new_commits(repository, tip, state.original, (state.original,))
     with bulk_objects(repository) as objects:
-        result = rewrite_commits(objects, ReplayTarget(current, appended), picked, rules)
+        result = rewrite_commits(objects, ReplayTarget(current, appended), picked, policy)
         if result.stop is not None:
             raise Refused(f"messages appended to {where} meanwhile conflict with the picked ones", hint=hint)
     new_commits = {rewrite.old: rewrite.new for rewrite in result.moved}

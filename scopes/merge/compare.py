@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from scopes.history.messages import STATE_DIRECTORY, is_root, message_id_of, read_message, read_message_at
 from scopes.ids import MessageId, Oid
@@ -40,7 +40,6 @@ from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, read_blob, update_tree
 
-_Value = TypeVar("_Value")
 _IN_FILES: Final = f"{FILES}/"
 
 
@@ -79,28 +78,9 @@ class Divergence:
     base_state: Oid | None
 
 
-def merge3(base: _Value, target: _Value, source: _Value, conflict: _Value) -> _Value:
-    """Merge three values; return `conflict` if both sides changed the base differently.
-
-    The rule for single blobs, for merging several merge bases into one. Claims have rules by key and type: `detection`.
-    """
-    if target == source:  # unchanged, or both sides made the same change
-        return target
-    if source == base:  # only the target changed
-        return target
-    if target == base:  # only the source changed
-        return source
-    return conflict
-
-
 def state_of(objects: Objects, commit: Oid) -> Oid | None:
     """Return the tree below `state/` of a commit; None if it has none."""
-    return state_in(objects, read_commit(objects, commit).tree)
-
-
-def state_in(objects: Objects, tree: Oid) -> Oid | None:
-    """Return the tree below `state/`, given the tree of a commit; None if it has none."""
-    entry = read_tree(objects, tree).get(STATE_DIRECTORY)
+    entry = read_tree(objects, read_commit(objects, commit).tree).get(STATE_DIRECTORY)
     return entry.oid if entry is not None and entry.is_tree else None
 
 
@@ -210,10 +190,9 @@ def _merge_states(objects: Objects, base: Oid | None, target: Oid | None, source
     target_changes = {path: PathChange(old, new) for path, old, new in diff_blobs(objects, base, target)}
     changes: dict[str, BlobChange] = {}
     for path, old, new in diff_blobs(objects, base, source):
-        target_blob = target_changes.get(path, PathChange(old, old)).new
-        merged = merge3(old, target_blob, new, None)
-        if merged != target_blob:
-            changes[path] = merged
+        in_target = target_changes.get(path, PathChange(old, old)).new
+        if in_target != new:
+            changes[path] = new if in_target == old else None
     return update_tree(objects, target, changes) if changes else target
 
 

@@ -1,10 +1,14 @@
-"""Number the conflicts of a conversation, in progress or recorded, and find one by its number or id."""
+"""The conflicts of a conversation: list and number them, find one by its name, read what was said, find its sides.
+
+A conflict is open on the conflict-resolution branch of what is in progress. Its record stays in the state, so that it
+is known on every branch that has it, and after it was resolved. One that was aborted is found in the operations.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
@@ -43,11 +47,11 @@ from scopes.merge.keys import (
     per_agent,
     value_field,
 )
-from scopes.merge.plan import keep_resolutions, list_conflicts_at, open_conflicts_at
-from scopes.merge.resolve import BOTH, EarlierResolutions, apply_choice, read_reuse, set_value
-from scopes.merge.rewrite import divergence_of
+from scopes.merge.plan import list_conflicts_at, open_conflicts_at
+from scopes.merge.replay import divergence_of
+from scopes.merge.resolve import BOTH, EarlierResolutions, apply_choice, set_value, walk_resolved
 from scopes.model import encoding
-from scopes.model.conflicts import ENDED, SIDES, Choice, Conflict, EarlierResolution, Position
+from scopes.model.conflicts import ENDED, SIDES, Choice, Conflict, Position
 from scopes.model.conversation import ABANDONED
 from scopes.model.encoding import encode_component, leaf
 from scopes.model.message import (
@@ -59,9 +63,7 @@ from scopes.model.message import (
     content_hash,
     read_argument,
 )
-from scopes.model.message import (
-    Position as ArguedPosition,
-)
+from scopes.model.message import Position as ArguedPosition
 from scopes.model.operation import Operation
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
@@ -85,43 +87,24 @@ class _ConflictTimes:
         self._recorded = RecordedTimes(repository)
         self._walks: dict[Oid, tuple[dict[str, Commit], Iterator[tuple[str, Commit]]]] = {}
 
-    def find_opening(self, tip: Oid, conflict: str) -> tuple[str | None, str | None]:
-        """Return the time of the message that opened a conflict, and when an operation wrote that, if it is known."""
-        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
-        commit = read_commit(self._repository, tip)
-        if find_entry(self._repository, commit.tree, path) is None:
-            return None, None
-        opening = self._find_opening(commit, path)
-        return known_seconds(opening.time), self._recorded.find_text(opening)
-
-    def find_source(self, tip: Oid, conflict: str) -> str:
-        """Return what was merged by the merge that resolved a conflict by itself; empty if that is not known."""
-        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
-        return self._recorded.find_source(self._find_opening(read_commit(self._repository, tip), path))
-
-    def find(self, tip: Oid, conflict: str) -> tuple[str | None, str | None, str | None]:
+    def find(self, tip: Oid, conflict: str, *, is_resolved: bool) -> tuple[str | None, str | None, str | None]:
         """Return when a conflict was opened, when an operation wrote that, and when it was resolved last.
 
-        All are None if no notice resolved it.
+        What a merge or replay resolved by itself was opened and resolved at once. All are None without a record.
         """
-        path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}"
-        if find_entry(self._repository, read_commit(self._repository, tip).tree, path) is None:
+        path, commit = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}", read_commit(self._repository, tip)
+        if find_entry(self._repository, commit.tree, path) is None:
             return None, None, None
-        known, notices = self._walks.setdefault(tip, ({}, self._walk_notices(tip)))
+        resolving = self._find_resolving(tip, conflict) if is_resolved else None
+        opening = self._find_opening(resolving or commit, path)
+        since = known_seconds(opening.time)
+        return since, self._recorded.find_text(opening), since if resolving is None else known_seconds(resolving.time)
+
+    def _find_resolving(self, tip: Oid, conflict: str) -> Commit | None:
+        known, notices = self._walks.setdefault(tip, ({}, walk_resolved(self._repository, [tip])))
         while conflict not in known and (notice := next(notices, None)) is not None:
             known.setdefault(*notice)
-        resolving = known.get(conflict)
-        if resolving is None:
-            return None, None, None
-        opening = self._find_opening(resolving, path)
-        return known_seconds(opening.time), self._recorded.find_text(opening), known_seconds(resolving.time)
-
-    def _walk_notices(self, tip: Oid) -> Iterator[tuple[str, Commit]]:
-        for commit in walk_newest_first(self._repository, [tip]):
-            if commit.kind == "notice":
-                match read_body(self._repository, commit).extra.get("conflict"):
-                    case {"id": str(conflict), "status": "resolved"}:
-                        yield conflict, commit
+        return known.get(conflict)
 
     def _find_opening(self, commit: Commit, path: str) -> Commit:
         """Return the oldest commit, along first parents, that has the record at a path."""
@@ -209,7 +192,7 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
     """Return a conflict by its id, its number, a prefix of its id, or its key; up to three digits are always a number.
 
     If several match and one of them has not ended, it is that one. Of several resolutions of one conflict it is the
-    first one, which has the others in `also`.
+    first one.
 
     Raises:
         NotFound, Ambiguous: none or several match.
@@ -285,15 +268,14 @@ def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: E
     number, seen, times = 0, set[str](), _ConflictTimes(repository)
     waiting = list_in_progress(repository, conversation)
     earlier = list_earlier(repository, *waiting) if waiting else EarlierResolutions(repository, conversation)
-    find = earlier.find if read_reuse(repository.config) != "off" else lambda _: ()
     for in_progress in waiting:
         seen |= {record.id for record in list_conflicts_of(repository, in_progress)}
         for row in _rows(repository, in_progress, number, times):
-            yield _with_earlier(row, find), in_progress
+            yield _with_earlier(row, earlier), in_progress
             number = row.number
     for in_progress, record in _walk_held(repository, conversation, seen, ended=ended):
         number += 1
-        yield _with_earlier(_row(times, in_progress, number, record, record.status), find), in_progress
+        yield _with_earlier(_row(times, in_progress, number, record, record.status), earlier), in_progress
 
 
 def list_earlier(repository: Repository, in_progress: InProgress, *others: InProgress) -> EarlierResolutions:
@@ -302,9 +284,9 @@ def list_earlier(repository: Repository, in_progress: InProgress, *others: InPro
     return EarlierResolutions(repository, in_progress.conversation, *tips)
 
 
-def _with_earlier(row: ConflictRow, find: Callable[[Conflict], tuple[EarlierResolution, ...]]) -> ConflictRow:
+def _with_earlier(row: ConflictRow, earlier: EarlierResolutions) -> ConflictRow:
     """Return a row with its earlier resolutions, if its conflict is open."""
-    found = () if row.conflict.status in ENDED else find(row.conflict)
+    found = () if row.conflict.status in ENDED else earlier.find(row.conflict)
     return replace(row, conflict=replace(row.conflict, earlier=found)) if found else row
 
 
@@ -316,21 +298,16 @@ def _rows(repository: Repository, in_progress: InProgress, before: int, times: _
 
 
 def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
-    since, recorded, resolved, source = in_progress.entry.created, None, None, in_progress.source
-    if status == "resolved":
-        opened, recorded, resolved = times.find(in_progress.tip, record.id)
-        if opened is None:  # a merge or replay resolved it by itself
-            opened, recorded = times.find_opening(in_progress.tip, record.id)
-            source = source or times.find_source(in_progress.tip, record.id)
-        since, resolved = opened or since, resolved or opened or since
-    elif in_progress.kind == HELD and status not in ENDED:
-        opened, recorded = times.find_opening(in_progress.tip, record.id)
-        since = opened or since
+    since, recorded, resolved = in_progress.entry.created, None, None
+    is_resolved = status == "resolved"
+    if is_resolved or (in_progress.kind == HELD and status not in ENDED):
+        opened, recorded, at = times.find(in_progress.tip, record.id, is_resolved=is_resolved)
+        since, resolved = opened or since, (at or since) if is_resolved else None
     return ConflictRow(
         number=number,
         conversation=in_progress.conversation,
         branch=in_progress.branch,
-        source=source,
+        source=in_progress.source,
         target=in_progress.target,
         since=since,
         resolved=resolved,
@@ -346,7 +323,7 @@ def _walk_held(
     """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
 
     An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
-    that has it resolved. A resolved one is listed once, with all its resolutions. One that was aborted, or whose
+    that has it resolved. A resolved one is listed once. One that was aborted, or whose
     message a replay skipped, is listed once: nobody can resolve it any more.
     """
     busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
@@ -374,7 +351,7 @@ def _walk_held(
         for identity, found in resolved.items():
             named = next((each for each, _ in found if each.source), found[0][0])
             holder = replace(found[0][0], source=named.source, target=named.target)
-            yield holder, keep_resolutions(found[0][1], [record for _, record in found[1:]])
+            yield holder, found[0][1]
             known.add(identity)
         yield from _walk_dropped(repository, conversation, ended, tips, known)
 
@@ -426,7 +403,7 @@ class Discussion(NamedTuple):
 def read_discussion(repository: Repository, in_progress: InProgress, conflict: Conflict) -> Discussion:
     """Return what was said about a conflict, also after it has ended."""
     if in_progress.kind == HELD:
-        heads = list(headers_of(_walk_held_of_discussion(repository, in_progress.tip, conflict)))
+        heads = list(headers_of(_walk_while_recorded(repository, in_progress.tip, conflict)))
     else:
         heads = list(walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped}))
     talk = [head for head in heads if is_discussion(head)]
@@ -468,7 +445,7 @@ def _walk_escalations(
                     yield head.to[0], display_time(head)
 
 
-def _walk_held_of_discussion(repository: Repository, tip: Oid, conflict: Conflict) -> Iterator[Commit]:
+def _walk_while_recorded(repository: Repository, tip: Oid, conflict: Conflict) -> Iterator[Commit]:
     """Yield the commits that have the record of a conflict before it was resolved, without the one that opened it."""
     path = f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict.id)}"
 
@@ -480,22 +457,14 @@ def _walk_held_of_discussion(repository: Repository, tip: Oid, conflict: Conflic
     except NotFound:
         return  # the branch of an aborted conflict was deleted long ago
     if conflict.status == "resolved" and has_record(commit):
-        commit = next(_walk_resolutions(repository, tip, conflict.id), commit)
+        resolved = walk_resolved(repository, [tip])
+        commit = next((each for found, each in resolved if found == conflict.id), commit)
     while has_record(commit) and commit.parents:
         below = read_commit(repository, commit.parents[0])
         if not has_record(below):
             return
         yield commit
         commit = below
-
-
-def _walk_resolutions(repository: Repository, tip: Oid, conflict: str) -> Iterator[Commit]:
-    """Yield the commits whose messages resolved a conflict, newest first."""
-    for commit in walk_newest_first(repository, [tip]):
-        if commit.kind == "notice":
-            match read_body(repository, commit).extra.get("conflict"):
-                case {"id": str(found), "status": "resolved"} if found == conflict:
-                    yield commit
 
 
 def find_disagreement(

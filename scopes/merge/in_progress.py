@@ -1,7 +1,7 @@
 """Save, list and abort the merges, rebases and cherry-picks that stopped on conflicts.
 
 The state of each is in the metadata entry of its conflict-resolution branch, so that another process can continue or
-abort it; a push leaves it out. The fields that only a replay has are in `replay_state`.
+abort it; a push leaves it out. The fields that only a replay has are read by `replay`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ SIDES = "sides"
 """The key of the source and the target, in the entry or the operation of a resolution that has ended."""
 _BRANCH_FIELDS = "target", "source", "before", "branch", "parent"
 _MAX_STEM_LENGTH = 150
-_MAX_TRIED = 50  # conversations; more would delay an error
-_MAX_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class InProgress:
             stopped.
         before: The branch that was active before.
         stopped: The commit with the conflicts.
-        details: What only a replay needs; see `replay_state`.
+        details: What only a replay needs; see `replay.ReplayState`.
     """
 
     conversation: ConversationId
@@ -249,7 +247,7 @@ def find_in_progress(repository: Repository, conversation: ConversationId, branc
     found = [each for each in named if each.kind == kind]
     where = conversation if branch is None else f"{conversation}/{branch}"
     if not found:
-        hint = elsewhere_hint(repository, conversation)
+        hint = "what is open in any conversation: scopes conflicts list"
         if named:
             hint = f"a {named[0].kind} is: scopes {quote(named[0].kind)} {quote(conversation)} --continue"
         raise NotFound(f"no {kind} is in progress in {where}", hint=hint)
@@ -275,35 +273,16 @@ def require_free(repository: Repository, conversation: ConversationId, branch: B
             )
 
 
-def elsewhere_hint(repository: Repository, conversation: ConversationId) -> str:
-    """Return the conversations that have something in progress, or how to list conflicts if there are none.
-
-    Only conversations with a branch below `conflict-resolution/` are looked at, and only the first of these.
-    """
-    found: dict[ConversationId, str] = {}
-    for ref in repository.list_refs(refs.HEADS):
-        pair = refs.split_branch_ref(ref)
-        if pair is not None and pair[0] != conversation and pair[1].startswith(f"{PURPOSE}/"):
-            found.setdefault(pair[0], "")
-    for other in list(found)[:_MAX_TRIED]:
-        found[other] = next((in_progress.kind for in_progress in list_in_progress(repository, other)), "")
-    commands = [f"scopes {quote(kind)} {quote(other)} --continue" for other, kind in found.items() if kind]
-    if not commands:
-        return f"see: scopes conflicts list {quote(conversation)}"
-    more = f" and {len(commands) - _MAX_NAMED} more" if len(commands) > _MAX_NAMED else ""
-    return f"in progress elsewhere: {', '.join(commands[:_MAX_NAMED])}{more}"
-
-
 def end_resolution(tx: Transaction, in_progress: InProgress, entry: BranchEntry | None) -> BranchName:
     """Set or remove the entry of a conflict-resolution branch; return the branch that becomes active instead."""
     tx.set_branch_entry(in_progress.branch, entry)
-    active = branch_after(tx.repository, in_progress, in_progress.target)
+    active = _branch_after(tx.repository, in_progress)
     tx.activate(active)
     return active
 
 
-def branch_after(repository: Repository, in_progress: InProgress, fallback: BranchName) -> BranchName:
-    """Return the branch that becomes active at the end of a resolution: the one before, the fallback, main, or any.
+def _branch_after(repository: Repository, in_progress: InProgress) -> BranchName:
+    """Return the branch that becomes active at the end of a resolution: the one before, what moves, main, or any.
 
     The conflict-resolution branch itself is none of them while there is another branch: an abort deletes it. Nor is one
     that has ended since: what is appended there is on no other branch.
@@ -311,7 +290,7 @@ def branch_after(repository: Repository, in_progress: InProgress, fallback: Bran
     tips = list_branch_tips(repository, in_progress.conversation)
     own = in_progress.branch
     waiting = {each.branch for each in list_in_progress(repository, in_progress.conversation)} - {own}
-    names = (in_progress.before, fallback, MAIN, *sorted(tips))
+    names = (in_progress.before, moving_branch(in_progress), MAIN, *sorted(tips))
     return next((n for n in names if n in tips and (n in waiting or not n.startswith(f"{PURPOSE}/"))), own)
 
 
@@ -395,18 +374,38 @@ def require_resolved(objects: Objects, conversation: ConversationId, tip: Oid, w
 
 
 def require_resolved_on_branch(repository: Repository, in_progress: InProgress) -> None:
-    """Refuse to continue while conflicts are open on the conflict-resolution branch.
+    """Refuse to continue while conflicts are open, or after a rewind behind the commit with the conflicts.
 
     Raises:
-        Conflicted: with their number.
+        Refused: the branch was rewound: what it stopped at would be lost.
+        Conflicted: with the number of open conflicts.
     """
+    where = f"{in_progress.conversation}/{in_progress.branch}"
+    if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
+        command = f"scopes {quote(in_progress.kind)} {quote(in_progress.conversation)} --abort"
+        hint = f"undo that: scopes undo, or abort it: {command}"
+        raise Refused(f"{where} no longer contains the commit that it stopped at", hint=hint)
     count = len(open_conflicts_at(repository, in_progress.tip))
     if count:
         raise Conflicted(
-            f"{count} conflict{'s are' if count > 1 else ' is'} still open"
-            f" on {in_progress.conversation}/{in_progress.branch}",
+            f"{count} conflict{'s are' if count > 1 else ' is'} still open on {where}",
             hint=f"see: scopes conflicts list {quote(in_progress.conversation)}",
         )
+
+
+def read_moving_tip(repository: Repository, in_progress: InProgress) -> Oid:
+    """Return the present tip of the branch that moves at the end.
+
+    Raises:
+        NotFound: the branch was deleted.
+    """
+    conversation, branch = in_progress.conversation, moving_branch(in_progress)
+    tip = list_branch_tips(repository, conversation).get(branch)
+    if tip is None:
+        command = f"scopes {quote(in_progress.kind)} {quote(conversation)} --abort"
+        hint = f"{restore_hint(repository, conversation, branch)}, or abort: {command}"
+        raise NotFound(f"{conversation}/{branch} was deleted", hint=hint)
+    return tip
 
 
 def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:

@@ -284,13 +284,6 @@ def _claims_before(objects: Objects, tip: Oid, withdrawn: Message) -> dict[str, 
     return {}
 
 
-def list_decided_topics(objects: Objects, tips: Iterable[Oid]) -> list[str]:
-    """Return the topics of the decisions in the states of some commits, folded and sorted."""
-    trees = {find_entry(objects, read_commit(objects, tip).tree, _STATE + DECISIONS) for tip in tips}
-    names = {name for entry in trees if entry is not None for name in read_tree(objects, entry.oid)}
-    return sorted(decoded_key(name.removesuffix("=")) for name in names)
-
-
 def _read_proposal_claims(objects: Objects, commit: Commit) -> dict[str, bytes]:
     """Return the claims of a proposal; none if the commit is another message."""
     if commit.kind != _PROPOSAL:

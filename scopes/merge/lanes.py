@@ -1,4 +1,4 @@
-"""Write the resolution of a conflict as one line: `resolved decision db: took source (SQLite), by lead: cheaper`.
+"""Describe merges for people: the marks of merged branches in a log, and how conflicts were resolved, in one line.
 
 A resolution is a notice that records how a conflict was resolved; the conflict's values are in the state of its commit.
 """
@@ -6,7 +6,7 @@ A resolution is a notice that records how a conflict was resolved; the conflict'
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from scopes.model.message import FILES, Message
 from scopes.result import plural
 from scopes.sanitize import clip
 from scopes.store.objects import Commit
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 
 _SUBJECT = "Resolved "  # how the text of a resolution begins
 
@@ -110,7 +110,6 @@ ReadMessage = Callable[[MessageHeader], Message | None]
 
 _SHORT_ID = 8
 _NOT_WRITTEN = frozenset({"meta", "notice", "system", "tool-results", ROOT_KIND})  # kinds of message
-_MAX_WALKED = 20_000  # commits, to find the names of branches
 _MAX_READ = 2_000  # messages of a side, the newest ones
 _MAX_AFTER = 100  # commits after a merge that are searched for resolutions
 _MAX_AUTHORS, _MAX_FILES, _MAX_ITEMS = 3, 3, 3
@@ -202,15 +201,17 @@ class MarkedLanes:
 
     @cached_property
     def _names(self) -> Mapping[Oid, str]:
-        wanted = {self._commits[lane.tip].oid for lane in self._map.lanes}
-        names = name_tips(self._repository, self._conversation, wanted, self._branch)
-        times = RecordedTimes(self._repository) if wanted - names.keys() else None
-        merged = (
-            {}
-            if times is None
-            else {self._commits[lane.tip].oid: times.find_source(self._commits[lane.merge]) for lane in self._map.lanes}
-        )
-        return {oid: name for oid, name in {**merged, **names}.items() if name}
+        """The names of merged branches by tip: what has the tip now, or else what the operation of the merge names."""
+        tips = list_branch_tips(self._repository, self._conversation)
+        entries = read_metadata(self._repository, self._conversation).branches
+        shown = sorted(tips, key=lambda name: (name not in entries or entries[name].is_hidden, name), reverse=True)
+        names: dict[Oid, str] = {tips[name]: name for name in shown if name != self._branch}
+        times = RecordedTimes(self._repository)
+        for lane in self._map.lanes:
+            tip = self._commits[lane.tip].oid
+            if tip not in names and (source := times.find_source(self._commits[lane.merge])):
+                names[tip] = source
+        return names
 
     def lanes_of(self, oid: Oid) -> tuple[int, ...]:
         """Return the numbers of the lanes that a commit is in, the outermost first."""
@@ -294,33 +295,6 @@ class MarkedLanes:
 def _is_written(head: MessageHeader) -> bool:
     """Return True if a message is one that a person or an agent wrote, judged by its commit."""
     return head.kind not in _NOT_WRITTEN and head.author_kind != "injected" and not is_written_by_scopes(head)
-
-
-def name_tips(
-    repository: Repository, conversation: ConversationId, wanted: Collection[Oid], current: BranchName | None
-) -> Mapping[Oid, str]:
-    """Return the names of the branches whose own messages include these commits, as far as they can be found.
-
-    It is the branch whose tip it is, or else one that has grown since. `current` is the branch that is looked at.
-    """
-    tips = {name: tip for name, tip in list_branch_tips(repository, conversation).items() if name != current}
-    entries = read_metadata(repository, conversation).branches
-    own = sorted(tips, key=lambda name: (name not in entries or entries[name].is_hidden, name))
-    names: dict[Oid, str] = {}
-    for name in own:
-        if tips[name] in wanted:
-            names.setdefault(tips[name], name)
-    walked = 0
-    for name in own:
-        oid: Oid | None = tips[name]
-        fork = entries[name].fork if name in entries else None
-        while oid is not None and oid != fork and len(names) < len(wanted) and walked < _MAX_WALKED:
-            if oid in wanted:
-                names.setdefault(oid, name)
-            parents = read_commit(repository, oid).parents
-            oid = parents[0] if parents else None
-            walked += 1
-    return names
 
 
 def _describe_side(

@@ -1,8 +1,9 @@
-"""Write the messages that scopes itself adds to a history: the merge, and the notice that begins a resolution.
+"""Plan a merge: find the conflicts, say who holds what, resolve what the policy resolves, and write the merged state.
 
-Their ids, times and bytes depend on the tips alone, so that the same merge is the same commit on every machine. Who
-merged, and when, is in the operation log. Where the user's git signs, the commit has a signature, too: then its message
-has the same id on every machine, and the commit has not.
+scopes itself adds two messages to a history: the merge, and the notice that begins a resolution. Their ids, times and
+bytes depend on the tips alone, so that the same merge is the same commit on every machine. Who merged, and when, is in
+the operation log. Where the user's git signs, the commit has a signature, too: then its message has the same id on
+every machine, and the commit has not.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from base64 import b32encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from scopes.clock import format_seconds
 from scopes.errors import Refused
@@ -40,12 +41,11 @@ from scopes.merge.compare import (
 )
 from scopes.merge.files import FileComparison, compare_files
 from scopes.merge.keys import RESOLVING_KINDS, group_of, key_of_path, value_field
-from scopes.merge.resolve import EarlierResolutions, Policy, apply_resolution, auto_resolve
+from scopes.merge.resolve import Policy, apply_choice, auto_resolve
 from scopes.model import encoding
 from scopes.model.conflicts import (
     Conflict,
     Position,
-    Resolution,
     conflict_id,
     decode_conflict,
     encode_conflict,
@@ -187,9 +187,14 @@ def merge_records(objects: Objects, divergence: Divergence) -> dict[str, BlobCha
             if other is None or other.new is None or change.new is None:
                 changes[path] = change.new if other is None or other.new is None else other.new
             elif other.new != change.new:
-                pair = [decode_conflict(read_blob(objects, blob)) for blob in (other.new, change.new)]
-                changes[path] = encode_conflict(_merge_pair(*pair))
+                changes[path] = _choose_record(objects, other.new, change.new)
     return changes
+
+
+def _choose_record(objects: Objects, *blobs: Oid) -> Oid:
+    """Return one of several records of a conflict, the same in both directions: a resolved one if there is one."""
+    data = {blob: read_blob(objects, blob) for blob in blobs}
+    return min(blobs, key=lambda blob: (decode_conflict(data[blob]).resolution is None, data[blob]))
 
 
 def list_inherited(objects: Objects, divergence: Divergence) -> list[Conflict]:
@@ -204,60 +209,23 @@ def list_inherited(objects: Objects, divergence: Divergence) -> list[Conflict]:
     return [record for record in found.values() if record.status != "resolved"]
 
 
-def keep_resolutions(conflict: Conflict, others: Iterable[Conflict]) -> Conflict:
-    """Return a resolved conflict that also has the resolutions of other records of the same conflict."""
-    if conflict.resolution is None:
-        return conflict
-    mine = conflict.resolution._replace(also=())
-    unique = {_dump(each): each for each in conflict.resolution.also}
-    for other in others:
-        if other.resolution is not None:
-            flipped = _values(conflict.source) != _values(other.source)
-            for each in (other.resolution._replace(also=()), *other.resolution.also):
-                oriented = _flip(each) if flipped else each
-                unique.setdefault(_dump(oriented), oriented)
-    also = tuple(unique[data] for data in sorted(unique) if data != _dump(mine))
-    return replace(conflict, resolution=mine._replace(also=also))
-
-
-def _merge_pair(one: Conflict, other: Conflict) -> Conflict:
-    """Merge two records of one conflict; the result does not depend on their order."""
-    first, second = sorted((one, other), key=lambda each: (each.resolution is None, encode_conflict(each)))
-    return keep_resolutions(first, [second])
-
-
-def _values(positions: Iterable[Position]) -> list[bytes]:
-    return [encoding.dump(position.value) for position in positions]
-
-
-def _flip(resolution: Resolution) -> Resolution:
-    """Return a resolution whose record has source and target in the other order."""
-    choices = {"source": "target", "target": "source"}
-    return resolution._replace(choice=choices.get(resolution.choice, resolution.choice))
-
-
-def _dump(resolution: Resolution) -> bytes:
-    return encoding.dump(resolution_document(resolution))
-
-
 _TOOL = "tool"  # kind of author
 _PROPOSAL_GROUPS = frozenset({PROPOSALS, ENTITIES})
 
 
-class Blame(NamedTuple):
-    """The newest commit that stated the value of each path, and the newest that chose it to resolve a conflict."""
+def blame_paths(
+    objects: Objects,
+    newest_first: Iterable[Commit],
+    wanted: Mapping[str, Oid | None],
+    *,
+    count_resolutions: bool = False,
+) -> dict[str, Oid]:
+    """Find the newest commits that set each path to its blob, newest first; `wanted` maps paths to blobs.
 
-    authors: dict[str, Oid]
-    resolvers: dict[str, Oid]
-
-
-def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mapping[str, Oid | None]) -> Blame:
-    """Find the newest commits that set each path to its blob; `wanted` maps paths to blobs.
-
-    A merge commit counts only for paths that differ from all its parents. The resolution of a conflict that took the
-    value of a side is not its author.
+    A merge commit counts only for paths that differ from all its parents. Who resolved a conflict with the value of a
+    side is not its author, unless `count_resolutions` is given.
     """
-    found = Blame({}, {})
+    found: dict[str, Oid] = {}
     missing = dict(wanted)
     states: dict[Oid, Oid | None] = {}
     for commit in newest_first if missing else ():
@@ -270,23 +238,26 @@ def blame_paths(objects: Objects, newest_first: Iterable[Commit], wanted: Mappin
         for before in [states[parent] for parent in commit.parents] or [None]:
             paths = {path for path, _, new in diff_blobs(objects, before, state) if missing.get(path, path) == new}
             changed = paths if changed is None else changed & paths
-        key = _key_with_side_taken(objects, commit)
-        on_key = () if key is None else [path for path in missing if key_of_path(path) == key]
-        chosen = {path for path in on_key if blob_at(objects, state, path) == wanted[path]}
-        found.resolvers.update({path: commit.oid for path in chosen if path not in found.resolvers})
-        for path in (changed or set()) - chosen:
-            found.authors[path] = commit.oid
+        key = _resolved_key(objects, commit, with_value=count_resolutions)
+        on_key = set() if key is None else {path for path in missing if key_of_path(path) == key}
+        setting = changed or set()
+        if count_resolutions:
+            setting |= {path for path in on_key if blob_at(objects, state, path) == wanted[path]}
+        else:
+            setting -= on_key
+        for path in setting:
+            found[path] = commit.oid
             del missing[path]
     return found
 
 
-def _key_with_side_taken(objects: Objects, commit: Commit) -> str | None:
-    """Return the key of the conflict that a commit resolved with the value of a side or of the base, or None."""
+def _resolved_key(objects: Objects, commit: Commit, *, with_value: bool) -> str | None:
+    """Return the key of the conflict that a commit resolved with a side, the base or a new value; else None."""
     if commit.kind != "notice":
         return None
     match read_body(objects, commit).extra.get("conflict"):
-        case {"status": "resolved", "choice": "source" | "target" | "base" | "value", "key": str(key)}:
-            return key
+        case {"status": "resolved", "choice": "source" | "target" | "base" | "value" as choice, "key": str(key)}:
+            return key if with_value or choice != "value" else None
     return None
 
 
@@ -310,23 +281,21 @@ def describe(objects: Objects, divergence: Divergence, disagreements: Iterable[D
 
 def _blame_side(
     objects: Objects, side: Side, changes: Sequence[PathChanges], restated: Iterable[Mapping[str, Oid]]
-) -> Blame:
+) -> dict[str, Oid]:
     wanted = {path: change.new for each in changes for path, change in each.items() if change.new != change.old}
     found = blame_paths(objects, reversed(side.commits), wanted)
-    older = {path: blob for path, blob in wanted.items() if path not in found.authors and blob is not None}
+    older = {path: blob for path, blob in wanted.items() if path not in found and blob is not None}
     if older:  # a replayed message may meet values that are older than the commits of its new base
-        found = _add_older(found, blame_paths(objects, walk_newest_first(objects, [side.tip]), older))
+        found |= blame_paths(objects, walk_newest_first(objects, [side.tip]), older)
     again = {path: oid for paths in restated for path, oid in paths.items()}
     chosen = {path for path, oid in again.items() if read_commit(objects, oid).kind in RESOLVING_KINDS}
     if chosen:  # a resolution stated the value again: its author is in the history before
         unchanged = {path: change.new for each in changes for path, change in each.items() if path in chosen}
-        found = _add_older(found, blame_paths(objects, walk_newest_first(objects, [side.tip]), unchanged))
-    stated = {path: oid for path, oid in again.items() if path not in chosen}
-    resolved = {path: oid for path, oid in again.items() if path in chosen}
-    return _with_resolvers_as_authors(Blame({**found.authors, **stated}, {**found.resolvers, **resolved}))
+        found |= blame_paths(objects, walk_newest_first(objects, [side.tip]), unchanged)
+    return found | {path: oid for path, oid in again.items() if path not in chosen}
 
 
-def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> Blame:
+def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> dict[str, Oid]:
     wanted = {
         path: change.old
         for each in disagreements
@@ -334,17 +303,7 @@ def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterabl
         for path, change in changes.items()
         if change.old is not None
     }
-    commits = walk_newest_first(objects, divergence.bases) if wanted else ()
-    return _with_resolvers_as_authors(blame_paths(objects, commits, wanted))
-
-
-def _add_older(newer: Blame, older: Blame) -> Blame:
-    return Blame({**older.authors, **newer.authors}, {**older.resolvers, **newer.resolvers})
-
-
-def _with_resolvers_as_authors(found: Blame) -> Blame:
-    """Name the resolver as the author of a value that no message stated."""
-    return found._replace(authors={**found.resolvers, **found.authors})
+    return blame_paths(objects, walk_newest_first(objects, divergence.bases) if wanted else (), wanted)
 
 
 def _find_original_messages(objects: Objects, divergence: Divergence, keys: Iterable[str]) -> dict[str, Oid]:
@@ -363,7 +322,7 @@ def _find_original_messages(objects: Objects, divergence: Divergence, keys: Iter
 def _conflict(
     objects: Objects,
     disagreement: Disagreement,
-    authors: Mapping[str, Blame],
+    authors: Mapping[str, Mapping[str, Oid]],
     originals: Mapping[str, Oid],
 ) -> Conflict:
     key, sides = disagreement.key, (disagreement.target, disagreement.source)
@@ -395,21 +354,20 @@ def _conflict(
 
 
 def _positions(
-    objects: Objects, key: str, blobs: Mapping[str, Oid | None], blame: Blame, messages: Iterable[Oid]
+    objects: Objects, key: str, blobs: Mapping[str, Oid | None], authors: Mapping[str, Oid], messages: Iterable[Oid]
 ) -> tuple[Position, ...]:
     """Return the positions in blobs, the newest last, then those of messages."""
-    authors = blame.authors
     age = {oid: rank for rank, oid in enumerate(dict.fromkeys(authors.values()))}  # blame finds the newest first
     paths = sorted(blobs, key=lambda path: (-age.get(authors.get(path, Oid("")), len(age)), path))
-    found = ((blobs[path], authors.get(path), blame.resolvers.get(path)) for path in paths)
-    positions = [_position(objects, key, blob, author, by) for blob, author, by in found if blob is not None]
+    found = ((blobs[path], authors.get(path)) for path in paths)
+    positions = [_position(objects, key, blob, author) for blob, author in found if blob is not None]
     for oid in messages:
         message = read_message(objects, oid)
         positions.append(Position(message.text, message.id, message.author.name, _confidence(message)))
     return tuple(positions)
 
 
-def _position(objects: Objects, key: str, blob: Oid, author: Oid | None, resolver: Oid | None) -> Position:
+def _position(objects: Objects, key: str, blob: Oid, author: Oid | None) -> Position:
     claim: Any = encoding.load(read_blob(objects, blob))
     value = claim_value(key, claim)
     if author is None:
@@ -417,8 +375,7 @@ def _position(objects: Objects, key: str, blob: Oid, author: Oid | None, resolve
     message = read_message(objects, author)
     if group_of(key) == MESSAGES and message.amends is not None:
         value = message.text
-    chosen_by = None if resolver in {None, author} else read_message(objects, Oid(resolver or "")).author.name
-    return Position(value, message.id, _agent_of(objects, author, message), _confidence(message), chosen_by)
+    return Position(value, message.id, _agent_of(objects, author, message), _confidence(message))
 
 
 def _agent_of(objects: Objects, commit: Oid, message: Message) -> str:
@@ -492,13 +449,12 @@ def plan_merge(
     source: Oid,
     policy: Policy,
     *,
-    earlier: EarlierResolutions | None = None,
     unrelated: bool = False,
     directory: str | None = None,
 ) -> MergePlan:
     """Plan the merge of two commits. Only trees are written, to `objects`; no ref moves.
 
-    `directory` is that of the conversation, to read recorded edits. `earlier` finds how a conflict was resolved before.
+    `directory` is that of the conversation, to read recorded edits.
 
     Raises:
         Refused: the histories have nothing in common and `unrelated` is not given, or a rule forbids the merge.
@@ -506,20 +462,15 @@ def plan_merge(
     divergence = find_divergence(repository, objects, target, source, unrelated=unrelated)
     if divergence is None:
         raise Refused("the two histories have no message in common", hint="merge them anyway with --allow-unrelated")
-    plan = plan_of(objects, divergence, policy, earlier)
+    plan = plan_of(objects, divergence, policy)
     files = compare_files(objects, divergence, [each.key for each in plan.disagreements], directory)
     return replace(plan, files=files, inherited=tuple(list_inherited(objects, divergence)))
 
 
-def plan_of(
-    objects: Objects,
-    divergence: Divergence,
-    policy: Policy,
-    earlier: EarlierResolutions | None,
-) -> MergePlan:
+def plan_of(objects: Objects, divergence: Divergence, policy: Policy) -> MergePlan:
     """Find the conflicts of a divergence and resolve those that the policy resolves."""
     disagreements = find_disagreements(objects, divergence)
-    conflicts, notes = auto_resolve(describe(objects, divergence, disagreements), policy, earlier)
+    conflicts, notes = auto_resolve(describe(objects, divergence, disagreements), policy)
     return MergePlan(
         divergence=divergence,
         disagreements=disagreements,
@@ -592,7 +543,8 @@ def merged_state(
     for disagreement, conflict in zip(disagreements, conflicts, strict=True):
         conflicting.add(disagreement.key)
         if conflict.resolution is not None:
-            changes |= apply_resolution(objects, disagreement, conflict.resolution)
+            target, source = disagreement.target, disagreement.source
+            changes |= apply_choice(objects, target, source, conflict.resolution.choice)
         if is_recorded(conflict):
             changes[conflict_path(conflict)] = encode_conflict(conflict)
     state = divergence.target.state

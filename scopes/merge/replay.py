@@ -1,70 +1,336 @@
-"""Plan a rebase or a cherry-pick: which messages to replay, which to leave out, and where the replay stops.
+"""Replay messages on top of another commit: what rebase and cherry-pick share.
 
-Only objects are written; no ref moves.
+A replayed message keeps its bytes, its id and its time; its commit gets a new parent, and a new state into which its
+change is merged. A replay is planned first, which writes objects only; then the branch moves, or a conflict-resolution
+branch holds the message with conflicts until `--continue` or `--skip` replays the rest.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from scopes.clock import now
 from scopes.errors import Corrupt, NotFound, Refused
-from scopes.history.messages import MESSAGE_FILE, message_id_of, read_body
-from scopes.history.names import list_branch_tips, read_active_branch, resolve_conversation
+from scopes.history.messages import MESSAGE_FILE, STATE_DIRECTORY, message_id_of, read_body
+from scopes.history.metadata import is_same_branch, read_metadata
+from scopes.history.names import MAIN, find_root_commit, list_branch_tips, read_active_branch, resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId, is_oid
-from scopes.merge.compare import find_disagreements, find_divergence
+from scopes.merge.compare import (
+    Divergence,
+    PathChanges,
+    Side,
+    changes_by_key,
+    changes_on,
+    find_disagreements,
+    find_divergence,
+    state_of,
+)
 from scopes.merge.in_progress import (
     NO_OTHERS,
     PURPOSE,
     InProgress,
     OthersInProgress,
     abort,
-    branch_after,
+    end_resolution,
     entry_finished,
     entry_in_progress,
     find_in_progress,
     list_order,
     moving_branch,
+    read_moving_tip,
     read_others,
     require_resolved_on_branch,
     resolution_branch,
-    restore_hint,
     sides_of,
 )
-from scopes.merge.resolve import EarlierResolutions, read_policy
-from scopes.merge.rewrite import OwnMessages, ReplayResult, ReplayRules, ReplayTarget, Rewrite, Stop, rewrite_commits
+from scopes.merge.keys import can_state, find_restated, key_of_path, stated_topics
+from scopes.merge.plan import MergePlan, plan_of, write_state
+from scopes.merge.resolve import Policy, add_earlier, read_policy
 from scopes.model.conflicts import Conflict
-from scopes.model.conversation import BranchEntry
-from scopes.model.message import is_purged_copy
+from scopes.model.conversation import BranchEntry, branch_id
+from scopes.model.message import Message, claims_of, is_purged_copy
 from scopes.result import Note, Result, plural
-from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits
-from scopes.store.objects import Commit
+from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
+from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_commit, format_tree
 from scopes.store.packs import bulk_objects
 from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.transactions import exclusive_write
+from scopes.store.trees import BlobChange, find_blob, update_tree
+
+REBASE, CHERRY_PICK = "rebase", "cherry-pick"
+_PREPOSITIONS = {REBASE: "onto", CHERRY_PICK: "into"}
+
+
+class Rewrite(NamedTuple):
+    """A message with its old and its new commit."""
+
+    id: MessageId
+    old: Oid
+    new: Oid
+
+
+class Stop(NamedTuple):
+    """A message with open conflicts: its old commit, its new one, and the parent of the new one."""
+
+    id: MessageId
+    old: Oid
+    new: Oid
+    parent: Oid
+
+
+class OwnMessages(NamedTuple):
+    """Messages of the replayed history: what they state is not stated against it.
+
+    `replayed` are those that are replayed; `written` those that the same replay has written on the new base already,
+    and the resolutions of their conflicts.
+    """
+
+    replayed: Container[MessageId] = frozenset()
+    written: Container[MessageId] = frozenset()
+
+
+NO_MESSAGES: Final = OwnMessages()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayPlan:
-    """A planned replay; `dropped` merges and `present` messages, which the new base has already, are left out.
+    """Messages replayed to the end, or to the first one with open conflicts; their objects are written.
 
-    `inherited` is the number of messages below the fork point of a rebased branch that the new base does not have.
+    Attributes:
+        tip: The last replayed commit, or the commit to replay on.
+        conflicts: The open conflicts, then the automatically resolved ones.
+        todo: The old commits after the stop.
+        inherited: The number of messages below the fork point of a rebased branch that the new base does not have.
+        dropped: The merges that are left out.
+        present: The messages that are left out because the new base has them already.
     """
 
-    result: ReplayResult
+    tip: Oid
+    moved: tuple[Rewrite, ...] = ()
+    stop: Stop | None = None
+    conflicts: tuple[Conflict, ...] = ()
+    todo: tuple[Oid, ...] = ()
+    notes: tuple[Note, ...] = ()
     inherited: int = 0
     dropped: tuple[Oid, ...] = ()
     present: tuple[Rewrite, ...] = ()
-    notes: tuple[Note, ...] = ()
+
+
+def rewrite_commits(objects: Objects, target: ReplayTarget, commits: Sequence[Commit], policy: Policy) -> ReplayPlan:
+    """Replay commits one after the other on top of the target; a commit whose parent is the tip already is kept.
+
+    Only objects are written. The last replayed commit becomes the tip of the target.
+    """
+    moved: list[Rewrite] = []
+    resolved: list[Conflict] = []
+    notes: dict[Note, None] = {}
+    for number, commit in enumerate(commits, 1):
+        oid, plan = (commit.oid, None) if commit.parents == (target.tip,) else _replay(objects, target, commit, policy)
+        if plan is not None:
+            resolved += (conflict for conflict in plan.conflicts if conflict.resolution is not None)
+            notes |= dict.fromkeys(plan.notes)
+            if plan.open_conflicts:
+                return ReplayPlan(
+                    tip=target.tip,
+                    moved=tuple(moved),
+                    stop=Stop(message_id_of(commit), commit.oid, oid, target.tip),
+                    conflicts=(*plan.open_conflicts, *resolved),
+                    todo=tuple(later.oid for later in commits[number:]),
+                    notes=tuple(notes),
+                )
+        moved.append(Rewrite(message_id_of(commit), commit.oid, oid))
+        target.advance(objects, oid, () if plan is None else plan.conflicts)
+    return ReplayPlan(tip=target.tip, moved=tuple(moved), conflicts=tuple(resolved), notes=tuple(notes))
+
+
+class ReplayTarget:
+    """The commit that the next message is replayed on, and the commits below it that the message does not have.
+
+    `new_commits` are oldest first; they name the authors of conflicting claims. What others than `own` stated counts
+    until a conflict about it is resolved.
+    """
+
+    def __init__(self, tip: Oid, new_commits: Iterable[Commit], own: OwnMessages = NO_MESSAGES) -> None:
+        self.tip = tip
+        self.new_commits = list(new_commits)
+        self.known = {message_id_of(commit) for commit in self.new_commits}
+        self._topics: dict[Oid, set[str]] = {}
+        self.begin(own)
+
+    def begin(self, own: OwnMessages) -> None:
+        """Begin another replay on the tip: what was replayed before is an ordinary part of the target."""
+        self._own = own
+        self._stating: dict[str, list[Commit]] | None = None
+        self._resolved: set[str] = set()
+        self._resolved_before: set[str] = set()  # by notices that the same replay wrote before it stopped
+
+    def advance(self, objects: Objects, tip: Oid, resolved: Iterable[Conflict]) -> None:
+        """Continue on a replayed commit, whose replay resolved these conflicts."""
+        self.tip = tip
+        self.new_commits.append(read_commit(objects, tip))
+        self._resolved |= {conflict.key for conflict in resolved}
+
+    def find_stating(self, objects: Objects, commit: Commit) -> list[Commit]:
+        """Return the new commits, oldest first, that stated a topic of a commit after all messages of its own line."""
+        if not can_state(commit):
+            return []
+        if self._stating is None:
+            self._stating = self._find_all_stating(objects)
+        topics = stated_topics(objects, commit) - self._resolved
+        found = [each for topic in topics for each in self._stating.get(topic, ())]
+        return list({each.oid: each for each in found}.values())
+
+    @property
+    def still_resolved(self) -> set[str]:
+        """The keys whose conflicts this replay has resolved, and that nobody has stated since."""
+        stated = set() if self._stating is None else self._stating.keys()
+        return self._resolved | (self._resolved_before - stated)
+
+    @property
+    def resolved(self) -> set[str]:
+        """The keys whose conflicts this replay has resolved."""
+        return self._resolved | self._resolved_before
+
+    def _find_all_stating(self, objects: Objects) -> dict[str, list[Commit]]:
+        by_topic: dict[str, list[Commit]] = {}
+        retracted = self._find_retracted_topics(objects)
+        for commit in self.new_commits:
+            message = message_id_of(commit)
+            is_written = message in self._own.written
+            is_resolution = is_written and commit.kind == "notice"
+            topics = self._read_topics(objects, commit)
+            for topic in topics | retracted.get(commit.oid, set()):
+                if is_resolution or (message in self._own.replayed and not is_written):
+                    by_topic.pop(topic, None)
+                    self._resolved_before |= {topic} if is_resolution else set()
+                elif not is_written:
+                    by_topic.setdefault(topic, []).append(commit)
+        return by_topic
+
+    def _read_topics(self, objects: Objects, commit: Commit) -> set[str]:
+        """Return the keys that a commit states; it is read once."""
+        if not can_state(commit):
+            return set()
+        if commit.oid not in self._topics:
+            self._topics[commit.oid] = stated_topics(objects, commit)
+        return self._topics[commit.oid]
+
+    def _find_retracted_topics(self, objects: Objects) -> dict[Oid, set[str]]:
+        """Return the keys that a retracted message had stated, by the commit that retracts it."""
+        notices = [each for each in self.new_commits if each.kind == "notice"]
+        retracting = {each.oid: read_body(objects, each).retracts for each in notices}
+        missing = {message for message in retracting.values() if message is not None}
+        topics: dict[str, set[str]] = {}
+        for commit in walk_newest_first(objects, [self.tip]) if missing else ():
+            if (message := message_id_of(commit)) in missing:
+                missing.discard(message)
+                topics[message] = self._read_topics(objects, commit)
+            if not missing:
+                break
+        return {oid: topics[message] for oid, message in retracting.items() if message in topics}
+
+
+def _replay(objects: Objects, target: ReplayTarget, commit: Commit, policy: Policy) -> tuple[Oid, MergePlan]:
+    """Write one message on top of the target; keys with open conflicts keep the value of the target."""
+    message = read_body(objects, commit)
+    # Reading the new commits is slow: do it only if they can conflict by message, or to name the authors of conflicts.
+    concerns_others = message.retracts is not None or message.id in target.known
+    plan = _plan(objects, target, commit, policy, with_commits=concerns_others)
+    if plan.conflicts and not concerns_others:
+        plan = _plan(objects, target, commit, policy, with_commits=True)
+    state = _add_missing_claims(objects, write_state(objects, plan), message, plan, target.resolved)
+    return _rewrite(objects, target.tip, commit, state), plan
+
+
+def _plan(objects: Objects, target: ReplayTarget, commit: Commit, policy: Policy, *, with_commits: bool) -> MergePlan:
+    new_commits = target.new_commits if with_commits else ()
+    stating = target.find_stating(objects, commit)
+    divergence = divergence_of(objects, target.tip, commit, new_commits, stating, still_resolved=target.still_resolved)
+    return plan_of(objects, divergence, policy)
+
+
+def divergence_of(
+    objects: Objects,
+    onto: Oid,
+    commit: Commit,
+    new_in_target: Sequence[Commit] = (),
+    stating: Sequence[Commit] = (),
+    *,
+    still_resolved: Container[str] = frozenset(),
+) -> Divergence:
+    """Compare the changes of one commit with those of `onto`, over the parent of the commit.
+
+    Of `onto` only the keys that the commit changed or stated again are compared, so that long branches replay in linear
+    time; `stating` are the commits of `onto` that can have stated a claim again. A claim that the commit only
+    states again does not count if its key is in `still_resolved`: its conflict was resolved at an earlier commit.
+    """
+    parent = commit.parents[0] if commit.parents else None
+    base_state = None if parent is None else state_of(objects, parent)
+    source_state, target_state = state_of(objects, commit.oid), state_of(objects, onto)
+    changes = changes_by_key(objects, base_state, source_state)
+    again = find_restated(objects, (commit,), base_state, source_state, frozenset()) if can_state(commit) else {}
+    again = {key: paths for key, paths in again.items() if key not in still_resolved}
+    keys = {**changes, **again}
+    known = frozenset({message_id_of(commit)})
+    restated = find_restated(objects, stating, base_state, target_state, known)
+    restated = {key: paths for key, paths in restated.items() if key in changes}
+    in_target = changes_on(objects, base_state, target_state, keys)
+    if not stating:  # a claim that the target never had is no decision against it
+        again = {key: paths for key, paths in again.items() if not _is_absent(in_target.get(key, {}))}
+    target = Side(onto, target_state, tuple(new_in_target), in_target, restated)
+    source = Side(commit.oid, source_state, (commit,), changes, again)
+    return Divergence(target, source, () if parent is None else (parent,), base_state)
+
+
+def _is_absent(changes: PathChanges) -> bool:
+    return bool(changes) and all(change.new is None for change in changes.values())
+
+
+def _add_missing_claims(
+    objects: Objects, state: Oid | None, message: Message, plan: MergePlan, resolved: set[str]
+) -> Oid | None:
+    """Add the claims of the message that the state has no value for, unless their conflict was resolved so.
+
+    Such a claim is no change of the commit if the state before it already had the same value.
+    """
+    conflicting = resolved | {conflict.key for conflict in plan.conflicts}
+    before, after = plan.divergence.base_state, plan.divergence.source.state
+    missing: dict[str, BlobChange] = {
+        path: claim
+        for path, claim in claims_of(message, lambda path: _blob(objects, before, path))
+        if _blob(objects, state, path) is None
+        and _blob(objects, after, path) == claim
+        and key_of_path(path) not in conflicting
+    }
+    return update_tree(objects, state, missing) if missing else state
+
+
+def _blob(objects: Objects, state: Oid | None, path: str) -> bytes | None:
+    return None if state is None else find_blob(objects, state, path)
+
+
+def _rewrite(objects: Objects, parent: Oid, commit: Commit, state: Oid | None) -> Oid:
+    """Write a commit with another parent and another state; the other entries of its tree are kept."""
+    entries = {name: entry for name, entry in read_tree(objects, commit.tree).items() if name != STATE_DIRECTORY}
+    if state is not None and state != EMPTY_TREE:
+        entries[STATE_DIRECTORY] = TreeEntry(STATE_DIRECTORY, state, is_tree=True)
+    data = format_commit(
+        tree=objects.write(TREE, format_tree(entries.values())),
+        parents=(parent,),
+        author=commit.author,
+        time=commit.time,
+        subject=commit.subject,
+        trailers=commit.trailers.items(),
+    )
+    return objects.write(COMMIT, data)
 
 
 def plan_rebase(  # noqa: PLR0917 - where to read and write, then what moves where
-    repository: Repository, objects: Objects, tip: Oid, fork: Oid | None, onto: Oid, rules: ReplayRules
+    repository: Repository, objects: Objects, tip: Oid, fork: Oid | None, onto: Oid, policy: Policy
 ) -> ReplayPlan:
     """Plan to replay the commits reachable from `tip`, but neither from `fork` nor from `onto`, on top of `onto`.
 
@@ -77,7 +343,7 @@ def plan_rebase(  # noqa: PLR0917 - where to read and write, then what moves whe
     new_in_target = list_new_commits(repository, onto, tip, bases)
     known = {message_id_of(commit) for commit in (*new_in_target, *commits)}
     inherited = sum(message_id_of(commit) not in known for commit in line)
-    return replace(plan_line(repository, objects, onto, commits, new_in_target, rules), inherited=inherited)
+    return replace(plan_line(repository, objects, onto, commits, new_in_target, policy), inherited=inherited)
 
 
 def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
@@ -86,7 +352,7 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
     onto: Oid,
     commits: Iterable[Commit],
     new_in_target: Sequence[Commit],
-    rules: ReplayRules,
+    policy: Policy,
     written: frozenset[MessageId] = frozenset(),
 ) -> ReplayPlan:
     """Plan to replay commits in one line on top of `onto`, leaving out merges and messages of `new_in_target`.
@@ -110,13 +376,13 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
         else:
             chosen.append(commit)
     own = OwnMessages(frozenset(map(message_id_of, commits)), written)
-    result = rewrite_commits(objects, ReplayTarget(onto, new_in_target, own), chosen, rules)
-    notes = list(result.notes)
+    plan = rewrite_commits(objects, ReplayTarget(onto, new_in_target, own), chosen, policy)
+    notes = list(plan.notes)
     if dropped:
         notes.append(Note(f"skipped {len(dropped)} {plural(len(dropped), 'merge')}: the replayed history is linear"))
     if present:
         notes.append(Note(f"skipped {len(present)} {plural(len(present), 'message')} that the new base already has"))
-    return ReplayPlan(result=result, dropped=tuple(dropped), present=tuple(present), notes=tuple(notes))
+    return replace(plan, dropped=tuple(dropped), present=tuple(present), notes=tuple(notes))
 
 
 def _is_present(objects: Objects, same: Commit, commit: Commit) -> bool:
@@ -131,7 +397,7 @@ def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves wher
     objects: Objects,
     onto: Oid,
     commits: Sequence[Commit],
-    rules: ReplayRules,
+    policy: Policy,
     written: frozenset[MessageId] = frozenset(),
 ) -> ReplayPlan:
     """Plan to replay single commits, each with its own merge base, one after the other on top of `onto`.
@@ -142,7 +408,7 @@ def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves wher
     line: _Line | None = None
     target = ReplayTarget(onto, ())
     tip, moved, resolved, notes = onto, list[Rewrite](), list[tuple[Conflict, ...]](), dict[Note, None]()
-    stopped, todo = ReplayResult(tip=onto, moved=()), tuple[Oid, ...]()
+    stop, todo = None, tuple[Oid, ...]()
     known_notices, all_written = set[MessageId](), set(written)
     for number, commit in enumerate(commits, 1):
         if line is not lines[commit.oid]:
@@ -151,7 +417,7 @@ def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves wher
             known_notices = _notices_of(target.new_commits)
         own = line.messages_up_to(commit)
         target.begin(OwnMessages(own, all_written & target.known & (own | known_notices)))
-        one = rewrite_commits(objects, target, [commit], rules)
+        one = rewrite_commits(objects, target, [commit], policy)
         tip = one.tip
         replayed = {rewrite.id for rewrite in one.moved}
         all_written |= replayed
@@ -161,17 +427,16 @@ def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves wher
         resolved.append(one.conflicts)
         notes |= dict.fromkeys(one.notes)
         if one.stop is not None:
-            stopped, todo = one, tuple(later.oid for later in commits[number:])
+            stop, todo = one.stop, tuple(later.oid for later in commits[number:])
             break
-    result = ReplayResult(
+    return ReplayPlan(
         tip=tip,
         moved=tuple(moved),
-        stop=stopped.stop,
+        stop=stop,
         conflicts=tuple(conflict for conflicts in reversed(resolved) for conflict in conflicts),
         todo=todo,
         notes=tuple(notes),
     )
-    return ReplayPlan(result=result, notes=result.notes)
 
 
 class _Line(NamedTuple):
@@ -234,10 +499,6 @@ def _require_droppable(repository: Repository, objects: Objects, commit: Commit)
             f"the merge {message_id_of(commit)[:8]} cannot be replayed: it resolved conflicts",
             hint="merge the branch instead: scopes merge",
         )
-
-
-REBASE, CHERRY_PICK = "rebase", "cherry-pick"
-_PREPOSITIONS = {REBASE: "onto", CHERRY_PICK: "into"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,40 +601,6 @@ def _details(state: ReplayState, todo: Iterable[Oid]) -> dict[str, Any]:
     return details if state.parent is None else {**details, "parent": state.parent}
 
 
-def with_stop_applied(repository: Repository, state: ReplayState) -> ReplayState:
-    """Return the state with the message that it stopped at among the replayed ones.
-
-    Raises:
-        Conflicted: a conflict is still open there.
-        Refused: the conflict-resolution branch was rewound behind that message.
-    """
-    in_progress = state.resolution
-    if not is_ancestor(repository, in_progress.stopped, in_progress.tip):
-        raise Refused(
-            f"{state.conversation}/{in_progress.branch} no longer contains the message it stopped at",
-            hint=f"undo that: scopes undo, or skip it: scopes {quote(state.kind)} {quote(state.conversation)} --skip",
-        )
-    require_resolved_on_branch(repository, in_progress)
-    stopped = message_id_of(read_commit(repository, in_progress.stopped))
-    return replace(state, moved=(*state.moved, Rewrite(stopped, in_progress.source_tip, in_progress.stopped)))
-
-
-def read_current_tip(repository: Repository, state: ReplayState) -> Oid:
-    """Return the present tip of the branch that will move.
-
-    Raises:
-        NotFound: the branch was deleted.
-    """
-    tip = list_branch_tips(repository, state.conversation).get(state.branch)
-    if tip is None:
-        raise NotFound(
-            f"{state.conversation}/{state.branch} was deleted",
-            hint=restore_hint(repository, state.conversation, state.branch)
-            + f", or abort: scopes {quote(state.kind)} {quote(state.conversation)} --abort",
-        )
-    return tip
-
-
 def write_stop(tx: Transaction, state: ReplayState, stop: Stop, todo: Iterable[Oid]) -> BranchName:
     """Put a message with conflicts on the conflict-resolution branch, created at the first stop; return its name."""
     in_progress = state.in_progress
@@ -400,14 +627,6 @@ def write_stop(tx: Transaction, state: ReplayState, stop: Stop, todo: Iterable[O
     if in_progress is None:
         tx.activate(name)
     return name
-
-
-def write_end(tx: Transaction, state: ReplayState, status: str) -> None:
-    """Mark the conflict-resolution branch as finished with a status, and make the former branch active again."""
-    in_progress = state.in_progress
-    if in_progress is not None:
-        tx.activate(branch_after(tx.repository, in_progress, state.branch))
-        tx.set_branch_entry(in_progress.branch, entry_finished(in_progress.entry, status))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -480,60 +699,15 @@ class ReplayAborted(Result):
     operation: OperationId
 
 
-class ReplayVerb(ABC):
-    """What rebase and cherry-pick do differently."""
+PlanRest: TypeAlias = Callable[[Repository, ReplayState, Oid, Oid, Policy], tuple[ReplayState, ReplayPlan]]
+"""Plans the remaining messages on top of a commit, given the present tip of the branch, which becomes `original`.
 
-    kind: ClassVar[str]
-
-    @abstractmethod
-    def plan_rest(
-        self, repository: Repository, state: ReplayState, tip: Oid, current: Oid, rules: ReplayRules
-    ) -> tuple[ReplayState, ReplayPlan]:
-        """Plan the remaining messages on top of `tip`; `current` is the present tip of the branch.
-
-        Return the state with `original` set to `current`. Objects are written.
-
-        Raises:
-            Refused: the branch was changed in the meantime in a way that the replay cannot include.
-        """
-
-    @abstractmethod
-    def stop_summary(self, state: ReplayState, stop: Stop) -> str:
-        """Return the summary of the operation that stops at a message."""
-
-    @abstractmethod
-    def end_summary(self, state: ReplayState) -> str:
-        """Return the summary of the operation that moves the branch."""
-
-    def details(self, state: ReplayState, plan: ReplayPlan) -> dict[str, Any]:
-        """Return the details of the operation that moves the branch: the new commit of each old one."""
-        rewrites = (*state.moved, *plan.present)
-        return {"map": {rewrite.old: rewrite.new for rewrite in rewrites if rewrite.old != rewrite.new}}
-
-    def new_entry(self, repository: Repository, state: ReplayState) -> BranchEntry | None:
-        """Return the new metadata entry of the branch; None to keep it."""
-        del repository, state
-        return None
-
-    def end_notes(self, repository: Repository, state: ReplayState) -> tuple[Note, ...]:
-        """Return notes about a branch that is about to move."""
-        del repository, state
-        return ()
-
-
-def read_rules(repository: Repository, conversation: ConversationId, *tips: Oid) -> ReplayRules:
-    """Return how conflicts are resolved on a conversation; `tips` are further commits with earlier resolutions.
-
-    Raises:
-        Invalid: a setting has a value that it cannot have.
-    """
-    policy = read_policy(repository.config, "automatic")
-    earlier = EarlierResolutions(repository, conversation, *tips)
-    return ReplayRules(policy, earlier)
+Raises:
+    Refused: the branch was changed in the meantime in a way that the replay cannot include.
+"""
 
 
 def begin_replay(
-    verb: ReplayVerb,
     repository: Repository,
     prepare: Callable[[Objects], tuple[ReplayState, ReplayPlan]],
     *,
@@ -543,14 +717,16 @@ def begin_replay(
     if dry_run:
         with bulk_objects(repository, keep=False) as objects:
             state, plan = prepare(objects)
-        return _preview(state, plan)
+        return _preview(repository, state, plan)
     with exclusive_write(repository):
         with bulk_objects(repository) as objects:
             state, plan = prepare(objects)
-        return _carry_out(verb, repository, state, plan, state.original)
+        return _carry_out(repository, state, plan, state.original)
 
 
-def continue_replay(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayOutcome:
+def continue_replay(
+    kind: str, repository: Repository, conversation: str, branch: str | None, plan_rest: PlanRest
+) -> ReplayOutcome:
     """Replay the rest on top of the conflict-resolution branch.
 
     Raises:
@@ -560,20 +736,25 @@ def continue_replay(verb: ReplayVerb, repository: Repository, conversation: str,
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        state = read_replay(repository, conversation_id, branch, verb.kind)
-        tip = state.resolution.tip
-        return _replay_rest(verb, repository, with_stop_applied(repository, state), tip, "merged")
+        state = read_replay(repository, conversation_id, branch, kind)
+        in_progress = state.resolution
+        require_resolved_on_branch(repository, in_progress)
+        stopped = message_id_of(read_commit(repository, in_progress.stopped))
+        state = replace(state, moved=(*state.moved, Rewrite(stopped, in_progress.source_tip, in_progress.stopped)))
+        return _replay_rest(repository, state, plan_rest, in_progress.tip, "merged")
 
 
-def skip_message(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayOutcome:
+def skip_message(
+    kind: str, repository: Repository, conversation: str, branch: str | None, plan_rest: PlanRest
+) -> ReplayOutcome:
     """Replay the rest without the message that it stopped at; raises as `continue_replay` does."""
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        state = read_replay(repository, conversation_id, branch, verb.kind)
-        return _replay_rest(verb, repository, state, state.resolution.target_tip, "abandoned")
+        state = read_replay(repository, conversation_id, branch, kind)
+        return _replay_rest(repository, state, plan_rest, state.resolution.target_tip, "abandoned")
 
 
-def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, branch: str | None) -> ReplayAborted:
+def abort_replay(kind: str, repository: Repository, conversation: str, branch: str | None) -> ReplayAborted:
     """Delete the conflict-resolution branch; the branch that was to move is unchanged.
 
     Raises:
@@ -581,10 +762,10 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
     """
     conversation_id = resolve_conversation(repository, conversation)
     with exclusive_write(repository):
-        found = find_in_progress(repository, conversation_id, branch, verb.kind)
+        found = find_in_progress(repository, conversation_id, branch, kind)
         active, operation, notes = abort(repository, found)
     return ReplayAborted(
-        kind=verb.kind,
+        kind=kind,
         conversation=conversation_id,
         moved_branch=moving_branch(found),
         branch=found.branch,
@@ -594,25 +775,26 @@ def abort_replay(verb: ReplayVerb, repository: Repository, conversation: str, br
     )
 
 
-def _replay_rest(verb: ReplayVerb, repository: Repository, state: ReplayState, tip: Oid, status: str) -> ReplayOutcome:
-    current = read_current_tip(repository, state)
-    state, plan = verb.plan_rest(repository, state, tip, current, read_rules(repository, state.conversation, tip))
-    return _carry_out(verb, repository, state, plan, current, status=status)
+def _replay_rest(
+    repository: Repository, state: ReplayState, plan_rest: PlanRest, tip: Oid, status: str
+) -> ReplayOutcome:
+    current = read_moving_tip(repository, state.resolution)
+    state, plan = plan_rest(repository, state, tip, current, read_policy(repository.config, "automatic"))
+    return _carry_out(repository, state, plan, current, status=status)
 
 
-def _preview(state: ReplayState, plan: ReplayPlan) -> ReplayOutcome:
+def _preview(repository: Repository, state: ReplayState, plan: ReplayPlan) -> ReplayOutcome:
     """Return the outcome of a dry run."""
-    result, plain = plan.result, {"tip": None, "dry_run": True}
-    if result.stop is not None:
-        where = {"replayed": result.moved, "stopped": result.stop.id, "remaining": len(result.todo)}
-        return _outcome(ReplayConflicted, state, plan, **where, **plain)
-    if result.tip == state.original:
-        return _outcome(ReplayUpToDate, state, plan, **plain)
-    return _outcome(Replayed, state, plan, replayed=result.moved, **plain)
+    plain = {"tip": None, "dry_run": True}
+    if plan.stop is not None:
+        where = {"replayed": plan.moved, "stopped": plan.stop.id, "remaining": len(plan.todo)}
+        return _outcome(repository, ReplayConflicted, state, plan, **where, **plain)
+    if plan.tip == state.original:
+        return _outcome(repository, ReplayUpToDate, state, plan, **plain)
+    return _outcome(repository, Replayed, state, plan, replayed=plan.moved, **plain)
 
 
 def _carry_out(
-    verb: ReplayVerb,
     repository: Repository,
     state: ReplayState,
     plan: ReplayPlan,
@@ -621,54 +803,75 @@ def _carry_out(
     status: str = "merged",
 ) -> ReplayOutcome:
     """Move the branch from `current` to the end of the plan, or stop where the plan stops; its objects are written."""
-    result = plan.result
-    state = replace(state, moved=(*state.moved, *result.moved))
-    if result.stop is not None:
+    state = replace(state, moved=(*state.moved, *plan.moved))
+    where = f"{state.conversation}/{state.branch}"
+    if plan.stop is not None:
         tx = Transaction(repository, state.conversation)
-        name = write_stop(tx, state, result.stop, result.todo)
-        summary = verb.stop_summary(state, result.stop)
+        name = write_stop(tx, state, plan.stop, plan.todo)
+        what = (
+            f"pick {plan.stop.id[:8]} for {where}"
+            if state.kind == CHERRY_PICK
+            else f"rebase {where} onto {state.target}"
+        )
         stopped = tx.commit(
-            f"{verb.kind}-conflict",
-            summary,
+            f"{state.kind}-conflict",
+            f"stop to {what}",
             metadata_message=f"stop on {name}",
             details={} if state.in_progress is None else sides_of(state.in_progress),
         )
         return _outcome(
+            repository,
             ReplayConflicted,
             state,
             plan,
             branch=name,
-            tip=result.stop.new,
+            tip=plan.stop.new,
             replayed=state.moved,
-            stopped=result.stop.id,
-            remaining=len(result.todo),
+            stopped=plan.stop.id,
+            remaining=len(plan.todo),
             operation=stopped.id,
             others=read_others(repository, state.conversation, name),
         )
-    if result.tip == current and state.in_progress is None:
-        return _outcome(ReplayUpToDate, state, plan, tip=result.tip)
-    notes = (*plan.notes, *verb.end_notes(repository, state))
+    if plan.tip == current and state.in_progress is None:
+        return _outcome(repository, ReplayUpToDate, state, plan, tip=plan.tip)
     tx = Transaction(repository, state.conversation)
-    tx.move_branch(state.branch, current, result.tip)
-    write_end(tx, state, status)
-    entry = verb.new_entry(repository, state)
-    if entry is not None:
-        tx.set_branch_entry(state.branch, entry)
-    operation = tx.commit(
-        verb.kind,
-        verb.end_summary(state),
-        metadata_message=f"{verb.kind} {state.branch}",
-        details=verb.details(state, plan),
-    )
-    return _outcome(Replayed, state, plan, tip=result.tip, replayed=state.moved, operation=operation.id, notes=notes)
+    tx.move_branch(state.branch, current, plan.tip)
+    if state.in_progress is not None:
+        end_resolution(tx, state.in_progress, entry_finished(state.in_progress.entry, status))
+    rewrites = (*state.moved, *plan.present)
+    details: dict[str, Any] = {"map": {each.old: each.new for each in rewrites if each.old != each.new}}
+    if state.kind == REBASE:
+        summary = f"rebase {where} onto {state.target}"
+        details |= {"onto": state.onto, "dropped": list(plan.dropped)}
+        _set_fork(tx, state)
+    else:
+        done = f"pick {len(state.moved)}" if state.moved else f"skip {state.source}"
+        summary = f"{done} for {where}"
+    operation = tx.commit(state.kind, summary, metadata_message=f"{state.kind} {state.branch}", details=details)
+    return _outcome(repository, Replayed, state, plan, tip=plan.tip, replayed=state.moved, operation=operation.id)
+
+
+def _set_fork(tx: Transaction, state: ReplayState) -> None:
+    """Set fork point and parent; main keeps the root, and a branch above what a remote has of it its fork point."""
+    if state.branch == MAIN:
+        return
+    repository, conversation = tx.repository, state.conversation
+    entry = read_metadata(repository, conversation).branches.get(state.branch, BranchEntry())
+    root = find_root_commit(repository, conversation)
+    if not is_same_branch(repository, root, state.target, branch_id(state.branch, entry)):
+        tx.set_branch_entry(state.branch, replace(entry, fork=state.onto, parent=state.parent or entry.parent))
 
 
 _AnyOutcome = TypeVar("_AnyOutcome", bound=_ReplayResult)
 
 
-def _outcome(kind: type[_AnyOutcome], state: ReplayState, plan: ReplayPlan, **fields: Any) -> _AnyOutcome:
+def _outcome(
+    repository: Repository, kind: type[_AnyOutcome], state: ReplayState, plan: ReplayPlan, **fields: Any
+) -> _AnyOutcome:
     """Return an outcome with what every one has of a plan; open conflicts come first, in the order of their numbers."""
-    conflicts = sorted(plan.result.conflicts, key=lambda each: (each.status == "resolved", list_order(each)))
+    sources = () if plan.stop is None else (plan.stop.old,)  # perhaps of another conversation
+    found = add_earlier(repository, state.conversation, plan.conflicts, state.onto, *sources)
+    conflicts = sorted(found, key=lambda each: (each.status == "resolved", list_order(each)))
     plain: dict[str, Any] = {"branch": state.branch, "notes": plan.notes, **fields}
     return kind(
         kind=state.kind,

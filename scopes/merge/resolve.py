@@ -1,13 +1,11 @@
-"""Find how a conflict was resolved before: the reuse of recorded resolutions, as git's rerere does.
+"""Resolve conflicts: by rules and strategies, by hand, and as the same question was resolved before (as git's rerere).
 
-Two conflicts are the same question if they have the same type, the same key and the same two values, in either order.
-The base does not count. What was chosen is mapped by value: the side that has the value now is taken, whatever it was
-called then.
+A resolution is a choice of a side or a value; `apply_choice` and `set_value` return what it changes in the state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from shlex import quote
@@ -15,14 +13,15 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.clock import format_seconds
 from scopes.errors import Invalid, Refused
-from scopes.history.messages import STATE_DIRECTORY, message_id_of, read_body
+from scopes.history.messages import STATE_DIRECTORY, read_body
 from scopes.history.names import list_branch_tips
 from scopes.ids import ConversationId, Oid
-from scopes.merge.compare import Disagreement, PathChange, PathChanges, state_of
+from scopes.merge.compare import Disagreement, PathChange, PathChanges
 from scopes.merge.keys import decoded_key, group_of, per_agent, value_field
 from scopes.model import encoding
 from scopes.model.conflicts import (
     CONFLICT_TYPES,
+    ENDED,
     Choice,
     Conflict,
     EarlierResolution,
@@ -30,7 +29,6 @@ from scopes.model.conflicts import (
     Resolution,
     Reused,
     decode_conflict,
-    resolution_document,
 )
 from scopes.model.encoding import encode_component, leaf
 from scopes.model.message import (
@@ -47,40 +45,45 @@ from scopes.model.message import (
 )
 from scopes.result import Note
 from scopes.store.config import Config
-from scopes.store.graph import is_ancestor, walk_newest_first
+from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit
-from scopes.store.repository import Objects, Repository, read_tree
+from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
 
-_ITSELF = "scopes"  # the actor of what a merge resolved by itself
+MergeStrategy: TypeAlias = Literal["automatic", "ours", "theirs", "manual"]
+STRATEGIES: Final[tuple[str, ...]] = get_args(MergeStrategy)
+RULES: Final = ("first", "second", "skip", "fail")
+_CHOICE_OF_RULE: Final[Mapping[str, Choice]] = {"first": "target", "second": "source", "skip": "base"}
+CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}
+"""The sides in the words of git, as strategies and as the side that a resolution takes."""
+_SPELLING: Final = "spelling"
+_ITSELF: Final = "scopes"  # the actor of what a merge resolves by itself: its commit is the same on every machine
+BOTH: Final = "both"
+_RECORDS: Final = f"{STATE_DIRECTORY}/{CONFLICTS}"
 _Values: TypeAlias = tuple[bytes, ...]
 _Question: TypeAlias = tuple[str, str, frozenset[_Values]]
 
 
-class _Outcome(NamedTuple):
-    """What a resolution led to: both sides, or the values in their comparable form."""
-
-    both: bool
-    values: _Values
-
-
-class _Found(NamedTuple):
-    """A resolution with the record that it is in."""
+class _Made(NamedTuple):
+    """A record whose conflict a message resolved, and the time of that message in seconds."""
 
     record: Conflict
     resolution: Resolution
-    outcome: _Outcome
+    time: int
 
 
 class EarlierResolutions:
-    """The resolutions recorded on the branches of a conversation and in further commits; read at the first use."""
+    """The resolutions that people made on the branches of a conversation and below further commits.
+
+    Two conflicts are the same question if they have the same type, the same key and the same two values, in either
+    order; the base does not count. What was chosen is mapped by value: the side that has the value now is taken,
+    whatever it was called then. The history is read once, at the first question.
+    """
 
     def __init__(self, repository: Repository, conversation: ConversationId, *tips: Oid) -> None:
         self._repository = repository
         self._conversation = conversation
         self._more_tips = tips
-        self._times: dict[tuple[Any, ...], int] = {}
-        self._commits: dict[tuple[Any, ...], Oid] = {}  # of the notices
 
     def find(self, conflict: Conflict) -> tuple[EarlierResolution, ...]:
         """Return how the question of a conflict was resolved before, one for each outcome, the newest first.
@@ -88,91 +91,45 @@ class EarlierResolutions:
         Several contradict each other.
         """
         question = _question_of(conflict)
-        found = [] if question is None else self._by_question.get(question, [])
-        self._read_times_of(found)
-        newest: dict[_Outcome, EarlierResolution] = {}
-        for each in sorted(
-            found, key=lambda one: (self._times.get(_identity(one)) or 0, one.record.id, _dump(one)), reverse=True
-        ):
-            if each.outcome not in newest:
-                newest[each.outcome] = _earlier(conflict, each, self._times.get(_identity(each)))
+        newest: dict[_Values | None, EarlierResolution] = {}
+        for made in () if question is None else self._by_question.get(question, ()):
+            newest.setdefault(_outcome(made), _earlier(conflict, made))
         return tuple(newest.values())
 
-    def has_newer_statement(self, conflict: Conflict) -> bool:
-        """Return True if a side stated its value again after the resolutions of the question, in a history with one."""
-        question = _question_of(conflict)
-        found = [] if question is None else self._by_question.get(question, [])
-        self._read_times_of(found)
-        notices = {self._commits[_identity(each)] for each in found if _identity(each) in self._commits}
-        stated = {each.message for side in (conflict.target, conflict.source) for each in side}
-        missing = set(notices)
-        for commit in walk_newest_first(self._repository, self._tips) if notices else ():
-            if not missing:
-                break
-            missing.discard(commit.oid)
-            if message_id_of(commit) not in stated or commit.oid in notices:
-                continue
-            is_after = any(is_ancestor(self._repository, notice, commit.oid) for notice in notices)
-            if is_after and not any(is_ancestor(self._repository, commit.oid, notice) for notice in notices):
-                return True
-        return False
-
     @cached_property
-    def _tips(self) -> list[Oid]:
-        tips = list_branch_tips(self._repository, self._conversation).values()
-        return list(dict.fromkeys((*tips, *self._more_tips)))
-
-    @cached_property
-    def _by_question(self) -> dict[_Question, list[_Found]]:
-        found: dict[_Question, list[_Found]] = {}
-        for record in self._walk_records():
-            question = _question_of(record)
-            if question is not None and record.resolution is not None:
-                made = (record.resolution, *record.resolution.also)
-                for resolution in (each for each in made if each.actor != _ITSELF):
-                    each = _Found(record, resolution, _outcome(record, resolution))
-                    found.setdefault(question, []).append(each)
+    def _by_question(self) -> dict[_Question, list[_Made]]:
+        """The resolutions, the newest first; the history is not read if no branch has a resolved conflict."""
+        repository = self._repository
+        tips = [*list_branch_tips(repository, self._conversation).values(), *self._more_tips]
+        entries = (find_entry(repository, read_commit(repository, tip).tree, _RECORDS) for tip in tips)
+        trees = {entry.oid for entry in entries if entry is not None and entry.is_tree}
+        blobs = {blob.oid for tree in trees for blob in read_tree(repository, tree).values()}
+        is_any = any(decode_conflict(read_blob(repository, blob)).resolution is not None for blob in blobs)
+        found: dict[_Question, list[_Made]] = {}
+        for conflict, commit in walk_resolved(repository, dict.fromkeys(tips)) if is_any else ():
+            blob = find_blob(repository, commit.tree, f"{STATE_DIRECTORY}/{leaf(CONFLICTS, conflict)}")
+            record = None if blob is None else decode_conflict(blob)
+            question = None if record is None else _question_of(record)
+            if question is not None and record is not None and record.resolution is not None:
+                found.setdefault(question, []).append(_Made(record, record.resolution, commit.time))
         return found
 
-    def _walk_records(self) -> Iterator[Conflict]:
-        """Yield each record in the states of the tips once."""
-        trees, blobs = set[Oid](), set[Oid]()
-        for tip in self._tips:
-            state = state_of(self._repository, tip)
-            entry = None if state is None else find_entry(self._repository, state, CONFLICTS)
-            if entry is not None and entry.is_tree and entry.oid not in trees:
-                trees.add(entry.oid)
-                blobs |= {blob.oid for blob in read_tree(self._repository, entry.oid).values()}
-        yield from (decode_conflict(read_blob(self._repository, blob)) for blob in sorted(blobs))
 
-    def _read_times_of(self, wanted: Iterable[_Found]) -> None:
-        """Read when resolutions were made, in seconds, from the messages that made them.
+def add_earlier(
+    repository: Repository, conversation: ConversationId, conflicts: Iterable[Conflict], *tips: Oid
+) -> list[Conflict]:
+    """Return conflicts of a conversation; the open ones say how the same question was resolved before."""
+    earlier = EarlierResolutions(repository, conversation, *tips)
+    return [each if each.status in ENDED else replace(each, earlier=earlier.find(each)) for each in conflicts]
 
-        The history is walked once for all conflicts, and only as far as needed.
-        """
-        missing = {_identity(each) for each in wanted} - self._times.keys()
-        while missing and (made := next(self._notices, None)) is not None:
-            identity, commit = made
-            self._times.setdefault(identity, commit.time)
-            self._commits.setdefault(identity, commit.oid)
-            missing.discard(identity)
 
-    @cached_property
-    def _notices(self) -> Iterator[tuple[tuple[Any, ...], Commit]]:
-        """The resolutions that notices in the history made, each with its commit, newest first."""
-        return self._walk_notices({each.record.id for found in self._by_question.values() for each in found})
-
-    def _walk_notices(self, ids: Container[str]) -> Iterator[tuple[tuple[Any, ...], Commit]]:
-        for commit in walk_newest_first(self._repository, self._tips):
-            if commit.kind != "notice":
-                continue
-            match read_body(self._repository, commit).extra.get("conflict"):
-                case {"id": str(identity), "status": "resolved"} if identity in ids:
-                    blob = find_blob(self._repository, commit.tree, f"{STATE_DIRECTORY}/{leaf(CONFLICTS, identity)}")
-                    record = None if blob is None else decode_conflict(blob)
-                    if record is not None and record.resolution is not None:
-                        made = _Found(record, record.resolution, _outcome(record, record.resolution))
-                        yield _identity(made), commit
+def walk_resolved(repository: Repository, tips: Iterable[Oid]) -> Iterator[tuple[str, Commit]]:
+    """Yield the ids of the conflicts that people resolved in a history, each with the commit that did, newest first."""
+    for commit in walk_newest_first(repository, tips):
+        if commit.kind == "notice":
+            match read_body(repository, commit).extra.get("conflict"):
+                case {"id": str(conflict), "status": "resolved"}:
+                    yield conflict, commit
 
 
 def _question_of(conflict: Conflict) -> _Question | None:
@@ -193,90 +150,62 @@ def _comparable(key: str, values: Iterable[Any]) -> _Values:
 
 
 def _chosen_values(record: Conflict, resolution: Resolution) -> tuple[Any, ...]:
-    match resolution.choice:
-        case "value":
-            return (resolution.value,)
-        case "both":
-            unique = {encoding.dump(value): value for value in _values((*record.target, *record.source))}
-            return tuple(unique[data] for data in sorted(unique))
+    if resolution.choice == "value":
+        return (resolution.value,)
+    if resolution.choice == BOTH:
+        unique = {encoding.dump(value): value for value in _values((*record.target, *record.source))}
+        return tuple(unique[data] for data in sorted(unique))
     sides = {"target": record.target, "source": record.source, "base": record.base}
     return _values(sides.get(resolution.choice, ()))
 
 
-def _outcome(record: Conflict, resolution: Resolution) -> _Outcome:
-    both = resolution.choice == "both"
-    return _Outcome(both, () if both else _comparable(record.key, _chosen_values(record, resolution)))
+def _outcome(made: _Made) -> _Values | None:
+    """Return the values that a resolution led to, in their comparable form; None for both sides."""
+    if made.resolution.choice == BOTH:
+        return None
+    return _comparable(made.record.key, _chosen_values(made.record, made.resolution))
 
 
-def _earlier(conflict: Conflict, found: _Found, time: int | None) -> EarlierResolution:
-    resolution = found.resolution
+def _earlier(conflict: Conflict, made: _Made) -> EarlierResolution:
     return EarlierResolution(
-        conflict=found.record.id,
-        choice=_choice_with(conflict, found),
-        values=_chosen_values(found.record, resolution),
-        actor=resolution.actor,
-        reason=resolution.reason,
-        time=None if time is None else format_seconds(time),
+        conflict=made.record.id,
+        choice=_choice_with(conflict, made),
+        values=_chosen_values(made.record, made.resolution),
+        actor=made.resolution.actor,
+        reason=made.resolution.reason,
+        time=format_seconds(made.time),
     )
 
 
-def _choice_with(conflict: Conflict, found: _Found) -> Choice | None:
+def _choice_with(conflict: Conflict, made: _Made) -> Choice | None:
     """Return the choice that gives a conflict the outcome of an earlier one; None if there is none."""
-    if found.outcome.both:
-        return "both" if _can_hold_both(conflict) else None
-    sides = {"target": conflict.target, "source": conflict.source, "base": conflict.base}
-    for choice, positions in sides.items():
-        if _comparable(conflict.key, _values(positions)) == found.outcome.values:
+    outcome = _outcome(made)
+    if outcome is None:  # both fit below the key of a file, or of claims of different agents
+        agents = [{position.agent for position in side} for side in (conflict.target, conflict.source)]
+        fits = group_of(conflict.key) == FILES or (per_agent(conflict.key) and not agents[0] & agents[1])
+        return BOTH if fits else None
+    for choice, side in (("target", conflict.target), ("source", conflict.source), ("base", conflict.base)):
+        if _comparable(conflict.key, _values(side)) == outcome:
             return choice
-    is_text = value_field(conflict.key) is not None and len(found.outcome.values) == 1
-    return "value" if found.resolution.choice == "value" or is_text else None
-
-
-def _can_hold_both(conflict: Conflict) -> bool:
-    """Return True if the claims of both sides fit below the key: files, or claims of different agents."""
-    agents = [{position.agent for position in side} for side in (conflict.target, conflict.source)]
-    return group_of(conflict.key) == FILES or (per_agent(conflict.key) and not agents[0] & agents[1])
-
-
-def _identity(found: _Found) -> tuple[Any, ...]:
-    resolution = found.resolution
-    return found.record.id, resolution.strategy, resolution.actor, resolution.reason, found.outcome
-
-
-def _dump(found: _Found) -> bytes:
-    return encoding.dump(resolution_document(found.resolution))
-
-
-MergeStrategy: TypeAlias = Literal["automatic", "ours", "theirs", "manual"]
-STRATEGIES: Final[tuple[str, ...]] = get_args(MergeStrategy)
-RULES: Final = ("first", "second", "skip", "fail")
-REUSES: Final = ("show", "apply", "off")
-REUSED: Final = "reused"
-_REUSE_SETTING: Final = "scopes.merge.reuse"
-_CHOICE_OF_RULE: Final[Mapping[str, Choice]] = {"first": "target", "second": "source", "skip": "base"}
-CHOICE_OF_STRATEGY: Final[Mapping[str, Choice]] = {"ours": "target", "theirs": "source"}
-"""The sides in the words of git, as strategies and as the side that a resolution takes."""
-_SPELLING: Final = "spelling"
-_ACTOR: Final = "scopes"  # not who runs the merge: the merge commit is the same on every machine
+    is_text = value_field(conflict.key) is not None and len(outcome) == 1
+    return "value" if made.resolution.choice == "value" or is_text else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """How to resolve conflicts (S4-14, S4-15).
 
-    The order is: `rules` by conflict type; with `reuse` "apply", an earlier resolution, if the strategy is automatic
-    and the type has no rule; the strategy.
+    `rules` by conflict type come before the strategy.
     """
 
     strategy: str = "automatic"
     rules: Mapping[str, str] = field(default_factory=dict)
     auto_priority: bool = False
     strict: bool = False
-    reuse: str = "show"
 
 
 def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, strict: bool = False) -> Policy:
-    """Read `scopes.merge.rule.<type>` and `scopes.merge.reuse` from the settings, and check the strategy.
+    """Read `scopes.merge.rule.<type>` from the settings, and check the strategy.
 
     Raises:
         Invalid: there is no such strategy or rule, or the setting has another value.
@@ -288,27 +217,13 @@ def read_policy(config: Config, strategy: str, *, auto_priority: bool = False, s
         if rule not in RULES:
             key = f"scopes.merge.rule.{kind}"
             raise Invalid(f"{rule!a} is not a valid value of {key}", hint=f"it is one of: {', '.join(RULES)}")
-    return Policy(strategy=strategy, rules=rules, auto_priority=auto_priority, strict=strict, reuse=read_reuse(config))
+    return Policy(strategy=strategy, rules=rules, auto_priority=auto_priority, strict=strict)
 
 
-def read_reuse(config: Config) -> str:
-    """Return the setting `scopes.merge.reuse`: "show" (the default), "apply" or "off".
-
-    Raises:
-        Invalid: it has another value.
-    """
-    reuse = config.find(_REUSE_SETTING) or REUSES[0]
-    if reuse not in REUSES:
-        raise Invalid(f"{reuse!a} is not a valid value of {_REUSE_SETTING}", hint=f"it is one of: {', '.join(REUSES)}")
-    return reuse
-
-
-def auto_resolve(
-    conflicts: Iterable[Conflict], policy: Policy, earlier: EarlierResolutions | None = None
-) -> tuple[list[Conflict], list[Note]]:
+def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Conflict], list[Note]]:
     """Resolve conflicts by the rules or by the strategy; return all of them, and notes.
 
-    The rules are used only if they cover the types of all conflicts. `earlier` is not read if `policy.reuse` is "off".
+    The rules are used only if they cover the types of all conflicts.
 
     Raises:
         Refused: the rule for a conflict is `fail`.
@@ -320,15 +235,9 @@ def auto_resolve(
         text = f"the rules of the settings are not used: they do not cover {', '.join(uncovered)}"
         notes.append(Note(text, f"for example: scopes config set scopes.merge.rule.{quote(uncovered[0])} first"))
     rules = {} if uncovered else policy.rules
-    known = None if policy.reuse == "off" else earlier
-    resolved = [_resolve_one(conflict, rules.get(conflict.type), policy, known) for conflict in proposed]
-    notes += [_spelling_note(conflict) for conflict in resolved if _is_spelling(conflict)]
-    notes += [note for conflict in resolved for note in _reuse_notes(conflict)]
+    resolved = [_resolve_one(conflict, rules.get(conflict.type), policy) for conflict in proposed]
+    notes += [_spelling_note(each) for each in resolved if each.resolution and each.resolution.strategy == _SPELLING]
     return resolved, notes
-
-
-def _is_spelling(conflict: Conflict) -> bool:
-    return conflict.resolution is not None and conflict.resolution.strategy == _SPELLING
 
 
 def _spelling_note(conflict: Conflict) -> Note:
@@ -368,68 +277,25 @@ def _rank(positions: Iterable[Position]) -> int | None:
     return max(URGENCIES.index(value) for value in values)
 
 
-def _resolve_one(
-    conflict: Conflict,
-    rule: str | None,
-    policy: Policy,
-    resolutions: EarlierResolutions | None,
-) -> Conflict:
+def _resolve_one(conflict: Conflict, rule: str | None, policy: Policy) -> Conflict:
     if rule == "fail":
         raise Refused(
             f"a rule forbids merging conflicts of type {conflict.type}",
             hint=f"see it with --dry-run -c scopes.merge.rule.{conflict.type}=skip, or change the rule",
         )
     if rule is not None:
-        return resolve(conflict, _CHOICE_OF_RULE[rule], f"rule {rule}", "scopes.merge.rule", _ACTOR)
+        return resolve(conflict, _CHOICE_OF_RULE[rule], f"rule {rule}", "scopes.merge.rule", _ITSELF)
     strategy = policy.strategy
-    earlier = () if resolutions is None else resolutions.find(conflict)
-    if policy.reuse == "apply" and strategy == "automatic" and conflict.type not in policy.rules:
-        reused = _reuse(conflict, earlier)
-        if reused is not None and resolutions is not None and not resolutions.has_newer_statement(conflict):
-            return reused
     spelling = None if policy.strict or strategy == "manual" else _choose_spelling(conflict)
     if spelling is not None:
-        return resolve(conflict, spelling, _SPELLING, "", _ACTOR)
+        return resolve(conflict, spelling, _SPELLING, "", _ITSELF)
     automatic = conflict.automatic_resolution
     stops = policy.strict and conflict.type != "delete-delete"
     if automatic is not None and strategy != "manual" and not stops:
-        return resolve(conflict, automatic, "automatic", "", _ACTOR)
+        return resolve(conflict, automatic, "automatic", "", _ITSELF)
     if strategy in CHOICE_OF_STRATEGY:
-        return resolve(conflict, CHOICE_OF_STRATEGY[strategy], strategy, "", _ACTOR)
-    return replace(conflict, earlier=earlier)
-
-
-def _reuse(conflict: Conflict, earlier: Sequence[EarlierResolution]) -> Conflict | None:
-    """Return a conflict as resolved in the way it was resolved before; None if that is contradictory or impossible.
-
-    A value that neither side has needs a message that states it, which a merge does not write: `--as-before` does.
-    """
-    if len(earlier) != 1 or earlier[0].choice in {None, "value"}:
-        return None
-    return resolve_as_before(conflict, earlier[0], earlier[0].reason, _ACTOR)
-
-
-def choice_of(earlier: EarlierResolution) -> tuple[Choice, Any]:
-    """Return choice and value that repeat an earlier resolution; its choice must not be None."""
-    choice = earlier.choice or "target"
-    return choice, earlier.values[0] if choice == "value" else None
-
-
-def resolve_as_before(conflict: Conflict, earlier: EarlierResolution, reason: str, actor: str) -> Conflict:
-    """Return the conflict as resolved with the outcome of an earlier resolution; its choice must not be None."""
-    choice, value = choice_of(earlier)
-    reused = Reused(earlier.conflict, earlier.actor, earlier.reason)
-    return resolve(conflict, choice, REUSED, reason, actor, value, reused)
-
-
-def _reuse_notes(conflict: Conflict) -> list[Note]:
-    """Return a note about a conflict that was resolved as before."""
-    reused = None if conflict.resolution is None else conflict.resolution.reused
-    if reused is None:
-        return []
-    because = f", because {reused.reason}" if reused.reason else ""
-    text = f"{decoded_key(conflict.key)}: resolved as before by {reused.actor}{because} (conflict {reused.conflict})"
-    return [Note(text, "to decide again: scopes undo, then merge with -c scopes.merge.reuse=show")]
+        return resolve(conflict, CHOICE_OF_STRATEGY[strategy], strategy, "", _ITSELF)
+    return conflict
 
 
 def resolve(  # noqa: PLR0917 - the record of S4-57, in its order
@@ -448,17 +314,6 @@ def resolve(  # noqa: PLR0917 - the record of S4-57, in its order
     rejected = [value for number, value in enumerate(values) if value not in kept and value not in values[:number]]
     resolution = Resolution(strategy, choice, reason, actor, tuple(rejected), value, reused=reused)
     return replace(conflict, status="resolved", resolution=resolution)
-
-
-BOTH = "both"
-
-
-def apply_resolution(objects: Objects, disagreement: Disagreement, resolution: Resolution) -> dict[str, BlobChange]:
-    """Return the changes to the target's state that apply a resolution which needs no checks."""
-    if resolution.choice != "value":
-        return apply_choice(objects, disagreement.target, disagreement.source, resolution.choice)
-    actor = resolution.actor if resolution.reused is None else resolution.reused.actor
-    return set_value(disagreement, resolution.value, actor)
 
 
 def set_value(disagreement: Disagreement, value: Any, actor: str) -> dict[str, BlobChange]:

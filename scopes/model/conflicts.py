@@ -66,16 +66,12 @@ _ID_LENGTH: Final = 12
 
 
 class Position(NamedTuple):
-    """The value of one side as JSON, the newest message that stated it, its author, and the author's confidence.
-
-    `resolved_by` is who chose this value when an earlier conflict was resolved.
-    """
+    """The value of one side as JSON, the newest message that stated or chose it, its author, and their confidence."""
 
     value: Any
     message: str | None = None
     agent: str | None = None
     confidence: float | None = None
-    resolved_by: str | None = None
 
 
 class Reused(NamedTuple):
@@ -104,8 +100,7 @@ class EarlierResolution(NamedTuple):
 class Resolution(NamedTuple):
     """How a conflict was resolved (S4-57); `value` is set only if `choice` is "value", `rejected` holds lost values.
 
-    `also` are the other resolutions of the same conflict: on branches that were merged afterwards, and those before it
-    was opened again. `reused` is the earlier resolution that this one repeats.
+    `reused` is the earlier resolution that this one repeats.
     """
 
     strategy: str
@@ -114,7 +109,6 @@ class Resolution(NamedTuple):
     actor: str
     rejected: tuple[Any, ...] = ()
     value: Any = None
-    also: tuple[Resolution, ...] = ()
     reused: Reused | None = None
 
 
@@ -215,8 +209,6 @@ def resolution_document(resolution: Resolution) -> dict[str, Any]:
     }
     if resolution.choice == "value":
         document["value"] = resolution.value
-    if resolution.also:
-        document["also"] = [resolution_document(each) for each in resolution.also]
     if resolution.reused is not None:
         document["reused"] = resolution.reused._asdict()
     return document
@@ -228,14 +220,12 @@ def _positions(documents: object) -> tuple[Position, ...]:
         match document:
             case {"value": value, **rest}:
                 message, agent, confidence = (rest.get(name) for name in ("message", "agent", "confidence"))
-                resolver = rest.get("resolved_by")
                 positions.append(
                     Position(
                         value,
                         message if isinstance(message, str) else None,
                         agent if isinstance(agent, str) else None,
                         _decode_confidence(confidence),
-                        resolver if isinstance(resolver, str) else None,
                     )
                 )
     return tuple(positions)
@@ -252,8 +242,7 @@ def decode_resolution(document: object) -> Resolution | None:
     """Decode a resolution; None if it is not one."""
     match document:
         case {"strategy": str(strategy), "choice": str(choice), "reason": str(reason), "actor": str(actor), **rest}:
-            rejected, also = (rest.get(name) for name in ("rejected", "also"))
-            others = map(decode_resolution, also if isinstance(also, list) else ())
+            rejected = rest.get("rejected")
             return Resolution(
                 strategy,
                 choice,
@@ -261,7 +250,6 @@ def decode_resolution(document: object) -> Resolution | None:
                 actor,
                 tuple(rejected) if isinstance(rejected, list) else (),
                 rest.get("value"),
-                tuple(each for each in others if each is not None),
                 _reused(rest.get("reused")),
             )
     return None

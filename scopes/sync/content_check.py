@@ -16,6 +16,8 @@ STATE_NAMES: Final = frozenset({
     claims.FILES, claims.MESSAGES, claims.PROPOSALS, claims.ENTITIES, claims.REVIEWS, claims.APPROVALS, claims.ANALYSES,
     claims.DECISIONS, claims.METHODS, claims.PRIORITIES, claims.CONFLICTS, claims.PARTICIPANTS,
 })  # fmt: skip
+_TOPIC_NAMES: Final = {claims.ANALYSES: 2, claims.DECISIONS: 1, claims.METHODS: 1, claims.PRIORITIES: 1}
+"""How many names of a key are words, which have one spelling."""
 CLOCKS: Final = "clocks/"
 MAX_TITLE_BYTES: Final = 40_000
 _FEW_BRACKETS: Final = encoding.MAX_DEPTH
@@ -64,7 +66,10 @@ def check_state_file(path: str, data: bytes) -> None:
         raise Corrupt("this version does not know this kind of claim", hint="update scopes")
     if len(path) > _MAX_PATH or len(names) > MAX_FILE_LEVELS + 2:
         raise Corrupt("the path is too long")
-    split_leaf(path)
+    keys = split_leaf(path)
+    topics = keys[1 : 1 + _TOPIC_NAMES.get(names[0], 0)]
+    if any(claims.folded(topic) != topic for topic in topics):
+        raise Corrupt("the topic of a claim is not in the spelling of its key")
     load_shallow(data)
 
 

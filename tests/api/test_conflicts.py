@@ -7,7 +7,6 @@ import json
 import pytest
 
 import scopes
-from tests.api.conftest import FAST
 
 DATABASE = ({"topic": "db", "decision": "SQLite"}, {"topic": "db", "decision": "files"})
 
@@ -120,14 +119,6 @@ def test_a_conflict_that_was_resolved_before_is_resolved_as_before(again, talk):
     done = talk.resolve(1, as_before=True, continue_after=True)
     assert isinstance(done.continued, scopes.Merged)
     assert [row.decision for row in talk.decisions("one").decisions if row.current] == ["files"]
-
-
-def test_earlier_resolutions_are_reused_by_the_merge_if_the_setting_says_so(again):
-    settings = FAST | {"scopes.merge.reuse": "apply"}
-    with scopes.open_store(again.store, settings=settings) as store:
-        outcome = store.conversation(again.id).merge("two", target="one")
-    assert isinstance(outcome, scopes.Merged)
-    assert [(each.status, each.resolution.choice) for each in outcome.conflicts] == [("resolved", "source")]
 
 
 def test_a_conflict_that_was_never_resolved_cannot_be_resolved_as_before(stopped, talk):

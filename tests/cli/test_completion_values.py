@@ -155,7 +155,6 @@ def test_projects_agents_models_and_tags_are_offered_from_the_index(conversation
         ("conflicts resolve conv-001 1 --take b", ["base", "both"]),
         ("branch conv-001 x --purpose v", ["verification"]),
         ("config set scopes.durability f", ["full", "fast"]),
-        ("config set scopes.merge.reuse a", ["apply"]),
         ("decisions w", ["withdraw"]),
         ("config scopes.color a", ["auto", "always"]),
         ("config scopes.dur", ["scopes.durability"]),

@@ -373,8 +373,6 @@ def test_a_question_that_was_resolved_before_is_shown_and_resolved_in_the_same_w
     notes = conversation.run_main(*merge, "two", "--dry-run").stderr
     assert "resolved before: my (source), by user, 20" in notes
     assert f"because it is fast (conflict {conflict['id']})" in notes
-    reused = conversation.run("-c", "scopes.merge.reuse=apply", *merge, "two", "--dry-run", "--json")
-    assert reused["conflicts"][0]["resolution"]["reused"]["conflict"] == conflict["id"]
     (earlier,) = conversation.run(*merge, "two", "--json", code=3)["conflicts"][0]["resolved_before"]
     assert (earlier["choice"], earlier["values"], earlier["reason"]) == ("source", ["my"], "it is fast")
     assert "resolved before: my" in conversation.run_main("conflicts", "list", conversation.id).stderr

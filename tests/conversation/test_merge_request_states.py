@@ -448,9 +448,6 @@ def test_a_conflict_resolved_for_a_request_is_remembered_for_the_next_one(reposi
     opened(repository, target="rel", title="Backport")
     (conflict,) = shown(repository, "2").conflicts
     assert [(each.values, each.actor) for each in conflict.earlier] == [(("sessions",), "dave")]
-    applied = merge_request(with_settings(repository, reuse="apply"), "conv-001", "2")
-    assert isinstance(applied, Merged)
-    assert decided(repository, "conv-001/rel") == ["sessions"]
 
 
 def test_an_aborted_merge_can_be_tried_again_with_another_strategy(repository, conflicting):

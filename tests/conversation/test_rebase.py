@@ -181,26 +181,6 @@ def test_a_merge_with_resolutions_cannot_be_rebased(repository):
     assert repository.list_refs() == before
 
 
-def test_branches_that_keep_the_former_commits_are_named(repository):
-    history(repository, "main: a b", "fix@a: c d", "idea@d: e", "other@a: f")
-    done = rebase(repository, "conv-001", branch="fix", onto="main")
-    assert done.notes[0].text == "these branches keep the former messages: idea"
-    assert texts(repository, "conv-001/idea") == ["a", "c", "d", "e"]
-    rebase(repository, "conv-001", branch="idea", onto="fix")
-    assert texts(repository, "conv-001/idea") == ["a", "b", "c", "d", "e"]
-
-
-def test_a_branch_that_a_merge_in_progress_holds_is_not_named(repository):
-    history(repository, "main: a b", "fix@a: c d", "idea@d: e", "work@a: f")
-    decide(repository, "conv-001/idea", "jwt")
-    decide(repository, "conv-001/work", "sessions")
-    merge(repository, "conv-001", "work", target="idea")
-    assert "conflict-resolution/work-into-idea" in list_branch_tips(repository, "conv-001")
-    assert rebase(repository, "conv-001", branch="fix", onto="main").notes == ()
-    with pytest.raises(Refused, match="a merge of conv-001/idea is in progress"):
-        rebase(repository, "conv-001", branch="idea", onto="fix")
-
-
 def test_a_dry_run_names_the_new_commits_and_writes_nothing(repository):
     history(repository, "main: a b", "fix@a: c d")
     before, files = repository.list_refs(), sorted(os.listdir(f"{repository.path}/objects/pack"))

@@ -220,6 +220,6 @@ def test_continue_names_a_deleted_branch_and_the_way_to_restore_it(repository, s
 
 def test_continue_is_refused_if_the_resolution_branch_was_rewound(repository, stopped):
     rewind(repository, f"conv-001/{stopped.branch}")
-    with pytest.raises(Refused, match="no longer contains the message it stopped at"):
+    with pytest.raises(Refused, match="no longer contains the commit that it stopped at"):
         continue_rebase(repository, "conv-001")
     assert isinstance(skip_rebase(repository, "conv-001"), Replayed)

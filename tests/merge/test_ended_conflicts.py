@@ -13,7 +13,7 @@ from scopes.conversation.conflicts import (
     show_conflict,
 )
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
-from scopes.conversation.rebase import abort_cherry_pick, abort_rebase, rebase
+from scopes.conversation.rebase import abort_cherry_pick, abort_rebase
 from scopes.conversation.show import cat
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
@@ -23,7 +23,6 @@ from scopes.model.message import Author
 from scopes.render.relative_time import ago
 from scopes.store.repository import read_commit
 from tests.merge.test_recorded_conflicts import fork
-from tests.merge.test_reuse import resolved_before
 from tests.render.rendering import seen
 from tests.support.history import history
 from tests.support.replays import replay
@@ -52,12 +51,6 @@ def test_a_conflict_that_a_rule_resolved_during_a_replay_is_listed(repository, v
     (row,) = list_conflicts(repository, "conv-001", status="resolved").conflicts
     assert (row.branch, row.conflict.key, row.since[:4]) == (done.branch, "decisions/db", "2026")
     assert {each.value for each in (*row.conflict.source, *row.conflict.target)} == {"pg", "my"}
-
-
-def test_a_reused_resolution_of_a_replay_is_listed_with_its_origin(repository):
-    resolved_before(repository)
-    rebase(with_settings(repository, reuse="apply"), "conv-001", branch="fix", onto="two")
-    assert ("resolved", "manual") in ended(repository)
 
 
 @pytest.mark.parametrize("verb", ["merge", "rebase", "cherry-pick"])

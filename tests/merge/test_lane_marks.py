@@ -76,11 +76,12 @@ def test_agents_are_named_before_people_and_at_most_three(repository, sides):
     assert marks(repository)[0].begin().endswith("8 messages, by carol, agent-0, agent-1 and 3 more")
 
 
-def test_a_branch_that_has_grown_or_was_renamed_keeps_its_mark(repository, sides):
+def test_a_branch_that_was_renamed_or_has_grown_keeps_its_mark(repository, sides):
     merged(repository)
-    say(repository, "conv-001/alt", "more")
     rename_branch(repository, "conv-001", "alt", "second")
     assert marks(repository)[0].branch == "second"
+    say(repository, "conv-001/second", "more")
+    assert marks(repository)[0].branch == "alt"
 
 
 def test_abandoned_and_deleted_branches_are_still_named(repository, sides):

@@ -1,7 +1,4 @@
-"""Properties of merges and resolutions, on drawn histories with decisions, amendments, retractions and renames.
-
-The settings are drawn too: what was resolved before is applied again in half of the histories.
-"""
+"""Properties of merges and resolutions, on drawn histories with decisions, amendments, retractions and renames."""
 
 from __future__ import annotations
 
@@ -24,7 +21,6 @@ from scopes.merge.compare import state_of
 from scopes.merge.replay import ReplayConflicted
 from scopes.model import encoding
 from scopes.model.message import Author, folded
-from scopes.store.config import Setting
 from scopes.store.trees import read_blob, walk_blobs
 from tests.support.decisions import decide
 from tests.support.examples import examples
@@ -37,17 +33,15 @@ laws = settings(max_examples=examples(40), deadline=None)
 actions = st.sampled_from(["decide", "decide", "decide", "retract", "amend", "withdraw"])
 steps = st.tuples(actions, st.sampled_from(SPELLINGS), st.sampled_from(["x", "y", "z"]))
 lines = st.lists(steps, max_size=4)
-reuses = st.sampled_from(["show", "apply"])
 takes = st.sampled_from(["source", "target", "base"])
 
 
-def open_drawn(directory, reuse, below, on_main, on_fix, *, with_earlier=False):
+def open_drawn(directory, below, on_main, on_fix, *, with_earlier=False):
     """Make a store in which main and fix diverged; return it, and the topics that each of them stated last.
 
     With `with_earlier`, another pair of branches has disagreed before, and its conflicts were resolved.
     """
-    setting = Setting("scopes.merge.reuse", reuse, "flag")
-    repository = make_store(os.path.join(directory, "store.git"), {**FAST, "scopes.merge.reuse": setting})
+    repository = make_store(os.path.join(directory, "store.git"), FAST)
     history(repository, "main: a")
     follow(repository, "main", below)
     for name in ("fix", "old-main", "old-fix"):
@@ -115,11 +109,11 @@ def decisions_of(repository, name):
 
 
 @laws
-@given(lines, lines, lines, reuses, takes, st.booleans(), st.booleans())
-def test_no_merge_is_a_dead_end_and_the_side_taken_is_the_value(below, on_main, on_fix, reuse, take, renamed, earlier):
+@given(lines, lines, lines, takes, st.booleans(), st.booleans())
+def test_no_merge_is_a_dead_end_and_the_side_taken_is_the_value(below, on_main, on_fix, take, renamed, earlier):
     """Any merge ends, also if its branches are renamed meanwhile; then the source is merged and nothing is open."""
     with tempfile.TemporaryDirectory() as directory:
-        repository, _ = open_drawn(directory, reuse, below, on_main, on_fix, with_earlier=earlier)
+        repository, _ = open_drawn(directory, below, on_main, on_fix, with_earlier=earlier)
         outcome = merge(repository, "conv-001", "fix", target="main")
         if renamed:
             rename_branch(repository, "conv-001", "fix", "repair")
@@ -139,31 +133,27 @@ def test_no_merge_is_a_dead_end_and_the_side_taken_is_the_value(below, on_main, 
 
 
 def assert_rows_can_be_shown(repository):
-    """Assert that a number shows its row, and an id the first row of its conflict, with the other resolutions in it."""
+    """Assert that a number shows its row, and an id the first row of its conflict."""
     first = {}
     for row in list_conflicts(repository, "conv-001", include_all=True).conflicts:
         assert show_conflict(repository, "conv-001", str(row.number)).row == row
         shown = first.setdefault(row.conflict.id, row)
         assert show_conflict(repository, "conv-001", row.conflict.id).row == shown
-        if row is not shown:
-            assert row.conflict.resolution in {shown.conflict.resolution, *shown.conflict.resolution.also}
 
 
 def test_an_id_shows_the_first_resolution_of_a_conflict_that_an_earlier_merge_had_too(tmp_path):
     stated = [("decide", "db", "x")], [("decide", "db", "y")]
-    repository, _ = open_drawn(tmp_path, "apply", [], *stated, with_earlier=True)
+    repository, _ = open_drawn(tmp_path, [], *stated, with_earlier=True)
     finish(repository, merge(repository, "conv-001", "fix", target="main"), "source")
     assert len(list_conflicts(repository, "conv-001", include_all=True).conflicts) == 1
     assert_rows_can_be_shown(repository)
 
 
 @laws
-@given(lines, lines, lines, reuses, st.booleans())
-def test_no_statement_is_overwritten_in_silence_and_equal_outcomes_never_conflict(
-    below, on_main, on_fix, reuse, earlier
-):
+@given(lines, lines, lines, st.booleans())
+def test_no_statement_is_overwritten_in_silence_and_equal_outcomes_never_conflict(below, on_main, on_fix, earlier):
     with tempfile.TemporaryDirectory() as directory:
-        repository, stated = open_drawn(directory, reuse, below, on_main, on_fix, with_earlier=earlier)
+        repository, stated = open_drawn(directory, below, on_main, on_fix, with_earlier=earlier)
         sides = [decisions_of(repository, name) for name in ("main", "fix")]
         outcome = merge(repository, "conv-001", "fix", target="main", dry_run=True)
         keys = [each.key for each in outcome.conflicts if each.key.startswith("decisions/")]
@@ -175,12 +165,12 @@ def test_no_statement_is_overwritten_in_silence_and_equal_outcomes_never_conflic
 
 
 @laws
-@given(lines, lines, lines, reuses, st.booleans())
-def test_the_direction_of_a_merge_does_not_change_the_decisions(below, on_main, on_fix, reuse, earlier):
+@given(lines, lines, lines, st.booleans())
+def test_the_direction_of_a_merge_does_not_change_the_decisions(below, on_main, on_fix, earlier):
     outcomes = []
     for source, target, take in (("fix", "main", "source"), ("main", "fix", "target")):
         with tempfile.TemporaryDirectory() as directory:
-            repository, _ = open_drawn(directory, reuse, below, on_main, on_fix, with_earlier=earlier)
+            repository, _ = open_drawn(directory, below, on_main, on_fix, with_earlier=earlier)
             outcome = merge(repository, "conv-001", source, target=target)
             kinds = sorted((each.type, each.key, each.status) for each in outcome.conflicts)
             finish(repository, outcome, take)
@@ -189,10 +179,10 @@ def test_the_direction_of_a_merge_does_not_change_the_decisions(below, on_main, 
 
 
 @laws
-@given(lines, lines, lines, reuses)
-def test_a_rebase_that_takes_its_own_side_ends_with_the_decisions_of_the_branch(below, on_main, on_fix, reuse):
+@given(lines, lines, lines)
+def test_a_rebase_that_takes_its_own_side_ends_with_the_decisions_of_the_branch(below, on_main, on_fix):
     with tempfile.TemporaryDirectory() as directory:
-        repository, stated = open_drawn(directory, reuse, below, on_main, on_fix)
+        repository, stated = open_drawn(directory, below, on_main, on_fix)
         before = decisions_of(repository, "fix")
         finish(repository, rebase(repository, "conv-001", branch="fix", onto="main"), "source")
         after = decisions_of(repository, "fix")

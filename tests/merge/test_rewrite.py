@@ -16,9 +16,8 @@ from scopes.conversation.rebase import cherry_pick, rebase
 from scopes.history.names import list_branch_tips
 from scopes.merge.compare import changes_by_key, changes_on, state_of
 from scopes.merge.keys import group_of
-from scopes.merge.replay import Replayed
+from scopes.merge.replay import Replayed, ReplayTarget, divergence_of, rewrite_commits
 from scopes.merge.resolve import Policy
-from scopes.merge.rewrite import ReplayRules, ReplayTarget, divergence_of, rewrite_commits
 from scopes.model.message import MESSAGES, Author
 from scopes.store.repository import read_commit
 from scopes.store.trees import update_tree
@@ -64,9 +63,7 @@ def test_a_replay_stops_at_the_first_conflict_and_lists_the_rest(repository):
     after = say(repository, "conv-001/fix", "c")
     commits = [read_commit(repository, oid) for oid in (drawn.oids["b"], decided.oid, after.oid)]
     onto = list_branch_tips(repository, drawn.conversation)["main"]
-    line = rewrite_commits(
-        repository, ReplayTarget(onto, [read_commit(repository, onto)]), commits, ReplayRules(Policy())
-    )
+    line = rewrite_commits(repository, ReplayTarget(onto, [read_commit(repository, onto)]), commits, Policy())
     assert [moved.id for moved in line.moved] == [drawn.ids["b"]]
     assert (line.stop.id, line.stop.parent, line.todo) == (decided.id, line.tip, (after.oid,))
     assert read_commit(repository, line.stop.new).parents == (line.tip,)
@@ -76,7 +73,7 @@ def test_a_replay_stops_at_the_first_conflict_and_lists_the_rest(repository):
 def test_messages_already_on_the_new_base_keep_their_commits(repository):
     drawn = history(repository, "main: a b c")
     commits = [read_commit(repository, drawn.oids[word]) for word in "bc"]
-    line = rewrite_commits(repository, ReplayTarget(drawn.oids["a"], []), commits, ReplayRules(Policy()))
+    line = rewrite_commits(repository, ReplayTarget(drawn.oids["a"], []), commits, Policy())
     assert [(moved.old, moved.new) for moved in line.moved] == [(commit.oid, commit.oid) for commit in commits]
 
 
@@ -84,9 +81,7 @@ def test_a_key_with_an_open_conflict_keeps_the_value_of_the_new_base(repository)
     history(repository, "main: a", "fix@a:")
     onto = decide(repository, "conv-001/main", "jwt").oid
     commit = read_commit(repository, decide(repository, "conv-001/fix", "sessions").oid)
-    line = rewrite_commits(
-        repository, ReplayTarget(onto, [read_commit(repository, onto)]), [commit], ReplayRules(Policy())
-    )
+    line = rewrite_commits(repository, ReplayTarget(onto, [read_commit(repository, onto)]), [commit], Policy())
     changed = changes_by_key(repository, state_of(repository, onto), state_of(repository, line.stop.new))
     assert [group_of(key) for key in changed] == ["conflicts"]
 

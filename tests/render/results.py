@@ -119,8 +119,7 @@ from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflicts import SIDES, ConflictRow
 from scopes.merge.files import FileComparison, FileSide, LineRange
 from scopes.merge.lanes import LaneMark
-from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
-from scopes.merge.rewrite import Rewrite
+from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate, Rewrite
 from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolution, Reused
 from scopes.model.conversation import MergeRequest
 from scopes.model.message import Argument, Author, Evidence, FileTouch, Message, Part, encode
@@ -649,9 +648,7 @@ ENDED_ROW = replace(
     conflict=replace(
         DISAGREED,
         status="resolved",
-        resolution=Resolution(
-            "manual", "source", "it is faster", "carol", ("JWT",), also=(Resolution("manual", "source", "", "planner"),)
-        ),
+        resolution=Resolution("manual", "source", "it is faster", "carol", ("JWT",)),
     ),
 )
 RECORDED_TEXTS = {

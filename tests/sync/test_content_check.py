@@ -53,7 +53,7 @@ def test_a_claim_of_every_kind_is_accepted(name):
 
 @pytest.mark.parametrize(
     "path",
-    ["decisions", "decisions=", "evil/x=", "decisions/x", "decisions/../x=", "decisions//x=", "decisions/a b=", ".git/x=",
+    ["decisions", "decisions=", "evil/x=", "decisions/x", "decisions/../x=", "decisions//x=", "decisions/a b=", "decisions/DB=", "methods/%20x/agent=", ".git/x=",
      "files/" + "a/" * 300 + "x=", "files/" + "a" * 5000 + "="],
     ids=lambda path: path[:30],
 )  # fmt: skip

@@ -121,10 +121,7 @@ def conflicts_resolve(
     takes back both in one step. `scopes conv merge CONV --continue` finishes it later.
 
     If the same two values for the same key were resolved before on any branch of the conversation, `conflicts show`
-    says how, and --as-before takes the same value again. `scopes config set scopes.merge.reuse apply` lets merge,
-    rebase and cherry-pick do that by themselves, unless the type has a rule (scopes.merge.rule.TYPE) or the merge has
-    another strategy than automatic; `off` shows nothing. Earlier resolutions that contradict each other are only shown,
-    and so is a value that neither side has.
+    says how, and --as-before takes the same value again. Earlier resolutions that contradict each other are only shown.
 
     Examples:
       scopes conflicts resolve conv-001 1 --take source --reason "measured twice" --continue

@@ -323,9 +323,6 @@ def _attribution(view: View, position: Position) -> Iterator[str | Span]:
     if position.message is not None:
         yield ", message "
         yield identifier(view, position.message)
-    if position.resolved_by is not None:
-        yield ", chosen by "
-        yield Span(position.resolved_by, "agent")
 
 
 def _cut(view: View, line: Line, width: int) -> Iterator[Line]:
@@ -359,11 +356,6 @@ def _write_resolution(conflict: Conflict, resolution: Resolution, view: View) ->
         write_field(view, "As before", "resolved by ", Span(reused.actor, "agent"), because, " (conflict ", name, ")")
     for value in resolution.rejected:
         write_field(view, "Rejected", claim_text(conflict.key, value))
-    for other in resolution.also:
-        because = f": {other.reason}" if other.reason else ""
-        again = () if other.reused is None else (" (as before: conflict ", identifier(view, other.reused.conflict), ")")
-        who = Span(other.actor, "agent")
-        write_field(view, "Also", f"took {other.choice}{_strategy(other)} by ", who, because, *again)
 
 
 def _strategy(resolution: Resolution) -> str:

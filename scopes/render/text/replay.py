@@ -21,8 +21,7 @@ from scopes.render.view import Span, View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
-    from scopes.merge.rewrite import Rewrite
+    from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate, Rewrite
 
 
 @render_text.register

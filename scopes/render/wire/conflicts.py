@@ -100,7 +100,7 @@ def _side(positions: Sequence[Position], texts: Mapping[str, str]) -> dict[str, 
 def _position(position: Position, texts: Mapping[str, str]) -> dict[str, object]:
     text = texts.get(position.message or "")
     origin = without_none(message=position.message, agent=position.agent, confidence=position.confidence, text=text)
-    return {"value": position.value, **origin, **without_none(resolved_by=position.resolved_by)}
+    return {"value": position.value, **origin}
 
 
 def _resolution(resolution: Resolution) -> dict[str, object]:
@@ -115,7 +115,7 @@ def _resolution(resolution: Resolution) -> dict[str, object]:
     }
     if resolution.reused is not None:
         shape["reused"] = resolution.reused._asdict()
-    return shape | ({"also": [_resolution(each) for each in resolution.also]} if resolution.also else {})
+    return shape
 
 
 def _earlier(earlier: EarlierResolution) -> dict[str, object]:
