@@ -113,11 +113,7 @@ def open_store(
     else:
         default = check_author(Author(author, "human") if isinstance(author, str) else author)
     repository.caller = Caller(actor=default.name, command=os.path.basename(sys.argv[0] or "python"))
-    directory = index_directory(cache_directory(os.environ), found)
-    repository.index_directory = directory
-    from scopes.index.caches import CommitCache
-
-    repository.open_commit_chunks = lambda: CommitCache(directory, found)
+    repository.index_directory = index_directory(cache_directory(os.environ), found)
     note = None if at_operation is None else show_past(repository, at_operation)
     return Store(repository, default, () if note is None else (note,))
 

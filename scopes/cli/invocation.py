@@ -257,9 +257,6 @@ class Invocation:
                 sign=self._find_signer(opened.config),
             )
             opened.index_directory = self.index_directory
-            from scopes.index.caches import CommitCache
-
-            opened.open_commit_chunks = lambda: CommitCache(self.index_directory, path)
             from scopes.result import Note as Note_
 
             opened.lock.on_wait = lambda text: self.output().note(Note_(text))

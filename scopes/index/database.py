@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
-from zlib import crc32
 
 from scopes.result import Note
 
@@ -238,11 +237,6 @@ def without_purged(directory: str, store: str) -> Iterator[Prunes]:
     finally:
         if prunes.have_run():
             delete_files(directory)
-
-
-def checksum_of(key: bytes, data: bytes) -> int:
-    """Return the checksum of a row."""
-    return crc32(data, crc32(key))
 
 
 def is_ours(connection: sqlite3.Connection, layout: Layout, store: str) -> bool:

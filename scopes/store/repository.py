@@ -27,7 +27,6 @@ from scopes.store.projects import Project
 from scopes.store.ref_files import RefFiles, RefReader, list_ref_names, read_ref_files
 
 if TYPE_CHECKING:
-    from scopes.store.graph import CommitChunks
     from scopes.store.ref_files import ListedRefs
 
 
@@ -190,11 +189,10 @@ class Repository:
     """One open store.
 
     `clear_message` is what makes of stored messages what is read of them; `secrets.gates.redacting` sets it while text
-    leaves the store with secrets redacted. `open_commit_chunks` opens the kept chunks of commits that long walks use.
-    `index_directory` is where what was derived from the store is kept. `committed` describes the last commit, for the
-    message after an interrupt. `command_operations` are those of the present command that the next one belongs to;
-    `history.transaction.same_command` sets them. `prunes` knows what was deleted since the store was opened;
-    `store.transactions` opens it again then.
+    leaves the store with secrets redacted. `index_directory` is where what was derived from the store is kept.
+    `committed` describes the last commit, for the message after an interrupt. `command_operations` are those of the
+    present command that the next one belongs to; `history.transaction.same_command` sets them. `prunes` knows what was
+    deleted since the store was opened; `store.transactions` opens it again then.
     """
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
@@ -212,7 +210,6 @@ class Repository:
         self.packs = _open_packs(self._objects)
         self.recent = RecentObjects()
         self.clear_message: Callable[[bytes], bytes] | None = None
-        self.open_commit_chunks: Callable[[], CommitChunks] | None = None
         self.index_directory: str | None = None
         self._last_was_packed = True
         self._last_stamp: _Stamp | None = None
@@ -315,11 +312,11 @@ class Repository:
     @contextlib.contextmanager
     def from_disk(self) -> Iterator[None]:
         """Read every object from disk, for commands that verify the store; the copies in memory are dropped."""
-        chunks, self.open_commit_chunks, self.recent = self.open_commit_chunks, None, RecentObjects(0)
+        self.recent = RecentObjects(0)
         try:
             yield
         finally:
-            self.open_commit_chunks, self.recent = chunks, RecentObjects()
+            self.recent = RecentObjects()
 
     def has(self, oid: Oid) -> bool:
         """Return True if the object is in the store."""
