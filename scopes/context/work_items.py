@@ -9,7 +9,6 @@ from scopes.history.messages import read_body_bytes, walk_headers_newest_first
 from scopes.history.names import Revision, choose_active_branch
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.index.caches import find_or_compute
-from scopes.model.encoding import dump
 from scopes.model.message import decode
 from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref
 from scopes.store.repository import Repository
@@ -64,4 +63,4 @@ def _read(repository: Repository, tip: Oid) -> bytes:
         item = decode(data).work_item if _FIELD in data else None
         if item is not None:
             items.setdefault(item, head.time)
-    return dump(items)
+    return json.dumps(items).encode()
