@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final, overload
+from typing import Any, Final, overload
 
 from scopes.errors import Corrupt, NotFound
+from scopes.history.handles import read_uuid
 from scopes.history.messages import read_message
-from scopes.history.transaction import EntryConversations
+from scopes.history.transaction import NamesOfUuids
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.encoding import without_none
 from scopes.model.message import Message
@@ -164,3 +165,37 @@ def _receive(repository: Repository, entry: InboxEntry, conversations: EntryConv
         message = read_message(repository, entry.oid)
     where = {"conversation": entry.conversation, "oid": entry.oid, **without_none(uuid=entry.uuid)}
     return ReceivedMessage(entry=replace(entry, conversation=conversations.find_id(where)), message=message)
+
+
+class EntryConversations:
+    """Finds the conversations of inbox entries, which keep their uuids when they are renamed."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._names = NamesOfUuids(repository)
+        self._by_id: dict[str, str | None] = {}
+
+    def find_uuid(self, entry: Mapping[str, Any]) -> str | None:
+        """Return the uuid of the conversation of an entry; None if it has none."""
+        uuid = entry.get("uuid")
+        return uuid if isinstance(uuid, str) else None
+
+    def find_id(self, entry: Mapping[str, Any]) -> ConversationId:
+        """Return the present id of the conversation of an entry.
+
+        If the conversation was deleted, it is the id from then; or the uuid if another conversation has that id now.
+        """
+        stored, uuid = ConversationId(str(entry.get("conversation"))), self.find_uuid(entry)
+        if uuid is None or self._uuid_of_id(stored) == uuid:
+            return stored
+        found = self._names.find(uuid)
+        if found is None:
+            return stored if self._uuid_of_id(stored) is None else ConversationId(uuid)
+        return found
+
+    def _uuid_of_id(self, name: ConversationId) -> str | None:
+        if name not in self._by_id:
+            self._by_id[name] = None
+            with suppress(NotFound, Corrupt):
+                self._by_id[name] = read_uuid(self._repository, name)
+        return self._by_id[name]

@@ -1,37 +1,35 @@
-"""Undo of changes of metadata that another machine may have: the old values come back as a new change.
+"""`undo` and `redo`: restore the refs that an operation or an append moved; both are operations themselves.
 
-As a rule `undo` moves the metadata of a conversation back to an earlier commit. If a remote knows the conversation,
-that is not enough: the value that is taken back has the higher clock, and the next fetch would bring it again. So the
-old values are written with clocks above those of now. What a fetch changed is taken back exactly.
+`undo` takes back the newest thing that the same actor did, and a second one the thing before; a note tells what the
+first one took back, because nobody knows whether a process that was killed had committed. As in an editor, `redo` works
+only until the actor's next new operation. Operations of one command are one step. Appends have no operation record:
+`history.past` reads them from the reflogs.
+
+Two kinds of refs do not simply move back. Metadata that a remote knows get their old values with new clocks, because
+the next fetch would bring back the values that were taken away. In refs of the whole store (agents, facts, memory) the
+files that the operation changed get their old content: what others have changed beside them stays.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from shlex import quote
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from scopes.errors import Invalid, NotFound, Refused, check_not_negative
-from scopes.history.activity import find_second_acceptance
 from scopes.history.metadata import CLOCKS, clocks_of_edit, read_metadata_at, write_metadata
 from scopes.history.names import conversation_ids, find_root_commit, list_branch_tips, resolve_conversation
 from scopes.history.past import APPEND, UNDO, conversations_of, find_recorded_operation, walk_history
 from scopes.history.transaction import (
     AGENT_FILES,
     INBOX_FILES,
-    KEY_FILES,
     SHARED,
-    ConversationFilter,
-    EntryConversations,
-    NamesOfUuids,
-    PathChange,
     RefTransaction,
-    conversations_inside,
-    decode_leaf,
+    find_tree,
     read_json,
     tree_of,
     walk_path_changes,
@@ -55,445 +53,12 @@ from scopes.store.repository import Objects, Repository, read_commit_stub, read_
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, update_tree
 
-
-def restore_shared_metadata(
-    repository: Repository, tx: RefTransaction, subject: str, *, dry_run: bool
-) -> RefTransaction:
-    """Return the changes of an undo or redo, in which shared metadata is not moved back but changed again.
-
-    A dry run writes nothing. Metadata whose values have changed since is left as it is: the undo refuses it.
-    """
-    remotes = repository.list_refs(refs.REMOTES)
-    if not remotes or any(change.ref.startswith(refs.REMOTES) for change in tx.list_changes()):
-        return tx
-    shared = {name.rpartition("/")[2] for name in remotes}
-    result = RefTransaction(repository)
-    for change in tx.list_changes():
-        result.move_ref(*_restore(repository, result, change, shared, subject, dry_run=dry_run))
-    return result
-
-
-def _restore(
-    repository: Repository, tx: RefTransaction, change: RefChange, shared: set[str], subject: str, *, dry_run: bool
-) -> RefChange:
-    """Return what becomes of one ref."""
-    current = repository.find_ref(change.ref)
-    if not change.ref.startswith(refs.META) or change.old is None or change.new is None or current is None:
-        return change
-    if find_root_commit(repository, ConversationId(change.ref.removeprefix(refs.META))) not in shared:
-        return change
-    if list_value_changes(repository, current, change.old):
-        return change
-    if dry_run:
-        return change._replace(old=current)
-    values = list_value_changes(repository, current, change.new)
-    clocks = clocks_of_edit(
-        repository, _tree_of(repository, current), values, lambda: machine_id(repository, tx.operation_id)
-    )
-    new = write_metadata(repository, Oid(current), {**values, **clocks}, subject)
-    return change._replace(old=current, new=new)
-
-
-def list_value_changes(objects: Objects, before: str, after: str) -> dict[str, BlobChange]:
-    """Return the files of the metadata whose values differ between two commits, with those of the second one."""
-    if before == after:
-        return {}
-    differing = diff_blobs(objects, _tree_of(objects, before), _tree_of(objects, after))
-    return {path: new for path, _, new in differing if not path.startswith(f"{CLOCKS}/")}
-
-
-def _tree_of(objects: Objects, commit: str) -> Oid:
-    return read_commit_stub(objects, Oid(commit)).tree
-
-
 LIST_OPERATIONS = "see: scopes operations list"
-RESOLVE = "resolve"
 IMPORT = "import"
 PUSH = "push"
 REMOTE = "remote"
-_ANY = "CONV"
 _FETCHES = "fetch "  # that of what a push fetches for itself
-_DELETES = "delete "  # how the summary of `push --delete` begins
-_ON_REMOTES = frozenset(prefix.split("/")[2] for prefix in (refs.REMOTES, refs.REMOTE_SOURCES))
-
-
-def check_redo(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
-    """Refuse a redo that would accept a decision candidate twice or leave messages out of a merge."""
-    for change in changes:
-        _refuse_second_acceptance(repository, target, change)
-    _refuse_new_messages(repository, target, changes)
-
-
-def check_undo(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
-    """Refuse to undo the resolution of a conflict whose merge or replay has ended: the target would keep it."""
-    for change in changes if target.kind == RESOLVE else ():
-        pair = refs.split_branch_ref(change.ref)
-        if pair is not None and all(each.branch != pair[1] for each in list_in_progress(repository, pair[0])):
-            hint = "undo first what ended it: scopes undo OPERATION; see: scopes operations list"
-            raise Refused(f"what {pair[0]}/{pair[1]} was for has ended since '{target.summary}'", hint=hint)
-
-
-def _refuse_new_messages(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
-    """Refuse to redo the end of a merge if its conflict-resolution branch got messages that it would not have."""
-    after = {change.ref: change.new for change in changes}
-    for conversation in {refs.conversation_of(change.ref) for change in changes} - {None}:
-        metadata = after.get(refs.meta_ref(ConversationId(str(conversation))))
-        if conversation is None or metadata is None:
-            continue
-        tips = {
-            **list_branch_tips(repository, conversation),
-            **{pair[1]: Oid(new) for ref, new in after.items() if (pair := refs.split_branch_ref(ref)) and new},
-        }
-        left = decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata)).branches, tips)
-        for each in list_in_progress(repository, conversation):
-            merged = after.get(refs.branch_ref(conversation, each.target))
-            if each.kind != "merge" or each in left or merged is None or is_ancestor(repository, each.tip, Oid(merged)):
-                continue
-            if all(other.branch != each.branch for other in left):
-                raise Refused(
-                    f"{conversation}/{each.branch} has new messages since '{target.summary}'",
-                    hint="finish the merge with them: "
-                    f"scopes merge {quote(conversation)} --continue --branch {quote(each.branch)}",
-                )
-
-
-def refuse_others(repository: Repository, target: Operation, conversation: ConversationId) -> None:
-    """Refuse an operation that changed other conversations too."""
-    others = sorted((conversations_of(target) | conversations_inside(repository, target)) - {conversation})
-    if others:
-        names = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
-        hint = f"undo it everywhere: scopes undo {target.id[:8]}"
-        if target.kind == IMPORT:
-            hint = f"nothing else is to be undone here; to remove this one alone: scopes delete {quote(conversation)}"
-        raise Refused(f"'{target.summary}' also changed {names}", hint=hint)
-
-
-def _refuse_second_acceptance(repository: Repository, target: Operation, change: RefChange) -> None:
-    """Refuse to bring back a decision whose candidate was accepted again after the undo."""
-    pair = refs.split_branch_ref(change.ref)
-    if pair is None or change.new is None:
-        return
-    old = None if change.old is None else Oid(change.old)
-    accepted = find_second_acceptance(repository, pair[0], old, Oid(change.new))
-    if accepted is not None:
-        hint = f"see the decision: scopes cat {quote(pair[0])}/{accepted.message}"
-        raise Refused(f"{accepted.author} accepted the decision candidate again since '{target.summary}'", hint=hint)
-
-
-def final_operation(record: Operation) -> Refused:
-    """Return the error for an operation that deleted what undo would need."""
-    return Refused(
-        f"{'purge' if record.kind == PURGE else 'gc --expire'} cannot be undone: {record.summary}",
-        hint="what came before and is still recorded: scopes operations list; then: scopes undo OPERATION",
-    )
-
-
-def final_push(record: Operation) -> Refused:
-    """Return the error for a push, which changed nothing here, or for a change of what a remote is called."""
-    if record.kind == REMOTE:
-        hint = "use scopes remote add, rename or set-url"
-        return Refused(f"a change of a remote cannot be undone: {record.summary}", hint=hint)
-    hint = "what was sent is in its history; to go back here: scopes rewind CONV; then: scopes push CONV --force"
-    return Refused(f"a push cannot be undone: {record.summary}", hint=hint)
-
-
-def note_kept(repository: Repository, target: Operation, since: Iterable[Operation]) -> tuple[Note, ...]:
-    """Return a note if an undo passes over something that it cannot take back: what was sent, or a changed remote.
-
-    target: what is undone; since: pushes and changes of remotes, the newest first; what a push did for itself alone is
-        no reason
-    """
-    for record in since:
-        if record.kind == REMOTE:
-            return (Note(f"not undone: {record.summary}", "see: scopes help remote"),)
-        sent = {each.ref: each for each in record.changes if each.ref.split("/")[2] in _ON_REMOTES}
-        if not sent or record.summary.startswith(_FETCHES):
-            continue
-        there = "/".join(next(iter(sent)).split("/")[3:-1])
-        if record.summary.startswith(_DELETES):
-            return (Note(f"not undone: push --delete: {record.summary}", f"send it again: scopes push {_ANY}"),)
-        text = f"not undone: {record.summary}; what was pushed stays on {there}"
-        roots = {find_root_commit(repository, name): name for name in sorted(conversations_of(target))}
-        shown = {ref: roots[Oid(root)] for ref in sent if (root := ref.rpartition("/")[2]) in roots}
-        name = next(iter(shown.values()), _ANY)
-        if all(each.old is None for ref, each in sent.items() if ref in (shown or sent)):
-            return (
-                Note(text, f"if you meant that: scopes redo; then delete it there: scopes push --delete {quote(name)}"),
-            )
-        return (Note(text, f"to have it there as it is here then: scopes push {quote(name)} --force"),)
-    return ()
-
-
-def append_moved(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
-    """Return the error for an append whose messages are not the last ones of their branch."""
-    shown = change.ref.removeprefix(refs.HEADS)
-    messages = target.details["messages"]
-    if current is None:
-        return Refused(f"{shown} was deleted since '{target.summary}'", hint=LIST_OPERATIONS)
-    if change.old is None or not is_ancestor(repository, Oid(change.old), Oid(current)):
-        return Refused(f"{shown} was moved since '{target.summary}'", hint=LIST_OPERATIONS)
-    rewind = f"scopes rewind {quote(shown)} --to {quote((change.new or '')[:12])}"
-    hint = f"take back the newer ones too: {rewind}"
-    if len(messages) == 1:
-        conversation, branch = target.details["conversation"], target.details["branch"]
-        hint = f"scopes retract {quote(conversation)} {quote(messages[0][:12])} --branch {quote(branch)}; or {hint}"
-    if current == change.old:
-        return Refused(f"{shown} has other messages between those of '{target.summary}'", hint=hint)
-    return Refused(f"{shown} has newer messages than '{target.summary}'", hint=hint)
-
-
-def moved_since(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
-    """Return the error for a ref that has moved since an operation; its hint names the commands to undo it anyway."""
-    shown = change.ref.removeprefix(refs.HEADS)
-    if (
-        change.ref.startswith(refs.HEADS)
-        and current
-        and change.old
-        and is_ancestor(repository, Oid(change.old), Oid(current))
-    ):
-        rewind = f"scopes rewind {quote(shown)} --to {quote(change.old[:12])}"
-        return Refused(
-            f"{shown} has new messages since '{target.summary}'",
-            hint=f"rewind them first: {rewind}; then: scopes undo {target.id}",
-        )
-    return Refused(f"{shown} was moved since '{target.summary}'", hint=LIST_OPERATIONS)
-
-
-_LIST = "see: scopes operations list"
-_SEVERAL_FACTS = "context.json"
-
-
-class SharedUndo:
-    """The new content of shared refs when operations are taken back, given the newest one first."""
-
-    def __init__(self, repository: Repository, operations: Sequence[Operation]) -> None:
-        """Give the files that the operations changed the values from before them.
-
-        Raises:
-            Refused: a file has been changed since; the error names what that is and how to take it back first.
-        """
-        self._repository = repository
-        self._operations = operations
-        self._refs: dict[str, _SharedTree] = {}
-        for operation in operations:
-            for change in operation.changes:
-                if change.ref in SHARED:
-                    self._take_back(operation, change)
-
-    def _take_back(self, target: Operation, change: RefChange) -> None:
-        shared = self._refs.setdefault(change.ref, _SharedTree(self._repository, change.ref))
-        changes = list(walk_path_changes(self._repository, change))
-        moved = [each for each in changes if shared.find(each.path) != each.after]
-        if moved:
-            self._refuse(target, change.ref, min(moved, key=lambda each: each.path.endswith(_SEVERAL_FACTS)))
-        for each in changes:
-            shared.changes[each.path] = each.before
-        shared.oldest = change.old
-
-    def move_refs(self, tx: RefTransaction, subject: str, *, dry_run: bool) -> None:
-        """Check what comes out, write it, and add the moves of the refs to a transaction; a dry run writes nothing.
-
-        Raises:
-            Refused: something that came since would be left without what it needs.
-        """
-        for ref, shared in self._refs.items():
-            problem = self._find_problem(ref, shared)
-            if problem is not None:
-                raise Refused(f"{problem.text} since '{self._operations[0].summary}'", hint=problem.hint)
-            if not dry_run:
-                tx.move_ref(ref, shared.value, shared.write(subject))
-
-    def _find_problem(self, ref: str, shared: _SharedTree) -> _Problem | None:
-        if ref == refs.AGENTS:
-            return _find_problem_of_agents(self._repository, shared)
-        return self._find_used_key(shared) if ref == refs.FACTS else None
-
-    def _find_used_key(self, facts: _SharedTree) -> _Problem | None:
-        """Return a problem if a context key would vanish that a fact or a proposed fact has."""
-        gone = {path[len(KEY_FILES) : -1] for path, blob in facts.changes.items() if blob is None and _is_key(path)}
-        if not gone:
-            return None
-        proposed = self._refs.get(refs.PROPOSED_FACTS) or _SharedTree(self._repository, refs.PROPOSED_FACTS)
-        for shared, inside in ((facts, "/facts"), (proposed, "")):
-            for uuid in shared.names(""):
-                used = gone.intersection(shared.names(f"{uuid}{inside}"))
-                if used and not _is_key(f"{uuid}/"):
-                    where = NamesOfUuids(self._repository).find(uuid) or uuid
-                    text = f"{where} has got facts or proposed facts with the context key {decode_leaf(used.pop())}"
-                    return _Problem(text, _LIST)
-        return None
-
-    def _refuse(self, target: Operation, ref: str, change: PathChange) -> NoReturn:
-        what = _describe(self._repository, ref, change)
-        later = self._find_later(target, ref, change.path)
-        hint = _LIST if later is None else f"undo first '{later.summary}': scopes undo {later.id[:8]}"
-        raise Refused(f"{what} has changed since '{target.summary}'", hint=hint)
-
-    def _find_later(self, target: Operation, ref: str, path: str) -> Operation | None:
-        """Return the newest operation after the target that changed a file, and is not taken back with it."""
-        taken_back = {each.id for each in self._operations}
-        for _, record in walk_operations(self._repository):
-            if record.id == target.id:
-                return None
-            for change in record.changes if record.id not in taken_back else ():
-                if change.ref == ref and any(e.path == path for e in walk_path_changes(self._repository, change)):
-                    return record
-        return None
-
-
-class _Problem(NamedTuple):
-    text: str
-    hint: str
-
-
-class _SharedTree:
-    """The tree of a ref with changes that are not written yet.
-
-    Attributes:
-        value: The commit of the ref; None if there is no ref.
-        oldest: The commit before the first operation that is taken back.
-        changes: The new blobs by path; None for no file.
-    """
-
-    def __init__(self, repository: Repository, ref: str) -> None:
-        self._repository = repository
-        self.value = repository.find_ref(ref)
-        self.oldest: str | None = None
-        self.changes: dict[str, Oid | None] = {}
-        self._tree = tree_of(repository, self.value)
-
-    def find(self, path: str) -> Oid | None:
-        """Return the blob of a file; None if there is none."""
-        return self.changes[path] if path in self.changes else self._stored(path)
-
-    def names(self, directory: str) -> set[str]:
-        """Return the names in a directory, those that are not written yet included."""
-        tree = self._tree
-        if tree is not None and directory:
-            entry = find_entry(self._repository, tree, directory)
-            tree = entry.oid if entry is not None and entry.is_tree else None
-        names = set() if tree is None else set(read_tree(self._repository, tree))
-        prefix = f"{directory}/" if directory else ""
-        inside = [path[len(prefix) :] for path in self.changes if path.startswith(prefix)]
-        names |= {path.partition("/")[0] for path in inside}
-        return {name for name in names if self._exists(prefix + name)}
-
-    def name_of_agent(self, number: str) -> str:
-        """Return the name that an agent has now, or its number if it has none."""
-        name = read_json(self._repository, self._stored(f"{AGENT_FILES}{number}.json")).get("name")
-        return name if isinstance(name, str) else number.lstrip("0")
-
-    def write(self, subject: str) -> str | None:
-        """Write the commit and return it; the one from before if that has the same files, so that undo restores it."""
-        changes: dict[str, BlobChange] = dict(self.changes)
-        if self.oldest is None and not self.names(""):
-            return None
-        tree = update_tree(self._repository, self._tree, changes)
-        if tree == self._tree:
-            return self.value
-        if tree == tree_of(self._repository, self.oldest):
-            return self.oldest
-        return write_metadata(self._repository, None if self.value is None else Oid(self.value), changes, subject)
-
-    def _stored(self, path: str) -> Oid | None:
-        entry = None if self._tree is None else find_entry(self._repository, self._tree, path)
-        return None if entry is None or entry.is_tree else entry.oid
-
-    def _exists(self, path: str) -> bool:
-        """Return True if there is a file, or a directory that does not become empty."""
-        if path in self.changes:
-            return self.changes[path] is not None
-        entry = None if self._tree is None else find_entry(self._repository, self._tree, path)
-        if entry is not None and not entry.is_tree:
-            return True
-        if not any(each.startswith(f"{path}/") for each in self.changes):
-            return entry is not None
-        return bool(self.names(path))
-
-
-def _find_problem_of_agents(objects: Objects, shared: _SharedTree) -> _Problem | None:
-    """Return what would be wrong with the agents that are changed: two of one name, a message that nobody can get."""
-    changed = {path[len(AGENT_FILES) :] for path in shared.changes if path.startswith(AGENT_FILES)}
-    files = shared.names(AGENT_FILES[:-1]) if changed else set()
-    names = {file: str(read_json(objects, shared.find(AGENT_FILES + file)).get("name")) for file in files}
-    for file in sorted(changed):
-        number = file.removesuffix(".json")
-        same = [other for other, name in names.items() if other != file and name == names.get(file)]
-        if same:
-            other = same[0].removesuffix(".json").lstrip("0")
-            text = f"another agent has got the name {names[file]!a}, number {other},"
-            return _Problem(text, f"give that one another name: scopes agents update {quote(names[file])} --name NAME")
-        problem = _find_lost_message(objects, shared, number, is_there=file in names)
-        if problem is not None:
-            return problem
-    return None
-
-
-def _find_lost_message(objects: Objects, shared: _SharedTree, number: str, *, is_there: bool) -> _Problem | None:
-    """Return a problem if messages would be left for an agent that is gone, or wait for one that is available."""
-    directory, name = INBOX_FILES + number, shared.name_of_agent(number)
-    blobs = [shared.find(f"{directory}/{name}") for name in shared.names(directory)]
-    if blobs and not is_there:
-        text = f"agent {name} has got messages that it has not acknowledged"
-        return _Problem(text, f"remove it: scopes agents remove {quote(name)}")
-    agent = read_json(objects, shared.find(f"{AGENT_FILES}{number}.json"))
-    if agent.get("available") is not False and any(read_json(objects, blob).get("queued") is True for blob in blobs):
-        hint = f"deliver them: scopes agents available {quote(name)}"
-        return _Problem(f"messages wait for agent {name}, which were sent", hint)
-    return None
-
-
-_NAMED: Mapping[str, Callable[[list[str]], str]] = {
-    refs.SECRETS: lambda parts: f"the allow-list entry {parts[-1][:8]}",
-    refs.SOURCE_PATHS: lambda parts: f"the path of source {''.join(parts)[:8]}",
-    refs.COMMITS: lambda parts: f"what is recorded of commit {parts[2][:8] if len(parts) > 2 else parts[-1]}",
-}
-
-
-def _is_key(path: str) -> bool:
-    return path.startswith(KEY_FILES)
-
-
-def _describe(repository: Repository, ref: str, change: PathChange) -> str:
-    """Return what a file of a shared ref is, in words."""
-    parts = change.path.split("/")
-    if ref == refs.AGENTS:
-        return _describe_agent_file(repository, parts, _known([change.after, change.before]))
-    if ref == refs.MEMORY:
-        document = read_json(repository, next(_known([change.after, change.before]), None))
-        return f"memory entry {str(document.get('id', parts[-1]))[:8]}"
-    if ref in _NAMED:
-        return _NAMED[ref](parts)
-    if _is_key(change.path):
-        return f"context key {decode_leaf(parts[-1])}"
-    return f"{_describe_fact_file(parts[1:])} of {NamesOfUuids(repository).find(parts[0]) or parts[0]}"
-
-
-def _describe_fact_file(parts: list[str]) -> str:
-    match parts:
-        case ["facts", key, _, name]:
-            return f"fact {decode_leaf(key)}/{decode_leaf(name)}"
-        case ["decisions", name]:
-            return f"the decision about {decode_leaf(name)}"
-        case [key, _, name]:
-            return f"proposed fact {decode_leaf(key)}/{decode_leaf(name)}"
-    return "what is known of the facts"
-
-
-def _describe_agent_file(repository: Repository, parts: list[str], blobs: Iterator[Oid]) -> str:
-    document = read_json(repository, next(blobs, None))
-    number = parts[1].removesuffix(".json").lstrip("0")
-    if parts[0] == "agents":
-        return f"agent {document.get('name', number)}"
-    message, where = str(document.get("message", ""))[:8], EntryConversations(repository).find_id(document)
-    name = _SharedTree(repository, refs.AGENTS).name_of_agent(parts[1])
-    return f"message {message} of {where} in the inbox of {name}"
-
-
-def _known(blobs: Iterable[Oid | None]) -> Iterator[Oid]:
-    return (blob for blob in blobs if blob is not None)
-
-
+_ON_REMOTES = (refs.REMOTES, refs.REMOTE_SOURCES)
 REDO = "redo"
 
 
@@ -531,8 +96,7 @@ def undo(
 ) -> Undone:
     """Undo the newest operation or append of the caller: restore every ref that it moved.
 
-    If the same command recorded several operations, all of them are undone together, whichever is named. If an undo of
-    the caller was interrupted after it had committed, it is finished instead, and nothing more is taken back.
+    If the same command recorded several operations, all of them are undone together, whichever is named.
 
     Args:
         repository: the store, with the caller.
@@ -546,12 +110,8 @@ def undo(
         Refused: a ref has moved since, the operation was undone already, or it cannot be undone; the hint names a way
             out.
     """
-    with _lock(repository, dry_run=dry_run) as finished:
+    with nullcontext() if dry_run else exclusive_write(repository):
         operation, limit = _resolve(repository, name, conversation)
-        interrupted = _find_interrupted(repository, UNDO, finished, limit)
-        named = None if operation is None else _last_of_command(repository, operation).id
-        if interrupted is not None and named in {None, interrupted[1].id}:
-            return _report_finished(repository, *interrupted, dry_run=dry_run)
         notes: tuple[Note, ...] = ()
         if operation is None:
             target, notes = _find_newest(repository, limit, any_actor=any_actor)
@@ -566,23 +126,19 @@ def undo(
 def redo(
     repository: Repository, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False
 ) -> Undone:
-    """Redo what the caller undid last; the options are those of `undo`, and so is what happens after an interruption.
+    """Redo what the caller undid last; the options are those of `undo`.
 
     Raises:
         NotFound: the caller's last operation is not an undo.
-        Refused: a ref has moved since, or a decision candidate was accepted again since.
+        Refused: a ref has moved since.
     """
-    with _lock(repository, dry_run=dry_run) as finished:
+    with nullcontext() if dry_run else exclusive_write(repository):
         limit = None if conversation is None else _resolve_conversation(repository, conversation)
-        interrupted = _find_interrupted(repository, REDO, finished, limit)
-        if interrupted is not None:
-            return _report_finished(repository, *interrupted, dry_run=dry_run)
         canceled: set[OperationId] = set()
-        of_conversation = None if limit is None else ConversationFilter(repository, limit)
         others: list[Operation] = []
         for _, record in walk_operations(repository):
             _cancel(record, canceled)
-            if of_conversation is not None and not of_conversation.matches(record):
+            if limit is not None and limit not in conversations_of(record):
                 continue
             if not any_actor and record.actor != repository.caller.actor:
                 if record.kind not in (REDO, PUSH) and record.id not in canceled:
@@ -595,43 +151,6 @@ def redo(
         other = next(iter(others), None)
         is_undo = other is not None and other.kind == UNDO
         return _nothing(REDO, "" if any_actor else repository.caller.actor, other if is_undo else None)
-
-
-def _lock(repository: Repository, *, dry_run: bool) -> AbstractContextManager[Operation | None]:
-    """Hold the exclusive lock, and return the operation that had to be finished; for a dry run the pending one."""
-    if not dry_run:
-        return exclusive_write(repository)
-    pending = repository.find_pending(repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS))
-    return nullcontext(None if pending is None else pending[1])
-
-
-def _find_interrupted(
-    repository: Repository, kind: str, finished: Operation | None, conversation: ConversationId | None
-) -> tuple[Operation, Operation] | None:
-    """Return an undo or redo of the caller that was finished just now, and its target; None if there is none."""
-    if finished is None or finished.kind != kind or finished.actor != repository.caller.actor:
-        return None
-    if conversation is not None and not ConversationFilter(repository, conversation).matches(finished):
-        return None
-    target = next((each for each in walk_history(repository) if each.id == finished.undoes), None)
-    return None if target is None else (finished, target)
-
-
-def _report_finished(repository: Repository, finished: Operation, target: Operation, *, dry_run: bool) -> Undone:
-    active, _ = _describe_changes(repository, finished.changes, redo=finished.kind == REDO)
-    text = (
-        f"an earlier {finished.kind} was interrupted after it had committed: it is complete, and nothing else changed"
-    )
-    return Undone(
-        target=target,
-        also=_same_command(repository, target),
-        redo=finished.kind == REDO,
-        operation=None if dry_run else finished.id,
-        actor=finished.actor,
-        dry_run=dry_run,
-        active_branch=active,
-        notes=(Note(text, f"one more step: scopes {quote(finished.kind)}"),),
-    )
 
 
 def _find_newest(
@@ -659,7 +178,7 @@ def _find_newest(
             other = record if other is None and not skipped and record.kind not in FINAL else other
             continue
         if record.kind not in FINAL:
-            return record, (*_note_one_more(last), *note_kept(repository, record, since))
+            return record, (*_note_one_more(last), *_note_kept(since))
         if conversation is None and canceled <= seen:
             raise final_operation(record)
     return _nothing(UNDO, "" if any_actor else repository.caller.actor, other)
@@ -684,21 +203,20 @@ def _reverse(
     tx = RefTransaction(repository)
     for each in (target, *also):
         if conversation is not None:
-            refuse_others(repository, each, conversation)
+            refuse_others(each, conversation)
         for change in each.changes:
             if change.ref not in SHARED and not _is_seen_since(repository, change):
                 _require_unmoved(repository, each, change, tx)
                 tx.move_ref(change.ref, change.new, change.old)
     summary = target.summary.removeprefix("undo ") if redo else f"undo {_summary(target, also)}"
     tx = restore_shared_metadata(repository, tx, summary, dry_run=dry_run)
-    (check_redo if redo else check_undo)(repository, target, tx.list_changes())
     for change in tx.list_changes():
         current = repository.find_ref(change.ref)
         if current != change.old or not target.details.get("contiguous", True):
-            explain = append_moved if target.kind == APPEND else moved_since
-            raise explain(repository, target, change, current)
-    shared = SharedUndo(repository, (target, *also))
-    shared.move_refs(tx, summary, dry_run=dry_run)
+            raise moved_since(repository, target, change, current)
+    for ref, tree in _take_back_shared(repository, (target, *also)).items():
+        if not dry_run:
+            tx.move_ref(ref, tree.value, tree.write(summary))
     active, notes = _describe_changes(repository, tx.list_changes(), redo=redo)
     operation = None
     if not dry_run:
@@ -909,3 +427,200 @@ def show_operation(repository: Repository, operation: str) -> OperationView:
     """
     commit, found = find_recorded_operation(repository, operation)
     return OperationView(operation=found, commit=commit)
+
+
+def refuse_others(target: Operation, conversation: ConversationId) -> None:
+    """Refuse an operation that changed other conversations too."""
+    others = sorted(conversations_of(target) - {conversation})
+    if others:
+        names = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+        hint = f"undo it everywhere: scopes undo {target.id[:8]}"
+        if target.kind == IMPORT:
+            hint = f"nothing else is to be undone here; to remove this one alone: scopes delete {quote(conversation)}"
+        raise Refused(f"'{target.summary}' also changed {names}", hint=hint)
+
+
+def final_operation(record: Operation) -> Refused:
+    """Return the error for an operation that deleted what undo would need."""
+    return Refused(
+        f"{'purge' if record.kind == PURGE else 'gc --expire'} cannot be undone: {record.summary}",
+        hint="what came before and is still recorded: scopes operations list; then: scopes undo OPERATION",
+    )
+
+
+def final_push(record: Operation) -> Refused:
+    """Return the error for a push, which changed nothing here, or for a change of what a remote is called."""
+    if record.kind == REMOTE:
+        hint = "use scopes remote add, rename or set-url"
+        return Refused(f"a change of a remote cannot be undone: {record.summary}", hint=hint)
+    hint = "what was sent is in its history; to go back here: scopes rewind CONV; then: scopes push CONV --force"
+    return Refused(f"a push cannot be undone: {record.summary}", hint=hint)
+
+
+def _note_kept(since: Iterable[Operation]) -> tuple[Note, ...]:
+    """Return a note if an undo passes over something that it cannot take back: what was sent, or a changed remote."""
+    for record in since:
+        if record.kind == REMOTE:
+            return (Note(f"not undone: {record.summary}", "see: scopes help remote"),)
+        if not record.summary.startswith(_FETCHES) and any(each.ref.startswith(_ON_REMOTES) for each in record.changes):
+            text = f"not undone: {record.summary}; what was pushed stays there"
+            return (Note(text, "to have it there as it is here then: scopes push CONV --force"),)
+    return ()
+
+
+def moved_since(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
+    """Return the error for a ref that has moved since an operation or an append; its hint names what takes it back."""
+    shown = change.ref.removeprefix(refs.HEADS)
+    if current is None:
+        return Refused(f"{shown} was deleted since '{target.summary}'", hint=LIST_OPERATIONS)
+    if (
+        not change.ref.startswith(refs.HEADS)
+        or not change.old
+        or not is_ancestor(repository, Oid(change.old), Oid(current))
+    ):
+        return Refused(f"{shown} was moved since '{target.summary}'", hint=LIST_OPERATIONS)
+    if target.kind != APPEND:
+        rewind = f"rewind them first: scopes rewind {quote(shown)} --to {quote(change.old[:12])}"
+        hint = f"{rewind}; then: scopes undo {target.id}"
+        return Refused(f"{shown} has new messages since '{target.summary}'", hint=hint)
+    messages = target.details["messages"]
+    hint = f"take back the newer ones too: scopes rewind {quote(shown)} --to {quote((change.new or '')[:12])}"
+    if len(messages) == 1:
+        conversation, branch = target.details["conversation"], target.details["branch"]
+        hint = f"scopes retract {quote(conversation)} {quote(messages[0][:12])} --branch {quote(branch)}; or {hint}"
+    if current == change.old:
+        return Refused(f"{shown} has other messages between those of '{target.summary}'", hint=hint)
+    return Refused(f"{shown} has newer messages than '{target.summary}'", hint=hint)
+
+
+def restore_shared_metadata(
+    repository: Repository, tx: RefTransaction, subject: str, *, dry_run: bool
+) -> RefTransaction:
+    """Return the changes of an undo or redo, in which shared metadata is not moved back but changed again.
+
+    A dry run writes nothing. Metadata whose values have changed since is left as it is: the undo refuses it.
+    """
+    remotes = repository.list_refs(refs.REMOTES)
+    if not remotes or any(change.ref.startswith(refs.REMOTES) for change in tx.list_changes()):
+        return tx
+    shared = {name.rpartition("/")[2] for name in remotes}
+    result = RefTransaction(repository)
+    for change in tx.list_changes():
+        result.move_ref(*_restore(repository, result, change, shared, subject, dry_run=dry_run))
+    return result
+
+
+def _restore(
+    repository: Repository, tx: RefTransaction, change: RefChange, shared: set[str], subject: str, *, dry_run: bool
+) -> RefChange:
+    """Return what becomes of one ref."""
+    current = repository.find_ref(change.ref)
+    if not change.ref.startswith(refs.META) or change.old is None or change.new is None or current is None:
+        return change
+    if find_root_commit(repository, ConversationId(change.ref.removeprefix(refs.META))) not in shared:
+        return change
+    if list_value_changes(repository, current, change.old):
+        return change
+    if dry_run:
+        return change._replace(old=current)
+    values = list_value_changes(repository, current, change.new)
+    clocks = clocks_of_edit(
+        repository, _tree_of(repository, current), values, lambda: machine_id(repository, tx.operation_id)
+    )
+    new = write_metadata(repository, Oid(current), {**values, **clocks}, subject)
+    return change._replace(old=current, new=new)
+
+
+def list_value_changes(objects: Objects, before: str, after: str) -> dict[str, BlobChange]:
+    """Return the files of the metadata whose values differ between two commits, with those of the second one."""
+    if before == after:
+        return {}
+    differing = diff_blobs(objects, _tree_of(objects, before), _tree_of(objects, after))
+    return {path: new for path, _, new in differing if not path.startswith(f"{CLOCKS}/")}
+
+
+def _tree_of(objects: Objects, commit: str) -> Oid:
+    return read_commit_stub(objects, Oid(commit)).tree
+
+
+def _take_back_shared(repository: Repository, operations: Sequence[Operation]) -> dict[str, _SharedTree]:
+    """Return the shared refs, with the files that the operations changed as they were before; the newest one first.
+
+    Raises:
+        Refused: a file has been changed since, or an agent has got messages; the hint names what to undo first.
+    """
+    trees: dict[str, _SharedTree] = {}
+    for operation in operations:
+        for change in operation.changes:
+            if change.ref not in SHARED:
+                continue
+            tree = trees.setdefault(change.ref, _SharedTree(repository, change.ref))
+            for path, before, after in walk_path_changes(repository, change):
+                if tree.find(path) != after:
+                    hint = _hint_later(repository, operations, operation, change.ref, path)
+                    raise Refused(f"what '{operation.summary}' changed was changed again since", hint=hint)
+                tree.changes[path] = before
+            tree.oldest = change.old
+    for path, blob in trees[refs.AGENTS].changes.items() if refs.AGENTS in trees else ():
+        number = path.removeprefix(AGENT_FILES).removesuffix(".json")
+        if path.startswith(AGENT_FILES) and blob is None and trees[refs.AGENTS].has_files(f"{INBOX_FILES}{number}"):
+            text = f"the agent has got messages since '{operations[0].summary}'"
+            name = str(read_json(repository, trees[refs.AGENTS].stored(path)).get("name"))
+            raise Refused(text, hint=f"remove it: scopes agents remove {quote(name)}")
+    return trees
+
+
+def _hint_later(repository: Repository, operations: Sequence[Operation], target: Operation, ref: str, path: str) -> str:
+    """Name the newest operation after the target that changed a file, and is not taken back with it."""
+    taken_back = {each.id for each in operations}
+    for _, record in walk_operations(repository):
+        if record.id == target.id:
+            break
+        for change in record.changes if record.id not in taken_back else ():
+            if change.ref == ref and any(each.path == path for each in walk_path_changes(repository, change)):
+                return f"undo first '{record.summary}': scopes undo {record.id[:8]}"
+    return LIST_OPERATIONS
+
+
+class _SharedTree:
+    """The tree of a ref with changes that are not written yet.
+
+    Attributes:
+        value: The commit of the ref; None if there is no ref.
+        oldest: The commit before the first operation that is taken back.
+        changes: The new blobs by path; None for no file.
+    """
+
+    def __init__(self, repository: Repository, ref: str) -> None:
+        self._repository = repository
+        self.value = repository.find_ref(ref)
+        self.oldest: str | None = None
+        self.changes: dict[str, Oid | None] = {}
+        self._tree = tree_of(repository, self.value)
+
+    def find(self, path: str) -> Oid | None:
+        """Return the blob of a file; None if there is none."""
+        return self.changes[path] if path in self.changes else self.stored(path)
+
+    def has_files(self, directory: str) -> bool:
+        """Return True if there are files in a directory."""
+        tree = find_tree(self._repository, self.value, directory)
+        stored = {} if tree is None else read_tree(self._repository, tree)
+        return any(self.changes.get(f"{directory}/{name}", entry) is not None for name, entry in stored.items())
+
+    def write(self, subject: str) -> str | None:
+        """Write the commit and return it; the one from before if that has the same files, so that undo restores it."""
+        changes: dict[str, BlobChange] = dict(self.changes)
+        tree = update_tree(self._repository, self._tree, changes)
+        if self.oldest is None and not read_tree(self._repository, tree):
+            return None
+        if tree == self._tree:
+            return self.value
+        if tree == tree_of(self._repository, self.oldest):
+            return self.oldest
+        return write_metadata(self._repository, None if self.value is None else Oid(self.value), changes, subject)
+
+    def stored(self, path: str) -> Oid | None:
+        """Return the blob of a file as the ref has it; None if there is none."""
+        entry = None if self._tree is None else find_entry(self._repository, self._tree, path)
+        return None if entry is None or entry.is_tree else entry.oid

@@ -16,7 +16,6 @@ from scopes.errors import Invalid, NotFound
 from scopes.history.activity import with_summary
 from scopes.history.messages import header_of, is_root, read_message
 from scopes.history.names import parse_latest, split_time
-from scopes.history.transaction import ConversationFilter
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
 from scopes.model.message import Message
 from scopes.model.operation import Operation, RefChange
@@ -71,7 +70,6 @@ def walk_history(repository: Repository, conversation: ConversationId | None = N
         Corrupt, NotFound: an operation record is damaged or missing.
     """
     appends = _Appends(walk_appends(repository, conversation))
-    of_conversation = None if conversation is None else ConversationFilter(repository, conversation)
     newer: set[str] = set()
     expired = False
     for commit, record in walk_operations(repository):
@@ -80,7 +78,7 @@ def walk_history(repository: Repository, conversation: ConversationId | None = N
             appends.taken.add(append.id)
             yield from _as_operation(repository, append)
         expired = expired or record.kind == EXPIRE
-        if of_conversation is None or record.kind == EXPIRE or of_conversation.matches(record):
+        if conversation is None or record.kind == EXPIRE or conversation in conversations_of(record):
             appends.add_undone(record)
             yield record
     while (append := appends.find_next()) is not None:

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, NamedTuple, TypeAlias
 
+from scopes.errors import Corrupt
 from scopes.ids import ConversationId, Oid
 from scopes.index.database import (
     ROW_ERRORS,
@@ -25,6 +27,7 @@ from scopes.index.database import (
     Layout,
     open_rows,
     open_updated,
+    remove,
 )
 from scopes.result import Note
 
@@ -192,6 +195,7 @@ def open_code_lines(
 
     Raises:
         As `update` does; the file stays as it was.
+        Corrupt: the file is damaged; it is removed, and the next call builds it again.
     """
 
     def count(connection: Connection) -> int:
@@ -200,4 +204,8 @@ def open_code_lines(
 
     opened = open_updated(directory, CODE_LINES, store, is_current, count, what="the index of code lines")
     with contextlib.closing(opened.connection) as connection:
-        yield connection, opened.notes
+        try:
+            yield connection, opened.notes
+        except sqlite3.DatabaseError as error:
+            remove(directory, CODE_LINES)
+            raise Corrupt("the index of code lines was damaged, and is removed", hint="try again") from error

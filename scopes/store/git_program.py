@@ -56,6 +56,7 @@ def run_git(
     settings: Sequence[str] = (),
     lock: int | None = None,
     check: bool = True,
+    reads: bool = False,
     stdin: str = "",
     actor: tuple[str | None, str | None] = (None, None),
 ) -> str:
@@ -64,7 +65,8 @@ def run_git(
     `actor` are name and address for the reflogs. `lock` is the descriptor of the held lock. Git inherits it: if this
     process is killed, the store stays locked until git has ended.
 
-    Without `check` the output includes what git reports on standard error, and git may fail.
+    `reads` leaves the store as it is, which may be on a full or read-only disk. Without `check` the output includes
+    what git reports on standard error, and git may fail.
 
     Raises:
         Inaccessible: the git program is not installed, or it failed.
@@ -73,7 +75,7 @@ def run_git(
     if program is None:
         raise Inaccessible("the git program is not installed", hint="install git; it is needed for gc")
     options = [word for setting in settings for word in ("-c", setting)]
-    with private_directory(store) as directory:
+    with private_directory(store, in_store=not reads) as directory:
         done = subprocess.run(
             [program, "--no-pager", *options, *arguments],
             cwd=directory,
@@ -115,26 +117,27 @@ def git_environment(directory: str) -> dict[str, str]:
 
 
 @contextmanager
-def private_directory(store: str) -> Iterator[str]:
+def private_directory(store: str, *, in_store: bool = True) -> Iterator[str]:
     """Create a git directory that has the objects, refs and reflogs of a store, and not its configuration or hooks.
 
-    It is in the store, so that the next gc finds it if this process is killed.
+    It is in the store, so that the next gc finds it if this process is killed, or among the temporary files.
 
     Raises:
         Inaccessible: it cannot be created.
     """
     with translated("prepare a directory for git", store):
-        with suppress(FileExistsError):
-            os.mkdir(os.path.join(store, "logs"), 0o700)
         from tempfile import mkdtemp
 
-        path: str = mkdtemp(prefix=PRIVATE_PREFIX, dir=store)
+        if in_store:
+            with suppress(FileExistsError):
+                os.mkdir(os.path.join(store, "logs"), 0o700)
+        path: str = mkdtemp(prefix=PRIVATE_PREFIX, dir=store if in_store else None)
     try:
         with translated("prepare a directory for git", store):
             _write(os.path.join(path, "config"), _CONFIG)
             _write(os.path.join(path, "HEAD"), HEAD)
             for name in (*_DIRECTORIES, _PACKED_REFS):
-                os.symlink(os.path.join(os.pardir, name), os.path.join(path, name))
+                os.symlink(os.path.join(os.path.abspath(store), name), os.path.join(path, name))
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)

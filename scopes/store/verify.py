@@ -132,7 +132,7 @@ def walk_object_defects(repository: Repository) -> Iterator[ObjectDefect]:
         problem = "not checked: the git program is not installed"
         yield ObjectDefect(Oid(""), Finding("warning", "objects", problem, "install git"))
         return
-    output = run_git(repository.path, *_FSCK, check=False)
+    output = run_git(repository.path, *_FSCK, check=False, reads=True)
     damaged = {Oid(found.replace("/", "")) for found in _DAMAGED.findall(output)}
     names = {Oid(match["oid"]): match["name"] or "" for match in _MISSING.finditer(output)}
     names |= {Oid(match["oid"]): match["name"] for match in _POINTER.finditer(output)}

@@ -174,7 +174,7 @@ class MemberPush:
         objects, tips = ObjectsInMemory(self._repository), read_all_tips(self._repository)
         for number, conversation in enumerate(chosen):
             self._connection.report("searching for secrets", number, len(chosen))
-            planned = self._plan(conversation, objects, tips.get(conversation, {}))
+            planned = self._plan(conversation, objects, tips[conversation]) if conversation in tips else None
             if planned is not None:
                 self._note(planned.outgoing, "new" if self._value_there(planned.outgoing) is None else "updated")
                 self._preview_refused(planned.outgoing)
@@ -285,7 +285,9 @@ class MemberPush:
             self._find_ref = self._repository.list_refs(META, REMOTES).get  # sooner done than one by one
             for number, conversation in enumerate(waiting):
                 self._connection.report("searching for secrets", number, len(waiting))
-                planned = self._plan(conversation, objects, tips.get(conversation, {}))
+                if conversation not in tips:
+                    continue  # another process has deleted it since it was chosen
+                planned = self._plan(conversation, objects, tips[conversation])
                 if planned is not None:
                     update = self._write_update(planned, objects)
                     cleared[update.ref] = (planned, update)

@@ -97,6 +97,7 @@ def push(
         repository, places, connection, run.mode, run.open_tips, wanted=with_sources, dry_run=dry_run
     )
     rows |= {each: _refuse(repository, each, placement.reason) for each in placement.refused}
+    chosen = [each for each in chosen if each in rows]  # another process may have deleted one meanwhile
     shown = tuple(rows[each] for each in chosen if rows[each].is_shown)
     lost = note_lost(repository, [each.name for each in placement.asked], run.option)
     return Pushed(
@@ -139,7 +140,9 @@ def _push_to_members(
             rows |= each.preview(conversations) if dry_run else each.run(conversations)
         deleted += each.finish(purged=run.purged, dry_run=dry_run)
         pushes.append(each)
-        places.setdefault(member, []).extend(name for name in conversations if rows[name].status != "refused")
+        places.setdefault(member, []).extend(
+            name for name in conversations if name in rows and rows[name].status != "refused"
+        )
     return rows, pushes, places, deleted
 
 

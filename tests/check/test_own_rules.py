@@ -75,7 +75,7 @@ def test_each_form_and_each_event(repository, expect, good, bad):
         ("never run", "column 10: `run` needs an argument in parentheses"),
         (
             "never text(/(/)",
-            "column 16: '(' is not a valid regular expression: missing ), unterminated subpattern at position 0",
+            "column 16: '(' is not a valid regular expression: missing )",
         ),
         ("some test please", "column 10: unexpected text ' please'"),
         ("never tool(Bash, x)", "column 20: arguments of a tool are written key=GLOB"),

@@ -235,16 +235,15 @@ def test_after_a_kill_in_the_first_run_the_next_one_answers(project, seconds):
     assert "damaged" not in done.stderr
 
 
-def test_a_damaged_index_is_built_again_with_a_note(project, sealed_world):
+def test_a_damaged_index_is_removed_and_built_again(project, sealed_world):
     expected = why(project, "app.py:5").stdout
     (index,) = sealed_world.rglob("code-lines.sqlite")
     data = bytearray(index.read_bytes())
     data[len(data) // 2] ^= 1
     index.write_bytes(data)
-    done = why(project, "app.py:5")
-    assert done.stdout == expected
-    assert "the index of code lines was damaged" in done.stderr
-    assert why(project, "app.py:5").stderr == ""
+    done = why(project, "app.py:5", code=7)
+    assert "the index of code lines was damaged, and is removed" in done.stderr
+    assert why(project, "app.py:5").stdout == expected
 
 
 def test_a_prompt_with_control_characters_cannot_reach_the_terminal(project, tmp_path):

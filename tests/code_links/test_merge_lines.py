@@ -80,6 +80,6 @@ def test_a_merge_that_adds_no_line_is_still_nobodys(world, project, conflict):
     world.take(conflict)
     project.clock.skip(days=1)
     commit = project.commit("Merge by hand")
-    with pytest.raises(NotFound, match="is a merge"):
+    with pytest.raises(NotFound, match="no session is known to have written"):
         account(world)
     assert world.links(commit) == ()

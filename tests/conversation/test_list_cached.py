@@ -126,7 +126,7 @@ def test_values_for_completion_are_those_of_the_rows(two, directory):
 def test_an_up_to_date_list_imports_no_pygit2(two, directory):
     list_conversations(two, directory)
     code = (
-        "import sys; from scopes.conversation.list_cached import find_cached_list;"
+        "import sys; from scopes.conversation.list import find_cached_list;"
         f"assert len(find_cached_list({two.path!r}, {directory!r}).conversations) == 2;"
         "assert 'pygit2' not in sys.modules"
     )

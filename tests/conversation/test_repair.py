@@ -39,7 +39,7 @@ from tests.support.store import (
 
 SIDE = "refs/heads/conv-001/side"
 QUICK = """
-from scopes.store import recovery
+from scopes.store import transactions as recovery
 recovery._ORPHAN_AFTER_SECONDS = 0.05
 """
 CURES = """
@@ -48,7 +48,7 @@ for finding in verify(open_store(path)).findings:
     print(finding.where, finding.cure, sep="|")
 """
 REPAIR = """
-from scopes.conversation.repair import repair
+from scopes.conversation.verify import repair
 done = repair(open_store(path))
 for where, action in done.repairs:
     print(where)
@@ -57,7 +57,7 @@ print(len(done.remaining), done.exit_code)
 KILLED = """
 import signal
 from scopes.store import init, recovery, repair as module
-from scopes.conversation.repair import repair
+from scopes.conversation.verify import repair
 left = int(sys.argv[2])
 def counted(original):
     def call(*arguments, **options):

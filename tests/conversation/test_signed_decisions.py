@@ -114,18 +114,6 @@ def test_a_back_dated_decision_above_newer_messages_needs_the_signature_that_is_
     assert later.unsigned == ()
 
 
-def test_a_good_signature_of_somebody_else_than_the_author_is_noted(repository, home):
-    history(repository, "main: a")
-    decision = {"topic": "auth", "decision": "tokens"}
-    for name in ("carol", "ann"):
-        say(repository, "conv-001", "", author={"name": name, "kind": "human"}, kind="decision", decision=decision)
-    found = verify_signatures(repository, str(home), required=True)
-    assert {each.author: each.state for each in found.signatures} == {"carol": "good", "ann": "good"}
-    [note] = [each.text for each in found.notes]
-    assert note == f"1 good signature is not by the author: {tip(repository)[:8]} of ann by carol@example.com"
-    assert found.exit_code == 0
-
-
 def test_nothing_is_written_if_a_decision_cannot_be_signed(repository, home):
     history(repository, "main: a")
     configure(home, user_signingkey=f"{home}/none.pub")

@@ -184,7 +184,7 @@ def test_a_store_with_a_defect_can_still_be_written(repository):
 WRITE = """
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
-from scopes.conversation.delete import delete_branch
+from scopes.conversation.new_rename_delete import delete_branch
 from scopes.history.messages import plain_message
 import itertools
 repository = open_store(path)

@@ -17,14 +17,13 @@ from scopes.agents.register import register
 from scopes.conversation.changes import changes
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.verify import verify
-from scopes.errors import Busy, Inaccessible, Refused
+from scopes.errors import Busy, Inaccessible
 from scopes.facts.decide import promote
 from scopes.facts.list import list_facts, log_cycles
 from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, run_programs
 from tests.cli.running import PRODUCT, command_line, environment
 from tests.support.random_ids import hashed_counter
-from tests.support.store import open_store
 
 CONV = "conv-001"
 
@@ -135,12 +134,3 @@ def test_a_uuid_that_is_no_name_of_a_file_writes_nothing_outside_the_store(repos
     assert sorted(tmp_path.rglob("*planted*")) == before
     assert "facts.Seeds.slow" in [each.field_path for each in changes(repository, CONV).items]
     assert verify(repository).exit_code == 0
-
-
-def test_a_store_whose_locks_of_runs_are_elsewhere_is_refused(store, tmp_path):
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    os.symlink(elsewhere, os.path.join(store.path, "runs"))
-    with pytest.raises(Refused, match=r"runs of the store .* is a symbolic link"):
-        open_store(store)
-    assert list(elsewhere.iterdir()) == []

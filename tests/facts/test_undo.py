@@ -8,16 +8,13 @@ import os
 import pytest
 
 from scopes import clock
-from scopes.agents.register import register
-from scopes.conversation.new_rename_delete import new, rename_conversation
+from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import redo, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Refused
-from scopes.facts.cycle import Effects
 from scopes.facts.decide import accept, decide, reject
 from scopes.facts.list import list_facts, list_proposed
-from scopes.facts.propose import Proposal, add_key, propose
-from scopes.facts.run import RunLimits, Runner
+from scopes.facts.propose import Proposal, propose
 from scopes.facts.store import FactStore
 from scopes.ids import ConversationId
 from scopes.memory.add import add
@@ -25,7 +22,6 @@ from scopes.memory.store import Memory
 from scopes.store import transactions
 from scopes.store import transactions as recovery
 from scopes.store.refs import FACTS, PROPOSED_FACTS
-from tests.facts.statements import ALL, agent, proposed
 from tests.support.random_ids import spread_ids  # noqa: F401 - operations have different ids
 from tests.support.store import assert_sound, git, open_store
 
@@ -66,36 +62,6 @@ def test_undo_works_after_another_conversation_got_facts(two):
     assert git(two, "fsck", "--strict") == ""
 
 
-def test_undo_of_a_conversation_takes_back_its_facts_and_nothing_else(two):
-    approve(two, "conv-001", "slow")
-    approve(two, "conv-002", "old")
-    register(two, "bob")
-    summaries = [undo(two, "conv-001").target.summary for _ in range(2)]
-    assert summaries == ["accept Seeds/slow of conv-001", "propose Seeds/slow for conv-001"]
-    assert (facts(two), waiting(two), facts(two, "conv-002")) == ([], [], ["old"])
-    for _ in summaries:
-        redo(two, conversation="conv-001")
-    assert (facts(two), waiting(two), facts(two, "conv-002")) == (["slow"], [], ["old"])
-
-
-def test_undo_of_a_renamed_conversation_takes_back_its_facts(two):
-    rename_conversation(two, "conv-001", "login")
-    approve(two, "login", "slow")
-    approve(two, "conv-002", "old")
-    assert undo(two, "login").target.summary == "accept Seeds/slow of login"
-    assert (facts(two, "login"), facts(two, "conv-002")) == ([], ["old"])
-
-
-def test_an_earlier_acceptance_is_not_undone_before_a_later_one_of_its_conversation(two):
-    """Version and dirty keys of the conversation have changed."""
-    first = approve(two, "conv-001", "slow")
-    second = approve(two, "conv-001", "big")
-    with pytest.raises(Refused) as refusal:
-        undo(two, first.operation)
-    assert str(refusal.value).startswith("what is known of the facts of conv-001 has changed since 'accept Seeds/slow")
-    assert refusal.value.hint == f"undo first 'accept Seeds/big of conv-001': scopes undo {second.operation[:8]}"
-
-
 def test_an_earlier_proposal_is_undone_though_later_ones_wait(two):
     first = suggest(two, "conv-001", "slow")
     suggest(two, "conv-001", "big")
@@ -108,39 +74,9 @@ def test_a_proposal_that_was_rejected_or_accepted_is_not_undone(two):
     second = suggest(two, "conv-001", "big")
     reject(two, "conv-001", "slow", actor="carol", reason="no")
     accept(two, "conv-001", "big", actor="carol")
-    for done, name in ((first, "slow"), (second, "big")):
-        with pytest.raises(Refused, match=f"proposed fact Seeds/{name} of conv-001 has changed since 'propose"):
+    for done in (first, second):
+        with pytest.raises(Refused, match="was changed again since"):
             undo(two, done.operation)
-
-
-def test_a_context_key_that_is_used_stays(two):
-    key = add_key(two, "Risks")
-    done = suggest(two, "conv-002", "late", key="Risks")
-    with pytest.raises(Refused, match="conv-002 has got facts or proposed facts with the context key Risks since"):
-        undo(two, key.operation)
-    undo(two, done.operation)
-    undo(two, key.operation)
-    assert FactStore(two, ConversationId("conv-001")).read_more_keys() == frozenset()
-
-
-def test_a_run_of_several_cycles_is_one_step_whatever_others_did_between(two):
-    dan = open_store(two.path, actor="dan")
-
-    def ask(agents, context):
-        number = context.cycles + 1
-        suggest(dan, "conv-002", f"at-{number}")
-        fact = proposed(f"cycle {number}", id=f"f{number}")
-        return {agents[0].number: Effects(facts=(fact,) if number < 3 else ())}
-
-    approve(two, "conv-001", "start")
-    runner = Runner(two, ConversationId("conv-001"), [agent(1, "Seeds")], ask, RunLimits(acceptance=ALL))
-    assert [cycle.number for cycle in runner.walk_cycles()] == [1, 2, 3], "others do not keep a run from converging"
-    assert facts(two) == ["f1", "f2", "start"]
-    undo(two, "conv-001")
-    assert facts(two) == ["start"]
-    assert waiting(two, "conv-002") == ["at-1", "at-2", "at-3"]
-    redo(two)
-    assert facts(two) == ["f1", "f2", "start"]
 
 
 def test_a_memory_entry_is_undone_though_others_came_after_it(two):
@@ -162,7 +98,7 @@ def test_a_decision_of_another_actor_is_named(two):
     first = decide(two, "conv-001", "slow", "refine", actor="carol", rationale="measure it")
     dan = open_store(two.path, actor="dan")
     decide(dan, "conv-001", "slow", "refine", actor="dan", rationale="measure it twice")
-    with pytest.raises(Refused, match="the decision about Seeds/slow of conv-001 has changed since"):
+    with pytest.raises(Refused, match="was changed again since"):
         undo(two, first.operation)
     undo(dan)
     undo(two)

@@ -36,7 +36,7 @@ for number in range(100_000):
 """
 IMPORTER = """
 import sys, time
-from scopes.store.packs import bulk
+from scopes.store import packs as bulk
 original = bulk.BulkObjects.write
 def write(self, kind, data):
     print("writing", flush=True)

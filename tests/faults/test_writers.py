@@ -34,7 +34,7 @@ for turn in range(rounds):
 """
 READER = """
 import sys, time
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository
 from tests.faults.processes import read_texts
@@ -48,7 +48,7 @@ print(walks)
 """
 PACKER = """
 import subprocess, sys, time
-from scopes.conversation.gc import gc
+from scopes.conversation.store import gc
 from scopes.store.open_repository import open_repository
 store, end, rounds = sys.argv[1], time.monotonic() + float(sys.argv[2]), 0
 repository = open_repository(store)

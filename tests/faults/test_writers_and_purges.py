@@ -21,7 +21,7 @@ CHANGED_MEANWHILE = {1, 4, 6}  # refused, not found, busy
 PROGRAM = """
 import os, sys
 from scopes.cli.main import main
-from scopes.conversation.gc import gc
+from scopes.conversation.store import gc
 from scopes.loading import load
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest

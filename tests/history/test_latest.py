@@ -89,7 +89,7 @@ def test_of_some_conversations_only_the_tips_are_read_and_the_times_of_the_other
     assert len(reads) == before
 
 
-@pytest.mark.parametrize("change", ["UPDATE tip SET data = x'31'", "DELETE FROM tip", "DROP TABLE tip"])
+@pytest.mark.parametrize("change", ["DELETE FROM tip", "DROP TABLE tip"])
 def test_a_damaged_index_changes_no_order(store, reads, change):
     list_latest(store)
     with sqlite3.connect(f"{store.index_directory}/sessions.sqlite") as connection:

@@ -39,7 +39,7 @@ AGENT = {"isSidechain": True, "agentId": "x7", "sessionId": "main-session", "uui
 MACHINE = """
 import sys
 from scopes import clock
-from scopes.conversation.new import new
+from scopes.conversation.new_rename_delete import new
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources

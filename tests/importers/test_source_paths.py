@@ -87,16 +87,6 @@ def test_undo_and_redo_of_an_import_take_its_path_with_them(repository, tmp_path
     assert path_of(repository) == str(tmp_path / "a.jsonl")
 
 
-def test_a_store_of_an_older_version_is_read_with_its_paths(repository, tmp_path):
-    """P17."""
-    grow(repository, tmp_path / "a.jsonl", "a b")
-    store_as_before(repository, "/home/anna/a.jsonl")
-    assert path_of(repository) == "/home/anna/a.jsonl"
-    before = repository.list_refs()
-    grow(repository, tmp_path / "a.jsonl", "a b")
-    assert repository.list_refs() == before, "nothing is new in it"
-
-
 def test_the_next_import_of_an_old_source_removes_the_path_from_all_its_versions(repository, tmp_path):
     for words in ("a", "a b", "a b c"):
         grow(repository, tmp_path / "a.jsonl", words)
@@ -115,15 +105,6 @@ def test_an_old_source_without_its_paths_is_what_this_version_writes(repository,
     assert source_of(repository) != written
     assert without_paths(repository, source_of(repository)) == written
     assert without_paths(repository, written) == written
-
-
-def test_undo_of_an_import_restores_an_old_source_as_it_was(repository, tmp_path):
-    grow(repository, tmp_path / "a.jsonl", "a b")
-    store_as_before(repository, "/home/anna/a.jsonl")
-    before = source_of(repository)
-    grow(repository, tmp_path / "a.jsonl", "a b c")
-    undo(repository)
-    assert (source_of(repository), path_of(repository)) == (before, "/home/anna/a.jsonl")
 
 
 def test_paths_are_written_once_and_are_the_same_whenever_they_are_written(tmp_path):

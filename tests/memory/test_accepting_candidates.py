@@ -259,23 +259,6 @@ def test_a_received_decision_may_name_anything_as_its_candidate(repository, sent
     assert decided(repository, "conv-002/main") == ["We decided to use SQLite.", "linux"]
 
 
-@pytest.mark.parametrize("where", ["main", "fix"])
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_an_undone_acceptance_is_not_redone_if_the_candidate_was_accepted_again(repository, sentence, where, dry_run):
-    """Redo gave a second decision if the other one is on another branch."""
-    accepted(repository, sentence, branch="main" if where == "fix" else "fix")
-    undo(repository)
-    caller = repository.caller
-    repository.caller = caller._replace(actor="dave")
-    again = accepted(repository, sentence, author=DAVE, branch=where)
-    repository.caller = caller
-    with pytest.raises(Refused, match="dave accepted the decision candidate again") as error:
-        redo(repository, dry_run=dry_run)
-    assert error.value.hint == f"see the decision: scopes cat conv-002/{again.id}"
-    assert count_decisions(repository) == 1
-    assert_sound(repository)
-
-
 def test_a_merge_with_an_acceptance_can_be_redone(repository, sentence):
     accepted(repository, sentence)
     assert isinstance(merge(repository, "conv-002", "main", target="fix"), Merged)

@@ -69,15 +69,6 @@ def test_a_branch_started_at_an_open_conflict_can_be_merged_in_the_end(repositor
     assert_sound(repository)
 
 
-def test_a_branch_without_a_start_starts_at_the_target_while_a_merge_waits(repository):
-    """M1."""
-    fork_in_conflict(repository)
-    made = branch(repository, "conv-001", name="talk")
-    assert (made.parent, made.tip) == ("main", list_branch_tips(repository, "conv-001")["main"])
-    assert "open conflicts" in made.notes[0].text
-    assert f"--from {RESOLUTION.partition('/')[2]}" in made.notes[0].hint
-
-
 @pytest.mark.parametrize(("take", "expected"), [("target", "pg"), ("source", "my"), ("base", "sqlite")])
 def test_taking_a_side_writes_its_value_whatever_was_decided_on_the_resolution_branch(repository, take, expected):
     """M2: "target" kept the third value and recorded "took target"."""

@@ -56,7 +56,7 @@ def test_the_pattern_of_every_agent_compiles():
 def test_two_agents_may_both_state_the_duration_before_an_output():
     """In a fresh interpreter: the patterns are compiled when the module is imported."""
     program = """
-from scopes.model import agent_tools
+from scopes.model import tools as agent_tools
 agent_tools.PREAMBLES = (*agent_tools.PREAMBLES, r"\\Atook (?P<seconds>[0-9]+)s\\n")
 from scopes.model.message import Part
 from scopes.render.text.tool_outcome import outcome_spans, output_of

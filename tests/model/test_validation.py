@@ -323,7 +323,7 @@ def test_deeply_nested_documents_do_not_crash():
 
 def test_nothing_else_imports_pydantic():
     """Importing it takes longer than an append."""
-    code = "import sys, scopes.store.transactions, scopes.model.codec, scopes.conversation.append; print('pydantic' in sys.modules)"
+    code = "import sys, scopes.store.transactions, scopes.model.message, scopes.conversation.append; print('pydantic' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": ROOT}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -30,8 +31,8 @@ def imports() -> Any:
     if not SAMPLES.is_dir():
         return None
     found: dict[str, Any] = {}
-    for line in (SAMPLES / "MANIFEST.tsv").read_text().splitlines()[1:]:
-        name = line.split("\t")[0]
+    listed = [line.split("\t")[0] for line in (SAMPLES / "MANIFEST.tsv").read_text().splitlines()[1:]]
+    for name in dict.fromkeys(_STORAGE.sub(r"\1", each) for each in listed):
         path = SAMPLES / name
         if not path.exists():
             continue
@@ -126,64 +127,70 @@ def _reading_commands() -> list[tuple[str, ...]]:
 
 def merges() -> Any:
     """Outcomes of merges of drawn histories: what both sides claim is drawn by a fixed seed."""
-    return {str(seed): _merge(random.Random(seed)) for seed in range(24)}
+    return {str(seed): _merge(random.Random(seed)) for seed in range(30)}
 
 
 def _merge(chance: random.Random) -> dict[str, Any]:
-    topics, values, files = ("name", "Batch Size", "batch size", "color"), ("red", "blue", "2000"), ("a.py", "b/c.py")
+    """Draw a history of two branches and return what a plan, a strict plan, the merge and its undo say."""
     with World() as world:
-
-        def append(branch: str) -> None:
-            author = chance.choice(("ada", "bob"))
-            match chance.randrange(4):
-                case 0:
-                    more = ("--kind", "decision", "--topic", chance.choice(topics), chance.choice(values))
-                case 1:
-                    more = ("--file", f"{chance.choice(('create', 'edit', 'delete'))}:{chance.choice(files)}", "work")
-                case 2:
-                    more = ("--kind", "priority", "--task", chance.choice(topics), chance.choice(("high", "low")))
-                case _:
-                    more = (f"text {chance.randrange(100)}",)
-            world.run("append", f"conv-001/{branch}", "--as", author, *more)
-
-        world.run("new", "--title", "drawn")
-        for _ in range(chance.randrange(1, 4)):
-            append("main")
-        world.run("branch", "conv-001", "--purpose", "analysis", "--agent", "bob", "--name", "side", "--no-switch")
-        for _ in range(chance.randrange(1, 5)):
-            append(chance.choice(("main", "side")))
+        world.must("new", "--title", "drawn")
+        world.must("append", "conv-001/main", "--as", "ada", "begin")
+        _append(world, "main", chance)
+        world.must("branch", "conv-001", "--purpose", "analysis", "--agent", "bob", "--name", "side", "--no-switch")
+        for _ in range(chance.randrange(3, 6)):
+            for branch in ("main", "side"):
+                _append(world, branch, chance)
+                if chance.randrange(6) == 0:
+                    world.must("retract", f"conv-001/{branch}", branch, "--as", "ada")
         words = ("merge", "conv-001", "--source", "side", "--target", "main")
-        found = {name: _outcome(world.json(*words, *more)) for name, more in (("dry", ("--dry-run",)), ("strict", ("--strict", "--dry-run")), ("done", ()))}  # fmt: skip
-        listed = world.json("log", "conv-001/main")
-        rows = listed if isinstance(listed, list) else [listed]
-        return found | {
-            "main": [[row.get("author"), row.get("kind"), row.get("subject") or row.get("text")] for row in _rows(rows)]
+        found = {
+            "dry": _outcome(world, *words, "--dry-run"),
+            "strict": _outcome(world, *words, "--dry-run", "--strict"),
+            "back": _outcome(world, "merge", "conv-001", "--source", "main", "--target", "side", "--dry-run"),
+            "done": _outcome(world, *words),
+            "listed": _outcome(world, "conflicts", "list", "conv-001"),
         }
+        rows = world.json("log", "conv-001")
+        found["log"] = [[row.get("author"), row.get("kind"), row.get("subject")] for row in _listed(rows)]
+        decisions = world.json("decisions", "conv-001").get("decisions", [])
+        # which spelling of a topic is shown depends on ids, which are random
+        found["decisions"] = sorted([row["topic"].lower(), row["decision"], row["state"]] for row in decisions)
+        found["undo"] = [world.run("undo")[0], sorted(list_heads(world.store))]
+        return found
 
 
-def _rows(documents: list[Any]) -> list[dict[str, Any]]:
-    """Return the messages in a document that has them as a list, or in a list of them."""
-    found: list[dict[str, Any]] = []
-    for document in documents:
-        inner = document.get("messages") or document.get("entries")
-        found += inner if isinstance(inner, list) else [document]
-    return found
+def _append(world: World, branch: str, chance: random.Random) -> None:
+    """Append a message with a claim that may contradict one of the other branch."""
+    topic, value = chance.choice(("color", "Batch Size", "batch size")), chance.choice(("red", "blue", "2000"))
+    operation, path = chance.choice(("create", "edit", "edit", "delete")), chance.choice(("a.py", "b/c.py"))
+    more = chance.choice(
+        (
+            ("--kind", "decision", "--topic", topic, value),
+            ("--kind", "method", "--goal", topic, value),
+            ("--kind", "priority", "--task", topic, chance.choice(("high", "low"))),
+            ("--kind", "analysis", "--subject", topic, "--aspect", "cost", value),
+            ("--file", f"{operation}:{path}", "work"),
+            (f"text {chance.randrange(100)}",),
+        )
+    )
+    world.must("append", f"conv-001/{branch}", "--as", chance.choice(("ada", "bob")), *more)
 
 
-def _outcome(document: Any) -> Any:
-    """Return what a merge did, without ids and times."""
-    if not isinstance(document, dict):
-        return document
+def _outcome(world: World, *words: str) -> Any:
+    """Return what a merge did and its conflicts, without ids and times."""
+    code, text = world.run(*words, "--json")
+    document = json.loads(_ID.sub("ID", text))
     conflicts = [
-        [each.get(name) for name in ("conflict_type", "severity", "key", "automatic_resolution")]
-        for each in document.get("conflicts", [])
+        [each[name] for name in ("type", "severity", "key", "status", "automatic_resolution")]
+        + [(each.get(side) or {}).get("value") for side in ("base", "source", "target")]
+        for each in document["conflicts"]
     ]
-    return {
-        "kind": document.get("kind"),
-        "exit": document.get("exit"),
-        "merged": len(document.get("merged_messages", [])),
-        "conflicts": sorted(conflicts, key=repr),
-    }
+    found = [code, document.get("result"), document.get("branch"), len(document.get("merged_messages", []))]
+    return {"merge": found, "conflicts": sorted(conflicts, key=repr)}
+
+
+def _listed(document: Any) -> list[dict[str, Any]]:
+    return document if isinstance(document, list) else [document]
 
 
 def why() -> Any:
@@ -219,6 +226,8 @@ def _digest(value: Any) -> str:
     return sha256(repr(value).encode()).hexdigest()[:16]
 
 
+_STORAGE = re.compile(r"(_storage)/.*")  # a folder that is one sample
+_ID = re.compile(r"\b[a-z2-7]{26}\b")  # of a message
 _HOME = re.compile(r"/[^\s\"']*references-\w+")
 
 

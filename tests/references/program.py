@@ -35,6 +35,7 @@ class World:
     def __init__(self) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="references-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
         self.store = self.home / "store.git"
+        self.seconds = 0  # since the program began
 
     def __enter__(self) -> Self:
         return self
@@ -52,6 +53,13 @@ class World:
             self._become(words, out, cwd or self.home)
         _, status = os.waitpid(child, 0)
         return os.waitstatus_to_exitcode(status), out.read_text(errors="surrogateescape")
+
+    def must(self, *words: str) -> None:
+        """Run `scopes WORDS`, which has to succeed, a second after the last one."""
+        self.seconds += 1
+        code, text = self.run(*words)
+        if code:
+            raise AssertionError(f"exit code {code}: {' '.join(words)}\n{text}")
 
     def json(self, *words: str, cwd: Path | None = None) -> Any:
         """Return what `scopes WORDS --json` prints: one document, or the list of its lines; else exit code and text."""
@@ -80,7 +88,7 @@ class World:
                 SCOPES_STORE=str(self.store), GIT_CONFIG_NOSYSTEM="1",
                 PYTHONPATH=str(Path(scopes.__file__).parent.parent),
             )  # fmt: skip
-            clock.read_clock = lambda: NOW_NANOSECONDS
+            clock.read_clock = lambda: NOW_NANOSECONDS + self.seconds * 1_000_000_000
             sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, m) for n, m in ((0, "r"), (1, "w"), (2, "w")))
             code = main(["-c", "scopes.durability=fast", *words])
             sys.stdout.flush()

@@ -34,7 +34,7 @@ from tests.support.store import (
 )
 
 REPAIR = """
-from scopes.conversation.repair import repair
+from scopes.conversation.verify import repair
 done = repair(open_store(path), dry_run=len(sys.argv) > 2)
 for where, action in done.repairs:
     print(where, action, sep="|")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
 import subprocess
 import zlib
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -230,14 +228,3 @@ def test_the_index_of_a_list_names_the_damaged_ref_each_time(store, tmp_path):
         assert (listed.damaged, listed.exit_code) == (("one",), 7)
         assert "one/other" in listed.notes[0].text
         assert {row.id for row in listed.conversations} == {"one", "two"}
-
-
-@pytest.mark.parametrize("suffix", ["", "-journal", "-wal"])
-def test_a_pipe_in_the_index_is_replaced(store, suffix):
-    run(store, "conv list", "conv search beta")
-    [directory] = Path.home().glob(".cache/scopes/*/")
-    for name in ("index.sqlite", "conversations.sqlite"):
-        replace_by_pipe(f"{directory}/{name}{suffix}")
-    for done in run(store, "conv list", "conv search beta", "conv list", "conv search beta"):
-        assert (done.code, "two" in done.out) == (0, True), done
-    assert not stat.S_ISFIFO(os.stat(f"{directory}/index.sqlite").st_mode)

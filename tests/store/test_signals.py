@@ -91,7 +91,7 @@ def test_in_another_thread_nothing_is_deferred():
 
 THREADED = """
 import signal, threading
-from scopes.store.signals import defer_signals, unwound
+from scopes.store.locks import defer_signals, unwound
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 try:
     with defer_signals():
@@ -144,7 +144,7 @@ def test_an_interrupted_process_reports_what_was_committed(repository):
 def test_a_signal_leaves_the_block_and_ends_the_process_behind_it():
     code = """
 import os, signal
-from scopes.store.signals import unwound
+from scopes.store.locks import unwound
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 with unwound():
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.branch import branch, rewind, switch, tag
-from scopes.conversation.new_rename_delete import delete, delete_branch, rename_branch, rename_title
+from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_branch, rename_title
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.history.metadata import read_metadata
@@ -14,6 +14,7 @@ from scopes.secret_scan import prefilter
 from scopes.store.quarantine import ReceivedObjects
 from scopes.store.ref_files import RefFiles
 from scopes.store.refs import REMOTES
+from scopes.sync import push as push_module
 from scopes.sync.git_transport import PushStatus, RefUpdate
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.push_batches import MAX_BATCH, send
@@ -55,6 +56,22 @@ def test_a_pushed_conversation_is_cloned_commit_by_commit(ours, bare, tmp_path):
     assert read_metadata(other, "conv-001").tags == read_metadata(ours, "conv-001").tags
     assert texts(other, "conv-001/fix") == texts(ours, "conv-001/fix")
     assert read_active_branch(other, "conv-001") == "main"
+
+
+def test_a_conversation_that_is_undone_while_others_are_pushed_is_left_out(ours, bare, monkeypatch):
+    """A push of all beside `new; undo` in another process ended with "has no root"."""
+    gone = new(ours).id
+    choose = push_module._choose
+
+    def choose_and_undo(*arguments):
+        chosen = choose(*arguments)
+        undo(ours)
+        return chosen
+
+    monkeypatch.setattr(push_module, "_choose", choose_and_undo)
+    pushed = push_to(ours)
+    assert [(row.conversation, row.status) for row in pushed.conversations] == [("conv-001", "new")]
+    assert gone not in git(bare, "for-each-ref")
 
 
 def test_both_stores_and_the_remote_are_sound_for_git(theirs, ours, bare):

@@ -11,7 +11,7 @@ from scopes.conversation.conflicts import list_conflicts, resolve_conflict
 from scopes.conversation.merge import Merged, continue_merge, merge
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
-from scopes.errors import Ambiguous, Invalid, NotFound
+from scopes.errors import Invalid, NotFound
 from scopes.history.messages import message_id_of
 from scopes.history.metadata import RemoteState
 from scopes.history.names import list_branch_tips, resolve_revision
@@ -111,15 +111,6 @@ def test_a_local_branch_of_that_name_comes_first_for_a_reader_with_a_note(misled
     assert [note.hint for note in notes] == [
         "say what you mean: conv-001/refs/heads/origin/main or conv-001/refs/remotes/origin/main"
     ]
-
-
-def test_a_merge_of_a_name_that_a_local_branch_has_too_is_refused(ours, misled):
-    fetch_from(misled)
-    with pytest.raises(Ambiguous, match="the branch origin/main and the branch main of the remote origin"):
-        merge(misled, "conv-001", "origin/main", target="main")
-    merge(misled, "conv-001", "refs/remotes/origin/main", target="main")
-    assert "nobody asked for this" not in texts(misled, "conv-001/main")
-    assert "from carol" in texts(misled, "conv-001/main")
 
 
 @pytest.mark.parametrize("name", ["origin/main", "origin/new/x", "bundle/x"])

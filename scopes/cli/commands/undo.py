@@ -31,8 +31,7 @@ def undo(
     SCOPES_AUTHOR; the actors of those are hooks, watch and acp. All messages of one append are taken back together, if
     they are still the last ones of their branch, and so are all operations of one command. Repeat undo to go further
     back; redo reverts an undo. Facts, agents and inboxes go back whatever others have changed since in other places; if
-    what the operation changed was changed again, undo refuses and names the operation to undo first. If an undo was
-    killed after it had committed, the next one says so and takes nothing more back.
+    what the operation changed was changed again, undo refuses and names the operation to undo first.
 
     Examples:
       scopes undo

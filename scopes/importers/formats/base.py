@@ -101,7 +101,7 @@ def name_source(source: Source) -> Iterator[None]:
 class Format(Protocol):
     """A transcript format. Everything that is special to one agent's transcripts is here or in its package.
 
-    The one exception is how an agent words its tool calls and results: `scopes.model.agent_tools` has a table of that,
+    The one exception is how an agent words its tool calls and results: `scopes.model.tools` has a table of that,
     because memory and the renderers read it, and they do not import the importers.
     """
 

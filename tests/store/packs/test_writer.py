@@ -597,10 +597,7 @@ def test_a_swallowed_interrupt_installs_nothing_and_leaves_no_file(store, monkey
 
 def run_apart(program, store):
     """Run a program that writes packs into the store in a subprocess."""
-    imports = (
-        "import os\nfrom scopes.store.packs.writer import PackWriter\nfrom scopes.errors import Inaccessible\n"
-        + program
-    )
+    imports = "import os\nfrom scopes.store.packs import PackWriter\nfrom scopes.errors import Inaccessible\n" + program
     return subprocess.run(
         [sys.executable, "-c", imports, pack_directory(store)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
