@@ -19,6 +19,7 @@ from scopes.store import transactions as recovery
 from scopes.store.refs import PENDING
 from scopes.store.transactions import exclusive_write
 from tests.support.history import say
+from tests.support.kills import dying_after_commit
 from tests.support.random_ids import hashed_counter
 from tests.support.store import git, make_store, open_store
 
@@ -77,14 +78,8 @@ class ModeledStore(RuleBasedStateMachine):
         """
         turn, self.death = self.death, None
         before = list_operations(self.repository, limit=1)
-        real, moves = recovery.set_ref, itertools.count()
-
-        def set_ref(repository, change, reason, **options):
-            if next(moves) == turn:
-                raise Killed
-            real(repository, change, reason, **options)
-
-        recovery.set_ref = set_ref
+        real = recovery.set_ref
+        recovery.set_ref = dying_after_commit(Killed, turn)
         try:
             act(self.repository)
         except Killed:

@@ -30,6 +30,7 @@ from scopes.store.transactions import exclusive_write
 from scopes.usage.prices import read_prices
 from scopes.usage.usage import UsageRequest, usage
 from tests.support.history import history, say
+from tests.support.kills import dying_after_commit
 from tests.support.store import files_of, git, open_store
 
 READERS = {
@@ -108,12 +109,8 @@ def test_a_store_of_a_newer_format_is_read(populated, read):
 @every_reader
 def test_a_reader_sees_a_committed_operation_before_its_refs_have_moved(populated, read, monkeypatch):
     """P3, P6: and the reader does not complete the operation."""
-
-    def die(*_, **__):
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as fault:
-        fault.setattr(recovery, "set_ref", die)
+        fault.setattr(recovery, "set_ref", dying_after_commit(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             branch(populated, "conv-001", name="new", start="fix")
     before = files_of(populated.path)

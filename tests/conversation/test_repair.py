@@ -56,7 +56,8 @@ print(len(done.remaining), done.exit_code)
 """
 KILLED = """
 import signal
-from scopes.store import init, recovery, repair as module
+from scopes.store import transactions as recovery
+from scopes.store import verify as module
 from scopes.conversation.verify import repair
 left = int(sys.argv[2])
 def counted(original):

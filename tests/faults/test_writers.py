@@ -16,7 +16,7 @@ from tests.support.examples import amount
 
 MIXER = """
 import sys
-from scopes.conversation import branch, delete, gc, rename, tag, undo
+from scopes.conversation import branch; from scopes.conversation import new_rename_delete as delete; from scopes.conversation import store as gc; from scopes.conversation import new_rename_delete as rename; from scopes.conversation import branch as tag; from scopes.conversation import undo
 from scopes.store.open_repository import open_repository
 from scopes.store.repository import Caller
 store, rounds = sys.argv[1], int(sys.argv[2])

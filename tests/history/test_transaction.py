@@ -20,9 +20,9 @@ from scopes.history.names import conversation_ids
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.model.operation import RefChange
 from scopes.store import transactions
-from scopes.store import transactions as recovery
 from scopes.store.transactions import exclusive_write
 from tests.support.history import history, say, texts
+from tests.support.kills import dying_after_commit
 from tests.support.store import git, open_store, overtake, refs
 
 VERBS = {
@@ -58,17 +58,14 @@ def busy(repository):
     return repository
 
 
-def dies(monkeypatch, module, turn, act):
-    """Kill the process at the turn-th ref move of a module; False if there are fewer moves."""
-    real, left = module.set_ref, iter(range(turn))
+def die(*_, **__):
+    raise Killed
 
-    def set_ref(repository, change, reason, **options):
-        if next(left, None) is None:
-            raise Killed
-        real(repository, change, reason, **options)
 
+def dies(monkeypatch, set_ref, act):
+    """Run an action with another function that moves refs; True if that has killed the process."""
     with monkeypatch.context() as fault:
-        fault.setattr(module, "set_ref", set_ref)
+        fault.setattr(transactions, "set_ref", set_ref)
         try:
             act()
         except Killed:
@@ -86,7 +83,7 @@ def view(repository):
 def test_a_process_that_dies_before_the_commit_point_changes_nothing(busy, monkeypatch, operate):
     """P3."""
     before = view(busy)
-    assert dies(monkeypatch, transactions, 0, lambda: operate(busy))
+    assert dies(monkeypatch, die, lambda: operate(busy))
     survivor = open_store(busy.path)
     assert view(survivor) == before
     operate(survivor)
@@ -98,7 +95,7 @@ def test_a_process_that_dies_before_the_commit_point_changes_nothing(busy, monke
 def test_an_operation_is_complete_if_the_process_dies_after_the_commit_point(busy, monkeypatch, operate):
     """P3, P4: after a crash at any ref, readers see the whole operation and the next writer finishes it."""
     turn = 0
-    while dies(monkeypatch, recovery, turn, lambda: operate(busy)):
+    while dies(monkeypatch, dying_after_commit(Killed, turn), lambda: operate(busy)):
         turn += 1
         survivor = open_store(busy.path)
         expected = view(survivor)
@@ -115,7 +112,7 @@ def test_an_operation_is_complete_if_the_process_dies_after_the_commit_point(bus
 @every_verb
 def test_an_append_after_a_crash_continues_from_the_finished_operation(busy, monkeypatch, operate):
     """P4."""
-    assert dies(monkeypatch, recovery, 0, lambda: operate(busy))
+    assert dies(monkeypatch, dying_after_commit(Killed), lambda: operate(busy))
     survivor = open_store(busy.path)
     for conversation in conversation_ids(survivor):
         say(survivor, conversation, "after")
@@ -128,7 +125,7 @@ def test_redo_survives_a_crash(busy, monkeypatch):
     """P3."""
     after = refs(busy)
     undo(busy)
-    assert dies(monkeypatch, recovery, 0, lambda: redo(busy))
+    assert dies(monkeypatch, dying_after_commit(Killed), lambda: redo(busy))
     survivor = open_store(busy.path)
     with exclusive_write(survivor):
         assert refs(survivor) == after

@@ -20,6 +20,7 @@ from scopes.store.transactions import exclusive_write
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, count_objects, import_demo
 from tests.support.history import say
+from tests.support.kills import dying_after_commit
 from tests.support.store import assert_sound, git, make_store, open_store
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -255,7 +256,7 @@ def test_an_import_that_is_killed_after_it_is_committed_is_complete_for_readers(
     sources = session(tmp_path, "s1", BASE), session(tmp_path, "s2", COPY)
     import_demo(repository, sources[0])
     with monkeypatch.context() as fault:
-        fault.setattr(recovery, "set_ref", _die)
+        fault.setattr(recovery, "set_ref", dying_after_commit(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             import_demo(repository, *sources)
     seen = open_store(repository.path)
