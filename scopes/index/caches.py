@@ -1,13 +1,16 @@
-"""What a command has to know of every conversation, tip and stored source, so that it reads each of them once.
+"""What was derived from a store and is kept, so that a command need not read everything again.
 
-A new session is compared with all others: it may begin like one, or be in the store already. `@` is the conversation
-with the newest tip, perhaps among those of a project. What that needs of a conversation depends on the commit of its
-metadata alone, what it needs of a tip on that commit, and of a source on the commit of its record; the ids of its
-messages depend on all its tips, of which they have a hash. So a row has one of these as its key, and the bytes that
-were made of it. A row never is outdated. Rows of commits that no ref has any more are deleted when
-others are added.
+sessions    what a command has to know of every conversation, tip and stored source: a new session is compared with all
+            others; `@` is the conversation with the newest tip, perhaps among those of a project. What that needs
+            depends on one commit alone, that of the metadata, a tip, or the record of a source; the ids of messages
+            depend on all tips of a conversation, of which they have a hash. So a row has one of these as its key, and
+            the bytes that were made of it: it never is outdated. Rows of commits that no ref has any more are deleted
+            when others are added.
+usage       the tokens and answers of each conversation in a state of its refs, and their sum for the status line
+code-lines  the lines that conversations have written, for `why`
 
-Nothing here raises: if the file is missing, locked, damaged or of another store, the objects are read again.
+Functions that read or write rows do not raise: if the file is missing, locked, damaged or of another store, the objects
+are read again.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from scopes.index.database import (
     ROW_ERRORS,
     Connection,
     Layout,
+    change_rows,
     open_rows,
     open_updated,
     remove,
@@ -73,17 +77,15 @@ def _read(directory: str, store: str, rows: str) -> dict[Oid, bytes]:
 def _write(directory: str, store: str, rows: str, added: Mapping[Oid, bytes], gone: Iterable[Oid]) -> None:
     """Add rows and delete others, or do nothing if that is not possible now."""
     new = [(bytes.fromhex(oid), data) for oid, data in added.items()]
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:
-            connection.executemany(
-                f"INSERT OR REPLACE INTO {rows} VALUES (?, ?)",  # noqa: S608 - one of TABLES
-                new,
-            )
-            connection.executemany(
-                f"DELETE FROM {rows} WHERE key = ?",  # noqa: S608 - one of TABLES
-                [(bytes.fromhex(oid),) for oid in gone],
-            )
+    with contextlib.suppress(*ROW_ERRORS), change_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
+        connection.executemany(
+            f"INSERT OR REPLACE INTO {rows} VALUES (?, ?)",  # noqa: S608 - one of TABLES
+            new,
+        )
+        connection.executemany(
+            f"DELETE FROM {rows} WHERE key = ?",  # noqa: S608 - one of TABLES
+            [(bytes.fromhex(oid),) for oid in gone],
+        )
 
 
 USAGE: Final = Layout(
@@ -126,11 +128,9 @@ def read_answers(directory: str, store: str, conversations: Iterable[Conversatio
 
 def write_rows(directory: str, store: str, rows: Iterable[UsageRow], gone: Iterable[ConversationId]) -> None:
     """Add rows and delete others, or do nothing if that is not possible now."""
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:
-            connection.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)", list(rows))
-            connection.executemany("DELETE FROM usage WHERE conversation = ?", [(name,) for name in gone])
+    with contextlib.suppress(*ROW_ERRORS), change_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
+        connection.executemany("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)", list(rows))
+        connection.executemany("DELETE FROM usage WHERE conversation = ?", [(name,) for name in gone])
 
 
 def read_total(directory: str, store: str, state: str) -> bytes | None:
@@ -145,11 +145,9 @@ def read_total(directory: str, store: str, state: str) -> bytes | None:
 
 def write_total(directory: str, store: str, state: str, data: bytes) -> None:
     """Save the sum of all conversations in place of the one before, or do nothing if that is not possible now."""
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:
-            connection.execute("DELETE FROM total")
-            connection.execute("INSERT INTO total VALUES (?, ?)", (state, data))
+    with contextlib.suppress(*ROW_ERRORS), change_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
+        connection.execute("DELETE FROM total")
+        connection.execute("INSERT INTO total VALUES (?, ?)", (state, data))
 
 
 CODE_LINES: Final = Layout(

@@ -436,15 +436,13 @@ class CountCache:
 
     def _save(self) -> None:
         """Write added counts to the file, which is emptied first if it is too large."""
-        from scopes.index.database import ROW_ERRORS, open_rows
+        from scopes.index.database import ROW_ERRORS, change_rows
 
-        rows = open_rows(self._directory, _layout(), self._directory, _BUSY_SECONDS)
+        rows = change_rows(self._directory, _layout(), self._directory, _BUSY_SECONDS)
         with suppress(*ROW_ERRORS), rows as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            with connection:  # commits, or rolls back
-                if os.path.getsize(self._path) > _MAX_FILE_BYTES:
-                    connection.execute("DELETE FROM count")
-                connection.executemany("INSERT OR REPLACE INTO count VALUES (?, ?)", self._new.items())
+            if os.path.getsize(self._path) > _MAX_FILE_BYTES:
+                connection.execute("DELETE FROM count")
+            connection.executemany("INSERT OR REPLACE INTO count VALUES (?, ?)", self._new.items())
         self._new.clear()
 
 
