@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
-from scopes.clock import new_id, now
+from scopes.clock import new_id, now, now_nanoseconds, parse_window
 from scopes.conversation import amend, append, changes, decisions, diff, log, show
 from scopes.conversation import branch as branches
 from scopes.errors import Invalid, Refused
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from scopes.proposals.list import ProposalList, ProposalView
     from scopes.proposals.steps import ProposalReviewed
     from scopes.secret_scan.clearance import Mode
+    from scopes.store.repository import Repository
     from scopes.tokens.count import TokenizerChoice
     from scopes.usage.usage import By, Usage
 
@@ -107,6 +108,37 @@ def make_message(text: str, author: Author, kind: MessageKind, fields: MessageFi
         raise Refused("the message is empty", hint="give a text, or parts")
     document = {**fields, "author": {"name": author.name, "kind": author.kind}, "text": text, "kind": kind}
     return check_message(document, message_id=new_id(), now=now())
+
+
+def count_usage(
+    repository: Repository,
+    by: By | Sequence[By],
+    *,
+    conversations: Sequence[str] | None = None,
+    since: str | None,
+    until: str | None,
+    model: str | None,
+    agent: str | None,
+    utc: bool,
+    prices: str | os.PathLike[str] | None,
+) -> Usage:
+    """Return what model answers have used; times are texts such as `1 week ago`."""
+    from scopes.usage.prices import configured_prices, read_prices
+    from scopes.usage.usage import UsageRequest
+    from scopes.usage.usage import usage as add_up
+
+    start, end = parse_window(since, until, now_nanoseconds(), utc=utc)
+    table = configured_prices(repository.config) if prices is None else read_prices(os.fspath(prices))
+    request = UsageRequest(
+        by=(by,) if isinstance(by, str) else tuple(by),
+        since=start,
+        until=end,
+        conversations=None if conversations is None else tuple(conversations),
+        model=model,
+        agent=agent,
+        utc=utc,
+    )
+    return add_up(repository, request, table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +361,6 @@ class Conversation(ConversationHandle):
         prices: str | os.PathLike[str] | None = None,
     ) -> Usage:
         """Return the tokens and the cost of the model answers of all branches; options as of `Store.usage`."""
-        from scopes.api.store import count_usage
-
         return count_usage(
             self.repository, by, conversations=[self.id], since=since, until=until, model=model, agent=agent,
             utc=utc, prices=prices,

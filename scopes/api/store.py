@@ -10,8 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from scopes.api import undo
-from scopes.api.conversation import Branch, Conversation
-from scopes.clock import now_nanoseconds, parse_window
+from scopes.api.conversation import Branch, Conversation, count_usage
 from scopes.conversation.cat import MessageView, cat
 from scopes.conversation.list import ConversationList
 from scopes.conversation.list_from_store import list_conversations
@@ -27,10 +26,7 @@ from scopes.store.config import Setting, environment_settings
 from scopes.store.init import create_store
 from scopes.store.open_repository import open_repository
 from scopes.store.projects import cache_directory, choose_store, index_directory
-from scopes.store.repository import Caller, Repository
-from scopes.usage.prices import configured_prices, read_prices
-from scopes.usage.usage import By, Usage, UsageRequest
-from scopes.usage.usage import usage as add_up
+from scopes.store.repository import Caller
 
 if TYPE_CHECKING:
     from scopes.agents.agent import AgentType
@@ -42,33 +38,7 @@ if TYPE_CHECKING:
     from scopes.conversation.merge_requests import MergeRequestList
     from scopes.importers.results import Imported, Skipped
     from scopes.search.run import Search
-
-
-def count_usage(
-    repository: Repository,
-    by: By | Sequence[By],
-    *,
-    conversations: Sequence[str] | None = None,
-    since: str | None,
-    until: str | None,
-    model: str | None,
-    agent: str | None,
-    utc: bool,
-    prices: str | os.PathLike[str] | None,
-) -> Usage:
-    """Return what model answers have used; times are texts such as `1 week ago`."""
-    start, end = parse_window(since, until, now_nanoseconds(), utc=utc)
-    table = configured_prices(repository.config) if prices is None else read_prices(os.fspath(prices))
-    request = UsageRequest(
-        by=(by,) if isinstance(by, str) else tuple(by),
-        since=start,
-        until=end,
-        conversations=None if conversations is None else tuple(conversations),
-        model=model,
-        agent=agent,
-        utc=utc,
-    )
-    return add_up(repository, request, table)
+    from scopes.usage.usage import By, Usage
 
 
 def open_store(
