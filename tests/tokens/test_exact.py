@@ -43,6 +43,7 @@ def nothing_built(monkeypatch):
 
 
 def test_a_process_builds_the_vocabulary_of_an_encoding_once(monkeypatch):
+    """S1-30: building it takes most of the time."""
     skip_without_rank_files()
     built = []
     original = tiktoken.Encoding
