@@ -86,6 +86,7 @@ _NEWEST = "SELECT max(message.time) "
 _COUNT_MATCHES = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
 _COUNT_BRANCHES = "SELECT count(*) FROM branch WHERE conversation = ?"
 _PERIOD = "SELECT min(message.time), max(message.time) FROM message WHERE "
+_MAX_COUNTED = 500  # messages of which each is read to count it
 _ALWAYS_RANKED = 10_000  # messages: ranking fewer takes no noticeable time
 
 
@@ -678,17 +679,22 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     coverage = _coverage(index, request, len(hits), total)
     notes = (*index.notes, *request.notes)
     if not hits and not total:
-        notes = (*notes, *_suggest_any(index, request), *_period_notes(index, request))
+        notes = (*notes, *_suggest_any(index, request, reader), *_period_notes(index, request))
     counted = (coverage.hits or 0) if request.count_only else None
     return Search(items=(*hits, coverage), hits=hits, coverage=coverage, counted=counted, notes=notes)
 
 
-def _suggest_any(index: Index, request: _Request) -> Iterator[Note]:
+def _suggest_any(index: Index, request: _Request, reader: HitReader) -> Iterator[Note]:
     """Yield a note with the number of messages that contain some of the words, if there are any."""
     query = with_any_phrase(request.query)
-    if query is request.query or request.plan.predicates or request.leaves_out_masked or not request.limit:
+    if query is request.query or request.plan.predicates or not request.limit:
         return
-    matching = count_rows(index, compile_query(request.text, query, request.conversation, request.names))
+    plan = compile_query(request.text, query, request.conversation, request.names)
+    if request.leaves_out_masked:
+        rows = walk_rows(index, plan, -1, newest_first=True)
+        matching = sum(1 for _ in islice((row for row in rows if reader.matches(row, ())), _MAX_COUNTED))
+    else:
+        matching = count_rows(index, plan)
     if matching:
         yield Note(f"no message has all of these words; with some of them: {matching:,}", "find them with --any")
 
