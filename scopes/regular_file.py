@@ -1,4 +1,4 @@
-"""Open and read files that somebody else may have put there: never wait for a pipe, read a device, or read without end.
+"""Open, read and sync files: never wait for a pipe, read a device, or read without end.
 
 Python's `open` waits for ever on a named pipe without a writer, and reads `/dev/zero` until the memory is exhausted.
 """
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MAX_CONFIG_BYTES = 1 << 20
 _MAX_PRIVATE_BYTES = 64 << 20
+MAX_PACKED_BYTES = 256 << 20  # of `packed-refs`: about two million refs
 UNUSABLE = {errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.ENODEV}  # errors of the entry itself
 
 
@@ -72,6 +73,15 @@ def read_regular(path: str, limit: int) -> bytes:
     if len(content) > limit:
         raise _too_large(limit, path)
     return content
+
+
+def sync(path: str) -> None:
+    """Flush the content of a file, or the entries of a directory, to the disk (fsync)."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def check_regular(path: str, limit: int | None = None, *, allow_directory: bool = False) -> None:

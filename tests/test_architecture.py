@@ -36,7 +36,10 @@ def test_imports_go_to_lower_ranks_only_and_foreign_libraries_stay_in_their_pack
 
 
 def test_no_modules_import_each_other_not_even_for_their_types():
-    """The contracts do not see imports under TYPE_CHECKING; `graphlib` names the modules of a cycle."""
+    """The contracts do not see imports under TYPE_CHECKING; `graphlib` names the modules of a cycle.
+
+    An import inside a function is not counted: it runs when both modules are complete.
+    """
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in SOURCES}
     imports = {}
     for name, path in modules.items():
@@ -49,11 +52,12 @@ def test_no_modules_import_each_other_not_even_for_their_types():
 
 
 def walk_statements(block):
-    """Yield each statement of a module, and of the blocks in it."""
+    """Yield each statement of a module, and of the blocks in it that are no functions."""
     for field in ("body", "orelse", "finalbody", "handlers", "cases"):
         for statement in getattr(block, field, ()):
             yield statement
-            yield from walk_statements(statement)
+            if not isinstance(statement, ast.FunctionDef):
+                yield from walk_statements(statement)
 
 
 def test_every_module_and_package_at_the_top_has_a_layer():
@@ -86,7 +90,7 @@ def test_nobody_calls_what_loses_data_silently():
 def test_messages_that_are_shown_are_read_by_one_function():
     """It redacts them while text leaves redacted; the others index, check or send what is stored."""
     stored = {
-        "history/messages.py", "history/store_check.py", "merge/replay_plan.py", "purge/redact.py",
+        "conversation/verify.py", "history/messages.py", "merge/replay.py", "purge/redact.py",
         "importers/reproject_history.py", "importers/reproject_refs.py",
         "purge/rewrite_history.py", "search/text.py", "sync/clearance.py", "sync/names.py",
     }  # fmt: skip

@@ -36,7 +36,7 @@ from scopes.ids import (
 from scopes.model import encoding
 from scopes.model.encoding import without_none
 from scopes.result import Note, Result, plural
-from scopes.store.objects import TREE, TreeEntry, walk_tree
+from scopes.store.objects import TREE, TreeEntry, parse_tree
 from scopes.store.refs import AGENTS
 from scopes.store.repository import Repository, read_commit, read_data
 from scopes.store.transactions import exclusive_write
@@ -201,7 +201,9 @@ def _list_files(registry: Registry, number: int) -> Iterator[TreeEntry]:
         return iter(())
     directory = find_entry(repository, read_commit(repository, registry.commit).tree, f"{_DIRECTORY}/{number:06d}")
     found = directory is not None and directory.is_tree
-    return walk_tree(read_data(repository, directory.oid, TREE)) if directory is not None and found else iter(())
+    return iter(
+        parse_tree(read_data(repository, directory.oid, TREE)).values() if directory is not None and found else ()
+    )
 
 
 def deliver(registry: Registry, agent: Agent) -> Mapping[str, BlobChange]:

@@ -23,10 +23,8 @@ from scopes.ids import ConversationId
 from scopes.model.message import Author
 from scopes.result import Note
 from scopes.store.config import Setting, environment_settings
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
 from scopes.store.projects import cache_directory, choose_store, index_directory
-from scopes.store.repository import Caller
+from scopes.store.repository import Caller, create_store, open_repository
 
 if TYPE_CHECKING:
     from scopes.agents.agent import AgentType

@@ -13,9 +13,11 @@ class Suppressions:
     """Marks the findings that suppressions cover; remembers which did, which would have, and what none covers."""
 
     def __init__(self, suppressions: Sequence[Suppression]) -> None:
-        from scopes.clock import now
+        today = ""
+        if suppressions:
+            from scopes.clock import now
 
-        today = now()[:10] if suppressions else ""
+            today = now()[:10]
         self._active = [each for each in suppressions if today <= each.until.isoformat()]
         self._ended = [each for each in suppressions if today > each.until.isoformat()]
         self._used: set[int] = set()

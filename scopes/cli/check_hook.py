@@ -155,13 +155,13 @@ def _read_policy(directories: Sequence[str], rules: str | None, revision: str | 
 def _find_policy(directories: Sequence[str], path: str, revision: str | None) -> tuple[bytes, str, PolicySource] | None:
     """Return the bytes, the name and the source of the first policy in one of the directories, or in their commits."""
     missing: NotFound | None = None
-    from scopes.store.project_files import Commit
-
     for directory in directories:
         name = os.path.join(directory, path)
         try:
             if revision is None:
                 return read_regular(name, _MAX_POLICY), name, WorkingTree(name)
+            from scopes.store.project_files import Commit
+
             commit = Commit(directory, revision)
             source = CommittedTree(path, revision, commit.read)
             data = commit.read(source.path)

@@ -21,9 +21,8 @@ from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import ImportOptions
 from scopes.importers.results import Imported
 from scopes.result import Note, plural
-from scopes.store.open_repository import empty_store
 from scopes.store.projects import Project
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, empty_store
 
 _SUFFIXES = (".json", ".jsonl", ".log", ".zst")
 _NAMES = ("conv-", "@")

@@ -27,9 +27,8 @@ from scopes.importers.work_queue import check_any
 from scopes.render.progress import progress
 from scopes.render.text.phrases import counted, format_size
 from scopes.result import Note, Result
-from scopes.store.open_repository import empty_store
 from scopes.store.projects import Project, find_store_project
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, empty_store
 
 _MANY_CONVERSATIONS = 20
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from scopes.cli.table import Command
+    from scopes.ids import ConversationId
     from scopes.render.output import Output
     from scopes.render.view_options import ViewOptions
     from scopes.result import Note, Result
@@ -112,8 +113,6 @@ class Invocation:
         for directory in _as_strings(options["directories"]):
             _change_directory(directory)
         self.settings = _as_strings(options["settings"])
-        from scopes.store.config import check_known
-
         for setting in self.settings:
             key = setting.partition("=")[0]
             if not key:
@@ -121,6 +120,8 @@ class Invocation:
             if not key.lower().startswith("scopes."):
                 hint = "of git, that is for one run: GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=KEY GIT_CONFIG_VALUE_0=VALUE"
                 raise Invalid(f"-c is for settings of scopes, and {key!a} is none", hint=hint)
+            from scopes.store.config import check_known  # with libgit2
+
             check_known(key)
         self.store = str(options["store"]) if options["store"] is not None else None
         self.at_operation = None if options.get("at_operation") is None else str(options["at_operation"])
@@ -206,15 +207,12 @@ class Invocation:
     @property
     def overrides(self) -> dict[str, Setting]:
         """Settings from the environment (`SCOPES_LOCK_TIMEOUT`: `scopes.lockTimeout`) and `-c`, by lower-case key."""
-        from scopes.store.config import Setting as Setting_
+        from scopes.store import config  # with libgit2
 
-        setting = Setting_
-        from scopes.store.config import environment_settings
-
-        overrides: dict[str, Setting] = environment_settings(self.environ)
+        overrides: dict[str, Setting] = config.environment_settings(self.environ)
         for text in self.settings:
             key, equals, value = text.partition("=")
-            overrides[key.lower()] = setting(key, value if equals else "true", "flag")
+            overrides[key.lower()] = config.Setting(key, value if equals else "true", "flag")
         return overrides
 
     @property
@@ -238,7 +236,7 @@ class Invocation:
             path = self.store_path
             if create:
                 self.require_store_not_lost()
-                from scopes.store.init import create_store
+                from scopes.store.repository import create_store
 
                 create_store(path)
             from shlex import join
@@ -246,20 +244,16 @@ class Invocation:
             command = join(["scopes", *self.arguments])
             opened: Repository = self._open(path)
             actor = self.actor or opened.config.find("scopes.author") or "user"
-            from scopes.cli.missing import find_missing
-
             opened.caller = opened.caller._replace(
                 actor=actor,
                 command=command,
                 full_branch_names=self.writes,
                 find_project=lambda: find_project(self.cwd, self.home),
-                find_missing=lambda name: find_missing(self, opened, name),
+                find_missing=self._find_missing,
                 sign=self._find_signer(opened.config),
             )
             opened.index_directory = self.index_directory
-            from scopes.result import Note as Note_
-
-            opened.lock.on_wait = lambda text: self.output().note(Note_(text))
+            opened.lock.on_wait = self._note_waiting
             self._repository = opened
             if self.at_operation is not None:
                 from scopes.history.past import show_past
@@ -270,6 +264,16 @@ class Invocation:
             if self.verbose:
                 self.output().say(f"using the store {path}")
         return self._repository
+
+    def _find_missing(self, name: str) -> ConversationId | None:
+        from scopes.cli.missing import find_missing
+
+        return find_missing(self, self.repository(), name)
+
+    def _note_waiting(self, text: str) -> None:
+        from scopes.result import Note
+
+        self.output().note(Note(text))
 
     def _find_signer(self, config: Config) -> Callable[[bytes], bytes]:
         """Return what signs commits as the user's git does; behind a server that agents talk to, nothing does."""
@@ -308,7 +312,7 @@ class Invocation:
     def _open(self, path: str) -> Repository:
         """Open the store; the error that there is none says if it is gone, or repeats the path that was given."""
         try:
-            from scopes.store.open_repository import open_repository
+            from scopes.store.repository import open_repository
 
             opened: Repository = open_repository(path, self.overrides)
         except NotFound as error:

@@ -65,7 +65,7 @@ from scopes.store.operations import walk_operations
 from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import BlobChange, UnwrittenObjects, update_tree
+from scopes.store.trees import BlobChange, ObjectsInMemory, update_tree
 
 MAX_PATCH = 1 << 16
 _NAMED_CONVERSATIONS = 8
@@ -165,7 +165,7 @@ def list_sides_of(repository: Repository, row: ConflictRow, in_progress: InProgr
     """Return the sides that a resolution of a conflict can take; none if it has ended."""
     if row.conflict.status in ENDED:
         return ()
-    unwritten = UnwrittenObjects(repository)
+    unwritten = ObjectsInMemory(repository)
     return list_sides(find_disagreement(repository, in_progress, row.conflict, unwritten), row.conflict)
 
 

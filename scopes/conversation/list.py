@@ -23,7 +23,7 @@ from scopes.result import Note, Result, few
 from scopes.store import refs
 from scopes.store.chosen_projects import ChosenProject
 from scopes.store.projects import Project, find_project
-from scopes.store.ref_files import RefFiles, read_loose_ref, read_ref_files
+from scopes.store.refs import RefFiles, read_loose_ref, read_ref_files
 
 _SECOND = 1_000_000_000
 _TO_SECOND = len("2026-01-01T00:00:00")  # of a time that may have a fraction

@@ -43,8 +43,7 @@ from scopes.store import refs
 from scopes.store.config import read_setting
 from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit, Identity
-from scopes.store.ref_files import RefFiles
-from scopes.store.refs import REMOTES
+from scopes.store.refs import REMOTES, RefFiles
 from scopes.store.remotes import DEFAULT, find_default, list_family, read_addresses, read_gone
 from scopes.store.repository import Objects, Repository, read_commit
 

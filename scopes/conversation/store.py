@@ -26,10 +26,9 @@ from scopes.store.config import (
     read_setting,
     write_setting,
 )
-from scopes.store.init import create_store
 from scopes.store.locks import defer_signals
 from scopes.store.maintenance import count_loose_objects, expire, pack, plan_expire
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, create_store
 from scopes.store.settings import DEFAULTS, SETTINGS
 from scopes.store.transactions import exclusive_write
 

@@ -49,12 +49,12 @@ from scopes.store.config import machine_id
 from scopes.store.graph import is_ancestor
 from scopes.store.maintenance import FINAL, PURGE
 from scopes.store.operations import MIN_PREFIX_LENGTH, find_operation, walk_operations
-from scopes.store.repository import Objects, Repository, read_commit_stub, read_tree
+from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, update_tree
 
 LIST_OPERATIONS = "see: scopes operations list"
-IMPORT = "import"
+IMPORT, RESOLVE = "import", "resolve"
 PUSH = "push"
 REMOTE = "remote"
 _FETCHES = "fetch "  # that of what a push fetches for itself
@@ -210,6 +210,7 @@ def _reverse(
                 tx.move_ref(change.ref, change.new, change.old)
     summary = target.summary.removeprefix("undo ") if redo else f"undo {_summary(target, also)}"
     tx = restore_shared_metadata(repository, tx, summary, dry_run=dry_run)
+    (_refuse_new_messages if redo else _refuse_ended)(repository, target, tx.list_changes())
     for change in tx.list_changes():
         current = repository.find_ref(change.ref)
         if current != change.old or not target.details.get("contiguous", True):
@@ -429,6 +430,39 @@ def show_operation(repository: Repository, operation: str) -> OperationView:
     return OperationView(operation=found, commit=commit)
 
 
+def _refuse_ended(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
+    """Refuse to undo the resolution of a conflict whose merge or replay has ended: the target would keep it."""
+    for change in changes if target.kind == RESOLVE else ():
+        pair = refs.split_branch_ref(change.ref)
+        if pair is not None and all(each.branch != pair[1] for each in list_in_progress(repository, pair[0])):
+            hint = "undo first what ended it: scopes undo OPERATION; see: scopes operations list"
+            raise Refused(f"what {pair[0]}/{pair[1]} was for has ended since '{target.summary}'", hint=hint)
+
+
+def _refuse_new_messages(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
+    """Refuse to redo the end of a merge if its conflict-resolution branch got messages that it would not have."""
+    after = {change.ref: change.new for change in changes}
+    for conversation in {refs.conversation_of(change.ref) for change in changes} - {None}:
+        metadata = after.get(refs.meta_ref(ConversationId(str(conversation))))
+        if conversation is None or metadata is None:
+            continue
+        tips = {
+            **list_branch_tips(repository, conversation),
+            **{pair[1]: Oid(new) for ref, new in after.items() if (pair := refs.split_branch_ref(ref)) and new},
+        }
+        left = decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata)).branches, tips)
+        for each in list_in_progress(repository, conversation):
+            merged = after.get(refs.branch_ref(conversation, each.target))
+            if each.kind != "merge" or each in left or merged is None or is_ancestor(repository, each.tip, Oid(merged)):
+                continue
+            if all(other.branch != each.branch for other in left):
+                raise Refused(
+                    f"{conversation}/{each.branch} has new messages since '{target.summary}'",
+                    hint="finish the merge with them: "
+                    f"scopes merge {quote(conversation)} --continue --branch {quote(each.branch)}",
+                )
+
+
 def refuse_others(target: Operation, conversation: ConversationId) -> None:
     """Refuse an operation that changed other conversations too."""
     others = sorted(conversations_of(target) - {conversation})
@@ -525,7 +559,7 @@ def _restore(
         return change._replace(old=current)
     values = list_value_changes(repository, current, change.new)
     clocks = clocks_of_edit(
-        repository, _tree_of(repository, current), values, lambda: machine_id(repository, tx.operation_id)
+        repository, _tree_of(repository, current), values, lambda: machine_id(repository.config, tx.operation_id)
     )
     new = write_metadata(repository, Oid(current), {**values, **clocks}, subject)
     return change._replace(old=current, new=new)
@@ -540,7 +574,7 @@ def list_value_changes(objects: Objects, before: str, after: str) -> dict[str, B
 
 
 def _tree_of(objects: Objects, commit: str) -> Oid:
-    return read_commit_stub(objects, Oid(commit)).tree
+    return read_commit(objects, Oid(commit)).tree
 
 
 def _take_back_shared(repository: Repository, operations: Sequence[Operation]) -> dict[str, _SharedTree]:

@@ -29,14 +29,12 @@ from scopes.store import refs
 from scopes.store.config import machine_id
 from scopes.store.git_program import find_git
 from scopes.store.graph import walk_newest_first
-from scopes.store.init import FORMAT_VERSION
 from scopes.store.libgit2 import REPAIR, library_versions
 from scopes.store.locks import LOCK_FILE, StoreLock
-from scopes.store.loose import try_write
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, try_write
 from scopes.store.refs import OPERATIONS, PENDING
-from scopes.store.repository import Repository, read_commit_stub
+from scopes.store.repository import FORMAT_VERSION, Repository, read_commit
 from scopes.store.transactions import list_leftovers, list_orphans
 from scopes.store.trees import find_blob
 from scopes.store.verify import (
@@ -120,7 +118,7 @@ def _clock_defects(repository: Repository, where: str, metadata: Oid) -> Iterato
     """Decode the clocks of a conversation's metadata; a change of the same thing writes a new one."""
     with suppress(NotFound):  # reported with the objects
         try:
-            read_clocks(repository, read_commit_stub(repository, metadata).tree)
+            read_clocks(repository, read_commit(repository, metadata).tree)
         except Corrupt as error:
             yield Finding("error", where, error.message, error.hint)
 
@@ -294,8 +292,8 @@ def _remove_damaged_requests(repository: Repository, *, dry_run: bool) -> Iterat
 def _remove_files(tx: RefTransaction, metadata: Oid, paths: list[str]) -> Oid:
     """Write the metadata without some files, as a change of this machine."""
     repository, removed = tx.repository, dict.fromkeys(paths)
-    tree = read_commit_stub(repository, metadata).tree
-    clocks = clocks_of_edit(repository, tree, removed, lambda: machine_id(repository, tx.operation_id))
+    tree = read_commit(repository, metadata).tree
+    clocks = clocks_of_edit(repository, tree, removed, lambda: machine_id(repository.config, tx.operation_id))
     return write_metadata(repository, metadata, {**removed, **clocks}, "remove damaged merge requests")
 
 

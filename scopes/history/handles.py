@@ -48,7 +48,7 @@ from scopes.store.graph import walk_newest_first
 from scopes.store.objects import TREE, Commit, find_in_tree
 from scopes.store.projects import Project, find_project, find_store_project, is_of_project
 from scopes.store.refs import branch_ref
-from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_data, read_tree
+from scopes.store.repository import Objects, Repository, read_commit, read_data, read_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,12 +317,12 @@ def check_limits(
 def idle_before(repository: Repository, tip: Oid) -> Idle:
     """Return how long a branch was idle before its tip was appended."""
     commit = read_commit(repository, tip)
-    return Idle("was", commit.time - read_commit_stub(repository, commit.parents[0]).time if commit.parents else 0)
+    return Idle("was", commit.time - read_commit(repository, commit.parents[0]).time if commit.parents else 0)
 
 
 def idle_since(repository: Repository, tip: Oid) -> Idle:
     """Return how long a branch has been idle since its tip was appended."""
-    return Idle("has been", now_nanoseconds() // 1_000_000_000 - read_commit_stub(repository, tip).time)
+    return Idle("has been", now_nanoseconds() // 1_000_000_000 - read_commit(repository, tip).time)
 
 
 class ProjectMembers:

@@ -56,7 +56,6 @@ from scopes.store.repository import (
     Objects,
     Repository,
     read_commit,
-    read_commit_stub,
     read_data,
     read_operation,
     read_tree,
@@ -399,9 +398,9 @@ def write_message_commit(  # noqa: PLR0917 - the parts of a commit
 
 def read_below(objects: Objects, parent: Oid) -> Below:
     """Read what the next message takes over from a commit."""
-    stub = read_commit_stub(objects, parent)
-    entry = find_in_tree(read_data(objects, stub.tree, TREE), STATE_DIRECTORY)
-    return Below(None if entry is None else entry.oid, stub.time)
+    commit = read_commit(objects, parent)
+    entry = find_in_tree(read_data(objects, commit.tree, TREE), STATE_DIRECTORY)
+    return Below(None if entry is None else entry.oid, commit.time)
 
 
 def write_message_over(  # noqa: PLR0917 - the parts of a commit

@@ -38,7 +38,7 @@ from scopes.store.graph import list_new_commits
 from scopes.store.objects import BLOB, COMMIT, Identity, format_commit, is_hash_of
 from scopes.store.refs import REMOTES
 from scopes.store.remotes import BUNDLE, read_addresses
-from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_tree
+from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree, walk_blobs
 
 if TYPE_CHECKING:
@@ -296,13 +296,13 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
 def has_given_title(repository: Repository, conversation: ConversationId) -> bool:
     """Return True if somebody gave the conversation its title, or removed it; False if that is from a source."""
     value = repository.find_ref(refs.meta_ref(conversation))
-    tree = None if value is None else read_commit_stub(repository, Oid(value)).tree
+    tree = None if value is None else read_commit(repository, Oid(value)).tree
     return tree is not None and find_entry(repository, tree, f"{CLOCKS}/{TITLE}") is not None
 
 
 def read_directory_and_fork(objects: Objects, commit: Oid) -> tuple[str | None, Oid | None]:
     """Read only the directory and where the main branch began; raises as `read_metadata_at` does."""
-    tree = read_commit_stub(objects, commit).tree
+    tree = read_commit(objects, commit).tree
     directory, main = find_blob(objects, tree, DIRECTORY), find_blob(objects, tree, _BRANCHES + _MAIN)
     fork = None if main is None else decode_branch_entry(main).fork
     return None if directory is None else decode_line(directory), fork

@@ -32,7 +32,7 @@ from scopes.model import encoding
 from scopes.model.message import Message, Part
 from scopes.store import refs
 from scopes.store.objects import COMMIT, Identity, format_commit, one_line
-from scopes.store.repository import Objects, Repository, read_commit_stub
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import BlobChange, read_blob, update_tree, walk_blobs
 
 MESSAGES: Final = "messages/"
@@ -127,7 +127,7 @@ def purged_of(messages: Mapping[str, Parts], roots: Iterable[str]) -> Purged:
 def read_purged(repository: Repository, ref: str = refs.PURGED) -> Purged:
     """Return a list of the store; an entry that cannot be read is left out."""
     value = repository.find_ref(ref)
-    return NOTHING if value is None else read_purged_tree(repository, read_commit_stub(repository, Oid(value)).tree)
+    return NOTHING if value is None else read_purged_tree(repository, read_commit(repository, Oid(value)).tree)
 
 
 def read_purged_tree(objects: Objects, tree: Oid) -> Purged:

@@ -29,7 +29,7 @@ from scopes.store.objects import (
     one_line,
 )
 from scopes.store.refs import REDACTED
-from scopes.store.repository import Objects, Repository, read_commit_stub, read_tree
+from scopes.store.repository import Objects, Repository, read_commit, read_tree
 from scopes.store.trees import find_blob, read_blob, update_tree
 
 _REPLACED = (b"tree ", b"parent ")
@@ -183,6 +183,6 @@ def _walk_roots(repository: Repository) -> Iterator[tuple[ConversationId, Oid]]:
 def _read_original(repository: Repository, commit: Oid) -> Oid | None:
     """Return the root of the original that a map names; None for a damaged map."""
     with suppress(Corrupt, NotFound, Invalid):
-        root = read_map(repository, read_commit_stub(repository, commit).tree).get("root")
+        root = read_map(repository, read_commit(repository, commit).tree).get("root")
         return Oid(root) if isinstance(root, str) else None
     return None

@@ -17,7 +17,7 @@ from scopes.model import encoding
 from scopes.store import refs
 from scopes.store.objects import COMMIT, TREE, Commit, Identity, find_in_tree, format_commit
 from scopes.store.refs import FETCHED_SOURCES
-from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub, read_data
+from scopes.store.repository import Objects, Repository, read_commit, read_data
 from scopes.store.trees import BlobChange, find_blob, read_blob, update_tree, walk_blobs
 
 SOURCES = "refs/scopes/sources/"
@@ -251,7 +251,7 @@ def with_last_path(repository: Repository, record: SourceRecord) -> SourceRecord
     commit = repository.find_ref(refs.SOURCE_PATHS)
     if commit is None:
         return record
-    tree = read_commit_stub(repository, Oid(commit)).tree
+    tree = read_commit(repository, Oid(commit)).tree
     data = find_blob(repository, tree, file_of(source_key(record.format, record.native_id, record.part)))
     match encoding.load(data or b"null"):
         case {"path": str(path)}:
@@ -264,7 +264,7 @@ def walk_source_paths(repository: Repository) -> Iterator[tuple[str, str]]:
     commit = repository.find_ref(refs.SOURCE_PATHS)
     if commit is None:
         return
-    for file, oid in walk_blobs(repository, read_commit_stub(repository, Oid(commit)).tree):
+    for file, oid in walk_blobs(repository, read_commit(repository, Oid(commit)).tree):
         match encoding.load(read_blob(repository, oid)):
             case {"path": str(path)}:
                 yield file.replace("/", ""), path
@@ -272,7 +272,7 @@ def walk_source_paths(repository: Repository) -> Iterator[tuple[str, str]]:
 
 def write_source_paths(objects: Objects, previous: Oid | None, paths: Mapping[str, str]) -> Oid:
     """Write the paths of sources, by key, over the previous ones; return the new commit, the same if none changes."""
-    tree = None if previous is None else read_commit_stub(objects, previous).tree
+    tree = None if previous is None else read_commit(objects, previous).tree
     changes: dict[str, BlobChange] = {file_of(key): encoding.dump({"path": path}) for key, path in paths.items()}
     new = update_tree(objects, tree, changes)
     if previous is not None and new == tree:

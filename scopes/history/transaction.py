@@ -37,7 +37,7 @@ from scopes.model.message import Author, Message
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.store import refs
 from scopes.store.maintenance import pack_refs_when_needed
-from scopes.store.repository import Objects, Repository, read_commit, read_commit_stub
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.transactions import append, commit_operation
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, read_blob
 
@@ -229,7 +229,7 @@ class Transaction(RefTransaction):
         meta = refs.meta_ref(self.conversation)
         before = self._changes[meta].old
         previous = None if before is None else Oid(before)
-        tree = None if previous is None else read_commit_stub(objects, previous).tree
+        tree = None if previous is None else read_commit(objects, previous).tree
         self._add_branch_ids(objects, tree, imported=original is not None)
         if original is None and previous is None:
             original = self._edits  # nobody else has the conversation
@@ -241,7 +241,7 @@ class Transaction(RefTransaction):
     def _find_machine(self) -> str:
         from scopes.store.config import machine_id
 
-        machine: str = machine_id(self.repository, self.operation_id)
+        machine: str = machine_id(self.repository.config, self.operation_id)
         return machine
 
     def _add_branch_ids(self, objects: Objects, tree: Oid | None, *, imported: bool) -> None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.history.messages import is_root
@@ -102,9 +101,6 @@ def _walk_encoded(repository: Repository, index_directory: str | None) -> Iterat
     """Yield all conversations, sorted, with what `_encode` returns of them."""
     metadata = {ref[len(META) :]: Oid(oid) for ref, oid in repository.list_refs(META).items()}
     conversations = conversation_ids(repository)
-    from scopes.store.graph import ReadOnce
-
-    once: Callable[[], Objects] = cache(lambda: ReadOnce(repository))
     from scopes.index.caches import find_or_compute
 
     known: dict[Oid, bytes] = find_or_compute(
@@ -112,7 +108,7 @@ def _walk_encoded(repository: Repository, index_directory: str | None) -> Iterat
         repository.path,
         "conversation",
         [metadata[each] for each in conversations if each in metadata],
-        lambda oid: _encode(once(), read_metadata_at(once(), oid).branches),
+        lambda oid: _encode(repository, read_metadata_at(repository, oid).branches),
     )
     for conversation in conversations:
         if conversation in metadata:

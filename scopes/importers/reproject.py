@@ -25,9 +25,8 @@ from scopes.importers.run_state import ImportRun
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.work_queue import COPY, QueuedSource, sort_key, sort_parents_first
 from scopes.result import Note, Result
-from scopes.store.open_repository import overlay_of
 from scopes.store.packs import BulkObjects, bulk_objects
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, overlay_of
 from scopes.store.transactions import exclusive_write, shared_write
 
 _ATTEMPTS: Final = 5

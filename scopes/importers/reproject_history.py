@@ -16,7 +16,7 @@ from scopes.ids import MessageId, Oid
 from scopes.importers.session_commits import Segment
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import COMMIT, TREE, Commit, TreeEntry, find_in_tree, format_tree, parse_tree
-from scopes.store.repository import Objects, read_commit_stub, read_data
+from scopes.store.repository import Objects, read_commit, read_data
 from scopes.store.trees import take_changes
 
 _MESSAGES = "messages"
@@ -112,7 +112,7 @@ class HistoryRewriter:
         return None if state is None else self._rename_messages(state)
 
     def _find_state(self, oid: Oid) -> Oid | None:
-        tree = read_commit_stub(self._objects, oid).tree
+        tree = read_commit(self._objects, oid).tree
         entry = find_in_tree(read_data(self._objects, tree, TREE), STATE_DIRECTORY)
         return entry.oid if entry is not None and entry.is_tree else None
 

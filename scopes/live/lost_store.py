@@ -12,8 +12,8 @@ import shlex
 from scopes.errors import Inaccessible
 from scopes.live.event_log import HOOK_LOG, read_events
 from scopes.result import Note
-from scopes.store.init import is_store
 from scopes.store.projects import index_directory
+from scopes.store.repository import is_store
 
 _THE_STORE, _IS_GONE = "the store ", " is gone"
 

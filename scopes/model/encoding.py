@@ -9,14 +9,13 @@ that these rules would change is stored as text (`exact_or_text`).
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable
 from math import isfinite
 from typing import Any, Final, TypeAlias, TypeVar
 
 from scopes.errors import Corrupt, Invalid
+from scopes.lazy_patterns import compile_lazily
 
 MAX_DEPTH: Final = 200
 MAX_DIGITS: Final = 4300  # Python's default limit; fixed here, because a process may change it
@@ -268,10 +267,10 @@ MAX_KEY_BYTES: Final = 4095  # `git fsck --strict` still accepts one component o
 MAX_FILE_LEVELS: Final = 200  # git refuses trees of some thousand levels; Python's recursion limit is lower
 EMPTY: Final = "%"
 
-_UNSAFE: Final = re.compile(rb"[^A-Za-z0-9_.-]|\A\.|\.\Z")
-_ESCAPE: Final = re.compile(rb"%([0-9A-F]{2})")
-_WINDOWS: Final = re.compile(r"[A-Za-z]:(?:[\\/]|\Z)|\\\\")
-_WINDOWS_ROOT: Final = re.compile(r"\A(?:[A-Za-z]:|//[^/]+(?:/+[^/]+)?)?/*")
+_UNSAFE: Final = compile_lazily(rb"[^A-Za-z0-9_.-]|\A\.|\.\Z")
+_ESCAPE: Final = compile_lazily(rb"%([0-9A-F]{2})")
+_WINDOWS: Final = compile_lazily(r"[A-Za-z]:(?:[\\/]|\Z)|\\\\")
+_WINDOWS_ROOT: Final = compile_lazily(r"\A(?:[A-Za-z]:|//[^/]+(?:/+[^/]+)?)?/*")
 
 
 def encode_component(name: str) -> str:
@@ -366,6 +365,8 @@ def file_leaf(path: str, base: str | None) -> str:
         components = [root + "/".join(names)]
     key = "/".join(map(encode_component, components))
     if len(key) > MAX_KEY_BYTES or len(components) > MAX_FILE_LEVELS:
+        import hashlib
+
         key = encode_component("sha256:" + hashlib.sha256(key.encode("ascii")).hexdigest())
     return key + "="
 

@@ -23,7 +23,7 @@ from scopes.purge.rewrite_store import RewrittenStore
 from scopes.result import Note, plural
 from scopes.secrets.allowed import name_of
 from scopes.store import refs
-from scopes.store.repository import Repository, read_commit_stub
+from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
 
 _FEW: Final = 5
@@ -67,7 +67,7 @@ def note_what_else(repository: Repository, done: RewrittenStore) -> tuple[Note, 
     found: dict[int, list[str]] = {noun: [] for noun in _TEXTS}
     for change in done.changes if done.changed else ():
         if change.old is not None and change.new is not None and not change.ref.startswith(_NO_RECORDS):
-            for path, blob in walk_blobs(repository, read_commit_stub(repository, Oid(change.old)).tree):
+            for path, blob in walk_blobs(repository, read_commit(repository, Oid(change.old)).tree):
                 if blob in done.changed:
                     noun, name = _describe(repository, change.ref, path, blob)
                     found[noun].append(name)

@@ -31,7 +31,7 @@ from scopes.model.tools import (
 from scopes.purge.file_names import FileName
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_headers
-from scopes.store.repository import Repository, read_commit, read_commit_stub
+from scopes.store.repository import Repository, read_commit
 
 _FILES: Final = frozenset({"file", "image", "file_ref"})
 _TOOLS: Final = frozenset({"tool_call", "tool_result"})
@@ -70,7 +70,7 @@ def walk_other_records(repository: Repository, conversation: ConversationId | No
         if root is not None and root not in _list_roots(own):
             continue
         find_base = partial(directories.find, own.root)
-        records = walk_records(repository, read_commit_stub(repository, source).tree)
+        records = walk_records(repository, read_commit(repository, source).tree)
         spans = sorted({each.span for each in records if each.message is None and each.span.length})
         for data in read_spans(walk_chunks(repository, source), [(each.offset, each.length) for each in spans]):
             for record in data.splitlines() if file.may_be_in_bytes(data) else ():

@@ -21,7 +21,7 @@ from scopes.model.message import purge_message
 from scopes.purge.stored_messages import walk_undone_headers
 from scopes.store.graph import walk_oldest_first
 from scopes.store.refs import PURGE_DECLINED, PURGE_OFFERS, PURGED, PURGED_ELSEWHERE
-from scopes.store.repository import Objects, Repository, read_commit_stub
+from scopes.store.repository import Objects, Repository, read_commit
 
 ACCEPT, DECLINE = "scopes purge --accept", "scopes purge --decline"
 CHOOSE = f"remove it here, too: {ACCEPT}; keep it: {DECLINE}"
@@ -96,7 +96,7 @@ def read_offered(repository: Repository, name: str | None = None) -> Purged:
 
 def read_list(objects: Objects, commit: Oid) -> Purged:
     """Return the entries of a list."""
-    return read_purged_tree(objects, read_commit_stub(objects, commit).tree)
+    return read_purged_tree(objects, read_commit(objects, commit).tree)
 
 
 def is_new_offer(repository: Repository, remote: str, lists: Mapping[str, Oid]) -> bool:

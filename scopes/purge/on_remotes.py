@@ -19,7 +19,7 @@ from scopes.purge.purged_values import add_purged_values, list_replaced
 from scopes.store import refs
 from scopes.store.operations import NULL_OID, walk_moves
 from scopes.store.remotes import read_addresses, read_gone, read_json, read_texts, write_json
-from scopes.store.repository import Repository, read_commit, read_commit_stub
+from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import find_blob
 
 FILE: Final = "purged-on-remotes.json"
@@ -125,8 +125,8 @@ def roots_in(on_remote: Iterable[str]) -> set[str]:
 
 def _ref_on_remote(repository: Repository, manifest: Oid, root: Oid) -> str:
     """Return the ref of a conversation on every remote; the purge may remove the data that it is computed from."""
-    data = find_blob(repository, read_commit_stub(repository, manifest).tree, MANIFEST_FILE) or b"null"
-    began = format_seconds(read_commit_stub(repository, root).time)
+    data = find_blob(repository, read_commit(repository, manifest).tree, MANIFEST_FILE) or b"null"
+    began = format_seconds(read_commit(repository, root).time)
     return f"{CONVERSATIONS}{decode_manifest(data).project}/{began[:4]}{began[5:7]}/{root}"
 
 

@@ -12,7 +12,7 @@ from scopes.history.sources import CHUNKS, SOURCES, read_source_record, read_spa
 from scopes.ids import MessageId, Oid
 from scopes.purge.rewrite_source import walk_records
 from scopes.result import Note, plural
-from scopes.store.repository import Repository, read_commit_stub
+from scopes.store.repository import Repository, read_commit
 from scopes.store.trees import read_blob, walk_blobs
 
 _FEW: Final = 5
@@ -45,7 +45,7 @@ def find_kept_records(
     explained: set[Oid] = set()
     found: list[KeptRecord] = []
     for ref, value in repository.list_refs(SOURCES).items() if wanted else ():
-        tree = read_commit_stub(repository, Oid(value)).tree
+        tree = read_commit(repository, Oid(value)).tree
         chunks = [oid for path, oid in walk_blobs(repository, tree) if path.startswith(CHUNKS)]
         if wanted.isdisjoint(chunks):
             continue
@@ -94,7 +94,7 @@ def note_records(found: Sequence[KeptRecord]) -> Iterator[Note]:
 def walk_record_keys(repository: Repository) -> Iterator[str]:
     """Yield the purge keys of all records of stored transcripts that are no messages."""
     for value in repository.list_refs(SOURCES).values():
-        tree = read_commit_stub(repository, Oid(value)).tree
+        tree = read_commit(repository, Oid(value)).tree
         chunks = [oid for path, oid in walk_blobs(repository, tree) if path.startswith(CHUNKS)]
         for kept, _ in _walk_kept(repository, tree, chunks, (), ""):
             if kept.message is None:

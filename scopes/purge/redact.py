@@ -31,7 +31,7 @@ from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import BLOB, COMMIT, TREE, Commit, TreeEntry, format_tree, parse_tree
 from scopes.store.packs import bulk_objects
 from scopes.store.refs import REDACTED, meta_ref
-from scopes.store.repository import Objects, Repository, read_commit_stub, read_data
+from scopes.store.repository import Objects, Repository, read_commit, read_data
 from scopes.store.transactions import exclusive_write
 from scopes.store.trees import read_blob, walk_blobs
 
@@ -115,7 +115,7 @@ def _note_earlier(copies: Iterable[RedactedCopy], source: ConversationId) -> Ite
 def _count_left_out(repository: Repository, conversation: ConversationId, gate: Gate) -> None:
     """Let the gate count the secrets in metadata that are not copied: merge requests and names of removed tags."""
     metadata = repository.find_ref(meta_ref(conversation))
-    tree = None if metadata is None else read_commit_stub(repository, Oid(metadata)).tree
+    tree = None if metadata is None else read_commit(repository, Oid(metadata)).tree
     for path, oid in walk_blobs(repository, tree) if tree is not None else ():
         if path != DIRECTORY:  # it never leaves
             for name in names_in_path(path):

@@ -20,7 +20,7 @@ from scopes.model.conversation import decode_root
 from scopes.model.message import CONFLICTS, FILES, PARTICIPANTS, TYPED_KINDS, Message, claims_of, decode, purge_message
 from scopes.purge.rewrite_conflicts import ConflictRewriter, without_resolution
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, is_hash_of, parse_tree
-from scopes.store.repository import Objects, read_commit_stub, read_data
+from scopes.store.repository import Objects, read_commit, read_data
 from scopes.store.trees import BlobChange, diff_blobs, find_entry, read_blob, update_tree
 
 Claim = tuple[str, Oid]
@@ -195,7 +195,7 @@ class HistoryRewriter:
         return [(path, blob) for path, _, blob in diff_blobs(self._objects, before, after) if blob is not None]
 
     def _state_of(self, commit: Oid) -> Oid | None:
-        entry = find_entry(self._objects, read_commit_stub(self._objects, commit).tree, STATE_DIRECTORY)
+        entry = find_entry(self._objects, read_commit(self._objects, commit).tree, STATE_DIRECTORY)
         return None if entry is None else entry.oid
 
     def _replace_state(self, commit: Commit, entries: dict[str, TreeEntry]) -> None:

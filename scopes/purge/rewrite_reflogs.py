@@ -8,8 +8,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Final
 
 from scopes.ids import Oid
-from scopes.regular_file import read_regular
-from scopes.store.init import sync
+from scopes.regular_file import read_regular, sync
 from scopes.store.libgit2 import translated
 from scopes.store.objects import one_line
 from scopes.store.operations import NULL_OID

@@ -25,7 +25,7 @@ from scopes.search.query import text_matcher
 from scopes.search.run import search
 from scopes.store import refs
 from scopes.store.operations import MIN_PREFIX_LENGTH
-from scopes.store.repository import Repository, read_commit, read_commit_stub
+from scopes.store.repository import Repository, read_commit
 
 _MAX_HITS = 100_000
 _HEX = re.compile(r"[0-9a-f]{8,40}")
@@ -199,7 +199,7 @@ def _walk_imported(repository: Repository, path: str) -> Iterator[MessageId]:
     for value in repository.list_refs(SOURCES).values():
         record = with_last_path(repository, read_source_record(repository, Oid(value)))
         if name and record.path and f"/{record.path}".endswith(f"/{name}"):
-            for each in walk_records(repository, read_commit_stub(repository, Oid(value)).tree):
+            for each in walk_records(repository, read_commit(repository, Oid(value)).tree):
                 if each.message is not None:
                     yield MessageId(each.message)
 

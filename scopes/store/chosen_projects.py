@@ -1,7 +1,7 @@
-"""The addresses of the remotes of a git repository, in one form for all: they say what is the same elsewhere.
+"""Which project a command is about: a directory, a name or the address of a repository.
 
-Only `config` of the git directory is read, as a small regular file: no git process is started, no included file is
-followed, and nothing of it is run or shown.
+Clones with the same remote are the same project elsewhere. Of a repository only the addresses in its configuration are
+read, as a small regular file: no git process is started, no included file is followed, and nothing of it is run.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 from scopes.errors import Ambiguous
 from scopes.lazy_patterns import compile_lazily
-from scopes.regular_file import read_regular
+from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.store.projects import Project, find_project, is_below
 
-_MAX_BYTES = 1 << 20
 _SECTION = compile_lazily(r'\s*\[\s*(?P<name>[A-Za-z0-9.-]+)(?:\s+"(?P<sub>(?:[^"\\]|\\.)*)")?\s*\]')
 _URL = compile_lazily(r"\s*url\s*=\s*(?P<value>[^#;]*)", re.IGNORECASE)
 _SCHEME = compile_lazily(r"(?:git\+)?(?:https?|ssh|git)://(?P<rest>.+)", re.IGNORECASE)
@@ -52,7 +51,7 @@ def read_remote_urls(git_directory: str | None) -> frozenset[str]:
     if git_directory is None:
         return frozenset()
     try:
-        text = read_regular(os.path.join(git_directory, "config"), _MAX_BYTES).decode("utf-8", "replace")
+        text = read_regular(os.path.join(git_directory, "config"), MAX_CONFIG_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return frozenset()
     found: set[str] = set()

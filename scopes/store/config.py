@@ -13,18 +13,14 @@ import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scopes.errors import Corrupt, Inaccessible, Invalid
 from scopes.ids import OperationId
 from scopes.lazy_patterns import compile_lazily
-from scopes.store.init import sync
+from scopes.regular_file import sync
 from scopes.store.libgit2 import is_locked, pygit2, refusal, translated
 from scopes.store.settings import BOOLEANS, CHOICES, NUMBERS, SETTINGS
-
-if TYPE_CHECKING:
-    from scopes.store.repository import Repository
-
 
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "core.pager"})
 # A store may not start work either, and not let calls run unchecked or name files to read.
@@ -73,6 +69,8 @@ LEVELS = {
     pygit2.enums.ConfigLevel.GLOBAL: "user",
     pygit2.enums.ConfigLevel.LOCAL: "store",
 }
+_ID = compile_lazily(r"[0-9a-f]{12}")
+_DIGITS = 12
 
 
 class Setting(NamedTuple):
@@ -136,7 +134,11 @@ class Config:
 
     def store_level(self) -> pygit2.Config:
         """Return the store's configuration file, for writing."""
-        return pygit2.Config(os.path.join(self._store, "config"))
+        return pygit2.Config(self.store_file())
+
+    def store_file(self) -> str:
+        """Return the path of the configuration of the store."""
+        return os.path.join(self._store, "config")
 
     def _find_own(self, key: str) -> str | None:
         """Return the value of a setting from the configuration files that only the user can write."""
@@ -360,26 +362,21 @@ def _sync(path: str, key: str) -> None:
         ) from error
 
 
-_ID = compile_lazily(r"[0-9a-f]{12}")
-_DIGITS = 12
-
-
-def find_machine_id(repository: Repository) -> str | None:
+def find_machine_id(config: Config) -> str | None:
     """Return the id of this machine; None if it has none yet."""
-    known = read_setting(repository.config.store_level(), MACHINE_ID)
+    known = read_setting(config.store_level(), MACHINE_ID)
     return known if known is not None and _ID.fullmatch(known) else None
 
 
-def machine_id(repository: Repository, operation: OperationId) -> str:
+def machine_id(config: Config, operation: OperationId) -> str:
     """Return the id of this machine; the first time it is made, as random as the id of the operation that needs it.
 
     Raises:
         Busy, Inaccessible: the configuration of the store cannot be written.
     """
-    known = find_machine_id(repository)
+    known = find_machine_id(config)
     if known is not None:
         return known
-    files = repository.config.store_level()
     made = sha256(f"machine {operation}".encode()).hexdigest()[:_DIGITS]
-    write_setting(files, os.path.join(repository.path, "config"), MACHINE_ID, made)
+    write_setting(config.store_level(), config.store_file(), MACHINE_ID, made)
     return made

@@ -1,8 +1,7 @@
-"""Walk histories, find merge bases and ancestors, and walk the objects that commits reach."""
+"""Walk over the history: orders, ancestors, merge bases, and what only one side has."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import heappop, heappush
@@ -12,9 +11,8 @@ from typing import Final
 from scopes.errors import NotFound
 from scopes.ids import Oid, is_oid
 from scopes.store.libgit2 import pygit2, refusal
-from scopes.store.loose import CODES
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, parse_tree_id
-from scopes.store.repository import KINDS, Objects, Repository, read_commit, read_data
+from scopes.store.objects import Commit
+from scopes.store.repository import Objects, Repository, read_commit
 
 _NOTHING_KNOWN: Final[Mapping[Oid, Commit]] = MappingProxyType({})
 
@@ -231,59 +229,3 @@ def walk_first_parents(repository: Repository, tip: Oid) -> Iterator[Oid]:
         yield next_oid
         parents = read_commit(repository, next_oid).parents
         next_oid = parents[0] if parents else None
-
-
-_ERRORS: Final = (KeyError, ValueError, pygit2.GitError)
-
-
-class ReadOnce:
-    """The objects of a repository; what is not in a pack is read by the repository.
-
-    Every method raises NotFound or Corrupt.
-    """
-
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._read_packed = pygit2.OdbBackendPack(os.path.join(repository.path, "objects")).read
-
-    def read(self, oid: Oid) -> tuple[str, bytes]:
-        """Return kind and bytes of an object."""
-        try:
-            code, data = self._read_packed(oid)
-        except _ERRORS:
-            return self._repository.read(oid)
-        return KINDS[code], data
-
-    def read_commits(self, oids: list[Oid]) -> list[bytes]:
-        """Return the bytes of many commits."""
-        return self._read_all(COMMIT, oids)
-
-    def read_trees(self, oids: list[Oid]) -> list[bytes]:
-        """Return the bytes of many trees."""
-        return self._read_all(TREE, oids)
-
-    def read_blob(self, oid: Oid) -> bytes:
-        """Return the bytes of a blob."""
-        return self._read_all(BLOB, [oid])[0]
-
-    def read_blobs(self, oids: list[Oid]) -> list[bytes]:
-        """Return the bytes of many blobs."""
-        return self._read_all(BLOB, oids)
-
-    def read_trees_of(self, commits: list[Oid]) -> list[bytes]:
-        """Return the bytes of the trees of many commits."""
-        return self.read_trees(list(map(parse_tree_id, commits, self.read_commits(commits))))
-
-    def write(self, kind: str, data: bytes) -> Oid:
-        """Store an object and return its id."""
-        return self._repository.write(kind, data)
-
-    def _read_all(self, kind: str, oids: list[Oid]) -> list[bytes]:
-        wanted, read, found = CODES[kind], self._read_packed, []
-        for oid in oids:
-            try:
-                code, data = read(oid)
-            except _ERRORS:
-                code = 0
-            found.append(data if code == wanted else read_data(self._repository, oid, kind))
-        return found

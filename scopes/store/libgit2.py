@@ -1,8 +1,9 @@
-"""Import pygit2 without `ssl`: loading all certificates of the system takes 18 ms of each command.
+"""Import pygit2 without `ssl`, and translate its errors.
 
-scopes uses no network through libgit2. While pygit2 is imported, a stub of `ssl` answers the one question that pygit2
-asks, where the certificates are, with a directory that is read only when needed. Every module of this package imports
-pygit2 from here; a test checks in a fresh process that `ssl` is not imported.
+Loading all certificates of the system takes 18 ms of each command, and scopes uses no network through libgit2. While
+pygit2 is imported, a stub of `ssl` answers the one question that pygit2 asks, where the certificates are, with a
+directory that is read only when needed. Every module of this package imports pygit2 from here; a test checks in a fresh
+process that `ssl` is not imported.
 """
 
 from __future__ import annotations
@@ -19,16 +20,20 @@ from typing import NamedTuple
 from scopes.errors import Busy, Corrupt, Inaccessible, ScopesError
 from scopes.regular_file import UnusableFile
 
-__all__ = [
-    "OPEN_EXACTLY_HERE",
-    "library_versions",
-    "limit_mapped_packs",
-    "limit_memory",
-    "pygit2",
-    "skip_unreadable_home",
-]
+__all__ = ["pygit2"]
 _WINDOW_BYTES = 1 << 20
 _MAPPED_BYTES = 8 << 20
+REPAIR = "repair it: scopes repair"
+REMOVE = "remove it, and see: scopes verify"
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_DENIED = {errno.EACCES, errno.EPERM}
+# libgit2 puts paths between quotes, and a path may contain any of these words.
+_QUOTED = re.compile(r"'.*'", re.DOTALL)
+_MOVED = ("old reference value does not match", "already exists", "reference '' not found")
+_MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (?P<file>.*):(?P<line>[0-9]+)\)")
+# libgit2 looks for a lock file first and then creates one, so there are two texts for a held lock. Its text "is locked"
+# means that it lacks the permission to look at the file.
+_LOCKED = re.compile(r"failed to lock file|failed to create locked file .*: file exists")
 
 
 class DefaultVerifyPaths(NamedTuple):
@@ -76,19 +81,6 @@ def limit_memory() -> None:
 def library_versions() -> str:
     """Return the names and versions of the git libraries."""
     return f"pygit2 on libgit2 {pygit2.LIBGIT2_VERSION}"
-
-
-REPAIR = "repair it: scopes repair"
-REMOVE = "remove it, and see: scopes verify"
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_DENIED = {errno.EACCES, errno.EPERM}
-# libgit2 puts paths between quotes, and a path may contain any of these words.
-_QUOTED = re.compile(r"'.*'", re.DOTALL)
-_MOVED = ("old reference value does not match", "already exists", "reference '' not found")
-_MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (?P<file>.*):(?P<line>[0-9]+)\)")
-# libgit2 looks for a lock file first and then creates one, so there are two texts for a held lock. Its text "is locked"
-# means that it lacks the permission to look at the file.
-_LOCKED = re.compile(r"failed to lock file|failed to create locked file .*: file exists")
 
 
 def is_moved(error: BaseException) -> bool:

@@ -1,4 +1,8 @@
-"""Defer SIGINT, SIGTERM and SIGHUP until the success of a commit is recorded; let them remove what is temporary."""
+"""The lock of a store, locks of running sessions, and signals that must not come in the middle.
+
+Appends hold the lock of a store together; everything else holds it alone. A turnstile lets whoever waits for it alone
+come before later appends.
+"""
 
 from __future__ import annotations
 
@@ -22,66 +26,15 @@ from scopes.regular_file import open_regular
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)  # SIGINT is an exception already
 _DEFERRED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-
-
-@contextmanager
-def defer_signals() -> Iterator[None]:
-    """Deliver these signals after the block; has no effect outside the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    received: list[int] = []
-    mask = _signal.pthread_sigmask(signal.SIG_BLOCK, _DEFERRED)
-    # If there are other threads, the kernel delivers the signal to one of them, and Python runs its handler here.
-    handlers = [(number, _signal.signal(number, lambda signum, _: received.append(signum))) for number in _DEFERRED]
-    try:
-        yield
-    finally:
-        for number, handler in handlers:
-            _signal.signal(number, handler)
-        _signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for signal_number in received:
-            signal.raise_signal(signal_number)
-
-
-class Terminated(BaseException):
-    """SIGTERM or SIGHUP came; the process ends with it when the block of `unwound` is left."""
-
-
-@contextmanager
-def unwound() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP leave the block by an exception, so that it is tidied up; then they end this process.
-
-    A signal that is ignored or has a handler keeps it. Has no effect outside the main thread.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    arrived: list[int] = []
-
-    def leave(number: int, _frame: FrameType | None) -> None:
-        arrived.append(number)
-        if len(arrived) == 1:  # the others must not interrupt the tidying
-            raise Terminated
-
-    heeded = [number for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL]
-    for number in heeded:
-        signal.signal(number, leave)
-    try:
-        yield
-    finally:
-        for number in heeded:
-            signal.signal(number, signal.SIG_DFL)
-        if arrived:
-            signal.raise_signal(arrived[0])
-
-
 LOCK_FILE = "scopes.lock"
 TURNSTILE_FILE = "scopes.turnstile"
 DEFAULT_TIMEOUT_SECONDS = 30
 _MAX_PAUSE_SECONDS = 0.01
 _SILENT_SECONDS = 2.0  # that a process waits without a word
 _MAX_PID_LENGTH = 8  # characters; the file may contain anything, and `kill` accepts no larger numbers
+DIRECTORY: Final = "acp-sessions"
+FLAGS: Final = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_NAME_LENGTH: Final = 32
 
 
 class StoreLock:
@@ -201,11 +154,6 @@ def _write_text(descriptor: int, text: str) -> None:
         return
 
 
-DIRECTORY: Final = "acp-sessions"
-FLAGS: Final = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-_NAME_LENGTH: Final = 32
-
-
 def session_lock_path(store: str, names: tuple[str, ...]) -> str:
     """Return the file of a session: of an agent and its session, or of a branch without one."""
     name = sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:_NAME_LENGTH]
@@ -227,3 +175,55 @@ def is_session_locked(path: str) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+@contextmanager
+def defer_signals() -> Iterator[None]:
+    """Deliver these signals after the block; has no effect outside the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+    mask = _signal.pthread_sigmask(signal.SIG_BLOCK, _DEFERRED)
+    # If there are other threads, the kernel delivers the signal to one of them, and Python runs its handler here.
+    handlers = [(number, _signal.signal(number, lambda signum, _: received.append(signum))) for number in _DEFERRED]
+    try:
+        yield
+    finally:
+        for number, handler in handlers:
+            _signal.signal(number, handler)
+        _signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for signal_number in received:
+            signal.raise_signal(signal_number)
+
+
+class Terminated(BaseException):
+    """SIGTERM or SIGHUP came; the process ends with it when the block of `unwound` is left."""
+
+
+@contextmanager
+def unwound() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP leave the block by an exception, so that it is tidied up; then they end this process.
+
+    A signal that is ignored or has a handler keeps it. Has no effect outside the main thread.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        arrived.append(number)
+        if len(arrived) == 1:  # the others must not interrupt the tidying
+            raise Terminated
+
+    heeded = [number for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL]
+    for number in heeded:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, signal.SIG_DFL)
+        if arrived:
+            signal.raise_signal(arrived[0])

@@ -1,4 +1,4 @@
-"""Pack loose objects with git gc, under the exclusive lock, and remove the files of dead processes."""
+"""Pack a store, delete what nothing reaches, expire operations, and remove the files of dead processes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scopes.clock import new_id, now, parse_time
 from scopes.errors import ScopesError
 from scopes.ids import Oid, OperationId
 from scopes.model.operation import Operation, RefChange
+from scopes.regular_file import sync
 from scopes.result import plural
 from scopes.store import refs
 from scopes.store.git_program import find_git, run_git
-from scopes.store.init import remove_unfinished_stores, sync
 from scopes.store.libgit2 import pygit2, translated
 from scopes.store.operations import walk_operations
-from scopes.store.repository import Repository, note_prune
+from scopes.store.repository import Repository, note_prune, remove_unfinished_stores
 from scopes.store.transactions import (
     commit_operation,
     exclusive_write,
@@ -32,6 +32,10 @@ _UNSEARCHED_DIVISOR = 10  # search for deltas if a tenth of the packed bytes was
 # Window and depth of an ordinary repack. Blobs above the threshold are chunks of imported files: they compress poorly
 # as deltas and would take most of the time.
 _SEARCH = ("gc.aggressiveWindow=10", "gc.aggressiveDepth=50", "core.bigFileThreshold=512k")
+EXPIRE = "expire"
+PURGE = "purge"
+FINAL = frozenset({EXPIRE, PURGE})
+"""Kinds of operations that cannot be undone."""
 
 
 def estimate_loose_objects(repository: Repository) -> int:
@@ -142,12 +146,6 @@ def remove_leftovers(repository: Repository) -> list[str]:
     # The pid file of a killed git: git refuses to run for twelve hours if another process has that pid now.
     leftovers = [*list_leftovers(repository), "gc.pid"]
     return remove_orphans(os.path.join(repository.path, path) for path in leftovers)
-
-
-EXPIRE = "expire"
-PURGE = "purge"
-FINAL = frozenset({EXPIRE, PURGE})
-"""Kinds of operations that cannot be undone."""
 
 
 def expire(repository: Repository, cutoff_nanoseconds: int) -> tuple[int, int]:

@@ -1,22 +1,31 @@
-"""Parse and format the bytes of git's trees and commits; nothing here reads or writes files.
+"""Parse and format the bytes of git's trees and commits, and read loose objects.
 
 Parsing the raw bytes is as fast as libgit2's own walk and needs no call per field. Formatting them lets the bulk writer
 work without an object database. Tests compare the results with those of git.
+
+Loose objects are read without libgit2: version 1.9.7 loops forever on a truncated one (libgit2 issue 7342), which a
+power cut can leave, and writes beyond its buffer if the header gives too small a size (issue 7177).
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, starmap
 from sys import intern
 from typing import Any, NamedTuple
 
+from scopes.clock import random_bytes
 from scopes.errors import Corrupt
 from scopes.ids import Oid
+from scopes.regular_file import UnusableFile, read_regular
 from scopes.sanitize import SUBJECT_LENGTH
+from scopes.store.libgit2 import pygit2, refusal
 
 BLOB = "blob"
 TREE = "tree"
@@ -30,12 +39,7 @@ MAX_TIME_SECONDS = 2**32 - 1  # libgit2 stores commit times as unsigned 32-bit n
 _AFTER_TREE = len("tree \n") + 40
 _PARENT_LENGTH = len("parent \n") + 40
 _RAW_OID_LENGTH = 20
-_SMALL_TREE_BYTES = 400  # about ten entries: looking at one after the other is faster than finding all at once
 
-_USUAL_TIP = re.compile(  # the beginning of a commit as git and scopes write it
-    rb"tree (?P<tree>[0-9a-f]{40})\n(?:parent [0-9a-f]{40}\n)*+"
-    rb"author [^\n<>]*+<(?P<email>[^\n<>]*+)> (?P<seconds>[0-9]{1,18}+) [^\n]*+\n"
-)
 _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]+")
 _TREE_LINE = re.compile(rb"([^ ]*) ([^\0]*)\0(.{20})", re.DOTALL)
 _UNSAFE_IN_SUBJECT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -47,6 +51,11 @@ _USUAL_COMMIT = re.compile(  # as `format_commit` writes the commit of a message
     r"(?P<subject>[^\n]*)\n\n"
     r"(?:Scopes-Message: (?P<message>[^\n]*)\n)?Scopes-Kind: (?P<kind>[^\n]*)\n(?:Scopes-To: (?P<to>[^\n]*)\n)?"
 )
+CODES = {COMMIT: 1, TREE: 2, BLOB: 3, TAG: 4}
+MAX_OBJECT_BYTES = 256 << 20  # zlib expands up to a thousand times, so the size of the file limits nothing
+_MAX_STORED_BYTES = MAX_OBJECT_BYTES + (1 << 20)
+_MAX_HEADER_BYTES = 32
+_HEADER = re.compile(rb"(?P<kind>commit|tree|blob|tag) (?P<size>0|[1-9][0-9]{0,11})")
 
 
 class TreeEntry(NamedTuple):
@@ -92,14 +101,6 @@ class Commit(NamedTuple):
         return {key: value for key, value in usual if value is not None}
 
 
-class CommitStub(NamedTuple):
-    """What a list needs of a commit: tree, time in whole seconds since 1970, and the mail address of its author."""
-
-    tree: Oid
-    time: int
-    author_email: str
-
-
 def format_tree(entries: Iterable[TreeEntry]) -> bytes:
     """Format a tree in git's order: a directory sorts as if its name ended in `/`."""
     lines = [(entry.name.encode("utf-8", "surrogateescape"), entry) for entry in entries]
@@ -121,21 +122,6 @@ def parse_tree(data: bytes) -> dict[str, TreeEntry]:
     return {entry.name: entry for entry in (_entry(*line) for line in _read_lines(data))}
 
 
-def walk_tree(data: bytes) -> Iterator[TreeEntry]:
-    """Yield the entries of a tree in stored order, without a list of them all.
-
-    Raises:
-        Corrupt: the bytes are not a tree; the entries before the damage were yielded.
-    """
-    position = 0
-    while position < len(data):
-        line = _TREE_LINE.match(data, position)
-        if line is None:
-            raise Corrupt("a tree object is damaged", hint="see: scopes verify")
-        position = line.end()
-        yield _entry(line[1], line[2], line[3])
-
-
 def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[TreeEntry | None, TreeEntry | None]]:
     """Return the old and the new entry of every name that differs between two trees, sorted by name.
 
@@ -150,18 +136,6 @@ def compare_trees(old: bytes, new: bytes) -> dict[str, tuple[TreeEntry | None, T
     return {name: (before.get(name), after.get(name)) for name in sorted(before.keys() | after.keys())}
 
 
-def list_tree(data: bytes) -> list[tuple[str, Oid, bool]]:
-    """Return the fields of the entries of a tree, sorted by name; plain tuples are made in half the time of entries.
-
-    Raises:
-        Corrupt: the bytes are not a tree.
-    """
-    return sorted(
-        (name.decode("utf-8", "surrogateescape"), raw_oid.hex(), mode == DIRECTORY_MODE)  # type: ignore[misc] # an Oid
-        for mode, name, raw_oid in _read_lines(data)
-    )
-
-
 def find_in_tree(data: bytes, name: str) -> TreeEntry | None:
     """Return the entry of a tree with this name; None if there is none.
 
@@ -172,18 +146,6 @@ def find_in_tree(data: bytes, name: str) -> TreeEntry | None:
     start = b"%s %s\0" % (FILE_MODE, encoded)
     if data.startswith(start) and len(data) >= len(start) + _RAW_OID_LENGTH:  # the first entry, as a message is
         return TreeEntry(name, Oid(data[len(start) : len(start) + _RAW_OID_LENGTH].hex()), is_tree=False)
-    if len(data) <= _SMALL_TREE_BYTES:
-        at, length = 0, len(encoded) + 1
-        while (end := data.find(b"\0", at)) > 0:
-            blank = data.find(b" ", at, end)
-            after = end + 1 + _RAW_OID_LENGTH
-            if blank < 0 or after > len(data):
-                break
-            if end - blank == length and data.startswith(encoded, blank + 1):
-                return TreeEntry(name, Oid(data[end + 1 : after].hex()), data[at:blank] == DIRECTORY_MODE)
-            at = after
-        if at == len(data):
-            return None
     return next((_entry(*line) for line in _read_lines(data) if line[1] == encoded), None)
 
 
@@ -311,28 +273,6 @@ def parse_tree_id(oid: Oid, data: bytes) -> Oid:
     return Oid(data[5:45].decode("ascii", "replace"))
 
 
-def parse_tip(oid: Oid, data: bytes) -> CommitStub:
-    """Parse only the tree, the time and the author's address of a commit.
-
-    Raises:
-        Corrupt: the bytes are not a commit.
-    """
-    usual = _USUAL_TIP.match(data)
-    if usual is not None:
-        tree_id, address, digits = usual.groups()
-        return CommitStub(tree_id.decode(), int(digits), address.decode("utf-8", "replace"))  # type: ignore[arg-type]
-    tree = parse_tree_id(oid, data)
-    head = data.partition(b"\n\n")[0]
-    author = head.partition(b"\nauthor ")[2].partition(b"\n")[0]
-    name, _, moment = author.partition(b"> ")
-    seconds = moment.partition(b" ")[0].decode("ascii", "replace")
-    return CommitStub(
-        tree,
-        int(seconds) if _SECONDS.fullmatch(seconds) else 0,
-        name.rpartition(b"<")[2].decode("utf-8", "replace"),
-    )
-
-
 def one_line(text: str, limit: int | None = SUBJECT_LENGTH) -> str:
     r"""Put a text on one line: collapse blanks, escape control characters as `\xNN`, cut at `limit` code points."""
     if limit is None:
@@ -388,3 +328,93 @@ def _parse_trailers(rest: str) -> dict[str, str]:
             if colon:
                 trailers.setdefault(key, value)
     return trailers
+
+
+def find_loose(objects_directory: str, oid: Oid) -> tuple[str, bytes] | None:
+    """Return kind and bytes of a loose object; None if there is no such file.
+
+    Raises:
+        Corrupt: the file is damaged.
+        OSError: the file cannot be read.
+    """
+    try:
+        stored = read_regular(f"{objects_directory}/{oid[:2]}/{oid[2:]}", _MAX_STORED_BYTES)
+    except FileNotFoundError:
+        return None
+    except UnusableFile as error:
+        raise _damaged(oid) from error
+    try:
+        kind, body = _inflate(stored)
+    except (ValueError, zlib.error) as error:
+        raise _damaged(oid) from error
+    if not is_hash_of(oid, kind, body):
+        raise _damaged(oid)
+    return kind, body
+
+
+def _inflate(stored: bytes) -> tuple[str, bytes]:
+    """Return kind and content of a compressed object; never decompress more than the size that its header gives.
+
+    Raises:
+        ValueError, zlib.error: it is damaged, or larger than MAX_OBJECT_BYTES.
+    """
+    stream = zlib.decompressobj()
+    header, end, start = stream.decompress(stored, _MAX_HEADER_BYTES).partition(b"\0")
+    match = _HEADER.fullmatch(header)
+    if not end or match is None or (size := int(match["size"])) > MAX_OBJECT_BYTES or len(start) > size:
+        raise ValueError("invalid header")
+    body = start + stream.decompress(stream.unconsumed_tail, size - len(start) + 1)
+    if len(body) != size or not stream.eof:
+        raise ValueError("wrong size")
+    return match["kind"].decode(), body
+
+
+class LooseReader(pygit2.OdbBackend):
+    """A read-only libgit2 backend for loose objects, used by libgit2's own walks before its built-in backend."""
+
+    def __init__(self, objects_directory: str) -> None:
+        super().__init__()
+        self._directory = objects_directory
+
+    def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:
+        """Return type code and bytes of an object; on KeyError libgit2 tries the packs.
+
+        Raises:
+            Corrupt, Inaccessible: the file is damaged or cannot be read.
+        """
+        try:
+            found = find_loose(self._directory, Oid(str(oid)))
+        except OSError as error:
+            raise refusal(f"read object {oid}", self._directory, error) from error
+        if found is None:
+            raise KeyError(str(oid))
+        return CODES[found[0]], found[1]
+
+    def exists_cb(self, oid: pygit2.Oid) -> bool:
+        """Return True if the object has a file."""
+        name = str(oid)
+        return os.path.exists(f"{self._directory}/{name[:2]}/{name[2:]}")
+
+    def refresh_cb(self) -> None:
+        """Do nothing: files are looked up each time. Without this method libgit2 would not look for new packs."""
+
+
+def _damaged(oid: Oid) -> Corrupt:
+    return Corrupt(f"object {oid} is damaged", hint="see: scopes verify")
+
+
+def try_write(objects_directory: str, size: int) -> None:
+    """Write a file as large as a small message where objects are written, and take it away again.
+
+    Raises:
+        OSError: the disk is full, or the directory cannot be written.
+    """
+    path = os.path.join(objects_directory, f"tmp_obj_{os.getpid()}_{random_bytes(8).hex()}")
+    try:
+        with open(path, "xb") as file:
+            file.write(random_bytes(size))  # a disk that compresses needs all of it too
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        with suppress(OSError):
+            os.unlink(path)

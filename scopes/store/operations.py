@@ -1,4 +1,4 @@
-"""Read the operation log: all operations, newest first, or one by a prefix of its id."""
+"""Read what happened to a store: the operation log, newest first, and the reflogs, which have every append."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ from scopes.store.repository import Repository, read_commit, read_operation
 MIN_PREFIX_LENGTH = 4
 _TRAILER = "Scopes-Operation"
 _LIST = "list them: scopes operations list"
+NULL_OID = Oid("0" * 40)
+_BLOCK_BYTES = 1 << 16
+_MAX_LINE_BYTES = 1 << 20
+OPERATION_PREFIX_LENGTH = 16  # hexadecimal digits of an operation's commit in a line of an append
+_ACTOR_DOMAIN = "@actors.scopes"
+_LINE = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) ([^\t]*)> ([0-9]{1,18}) [+-][0-9]{4}(?:\t(.*))?")
+_APPEND = re.compile(r"append: (?P<id>\S+) at (?P<time>\S+) after (?P<after>\S+)(?: of (?P<first>\S+))?")
 
 
 def walk_operations(repository: Repository) -> Iterator[tuple[Oid, Operation]]:
@@ -79,15 +86,6 @@ def _read_previous(repository: Repository, commit: Commit) -> Commit | None:
         return None
     parent = read_commit(repository, commit.parents[0])
     return parent if is_operation(parent) else None
-
-
-NULL_OID = Oid("0" * 40)
-_BLOCK_BYTES = 1 << 16
-_MAX_LINE_BYTES = 1 << 20
-OPERATION_PREFIX_LENGTH = 16  # hexadecimal digits of an operation's commit in a line of an append
-_ACTOR_DOMAIN = "@actors.scopes"
-_LINE = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40}) ([^\t]*)> ([0-9]{1,18}) [+-][0-9]{4}(?:\t(.*))?")
-_APPEND = re.compile(r"append: (?P<id>\S+) at (?P<time>\S+) after (?P<after>\S+)(?: of (?P<first>\S+))?")
 
 
 class RefMove(NamedTuple):

@@ -1,9 +1,9 @@
-"""Which files of a project git ignores, by the project's `.gitignore` files and `.git/info/exclude`.
+"""Read a project that is not trusted: which of its files git ignores, and a file as a commit has it.
 
-The project is not trusted: its git configuration is not read, no hook and no program runs, and nothing is read but
-these files, which must be regular, small and simple. libgit2 matches a pattern with several `**` in exponential time,
-so files with such patterns are refused. The project's index is not read either: a tracked file that a pattern matches
-counts as ignored.
+The rules are those of the project's `.gitignore` files and `.git/info/exclude`. Its git configuration is not read, no
+hook, filter or program runs, and the files with rules must be regular, small and simple: libgit2 matches a pattern with
+several `**` in exponential time. The project's index is not read either: a tracked file that a pattern matches counts
+as ignored.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _MAX_BYTES = 128 << 10
 _MAX_PARTS = 64  # of a path
 _MAX_DOUBLE_STARS, _MAX_ALL_DOUBLE_STARS = 2, 500  # in one pattern, in one file
 _MAX_SECONDS = 5.0  # for all files together
+_MAX_BYTES_COMMITTED_FILE = 1 << 20
 
 
 class IgnoreRules:
@@ -101,9 +102,6 @@ def _read_rules(path: str) -> bytes | None:
         line.count(b"**") > _MAX_DOUBLE_STARS for line in data.split(b"\n")
     )
     return None if is_complex or len(data) > _MAX_BYTES else data
-
-
-_MAX_BYTES_COMMITTED_FILE = 1 << 20
 
 
 class Commit:

@@ -1,25 +1,28 @@
-"""Projects: which git repository, or else which directory, a working directory belongs to.
+"""Projects: which git repository, or else which directory, a directory belongs to, and which store is used there.
 
 All worktrees of a repository are one project; a directory outside git is a project of its own; the home directory is
 none. Only small regular files of `.git` are read, with `os` alone: no git process is started and no path is trusted.
+Completion, which has five milliseconds, reads names of conversations, branches and operations with this module.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
-from scopes.regular_file import read_regular
-from scopes.store.ref_files import parse_packed_refs, read_packed_refs
+from scopes.regular_file import MAX_PACKED_BYTES, read_regular
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
 _MAX_BYTES = 4096  # of a file that holds one path
+_HEADS = "refs/heads/"
 _MAX_WORKTREES = 1000
 _STORE = "scopes"  # the store of a project, in its git directory
+_TAIL_BYTES = 16_384
+_MAX_CONFIGURATION_BYTES = 1 << 20
 
 
 class Project:
@@ -250,11 +253,6 @@ def _read_path(path: str) -> str | None:
     return line if line and "\0" not in line else None
 
 
-_HEADS = "refs/heads/"
-_TAIL_BYTES = 16_384
-_MAX_CONFIGURATION_BYTES = 1 << 20
-
-
 def choose_store(environ: Mapping[str, str], cwd: str, explicit: str | None = None) -> str:
     """Return the path of the store to use: `explicit`, SCOPES_STORE, the project's or the user's, in this order.
 
@@ -304,17 +302,29 @@ def state_directory(environ: Mapping[str, str]) -> str:
 
 def list_conversations(store: str) -> list[str]:
     """List the conversations that have a branch, sorted by name."""
-    packed = {name.partition("/")[0] for name in _list_packed(store, _HEADS)}
-    return sorted(packed.union(_subdirectories(os.path.join(store, _HEADS))))
+    return sorted({name.partition("/")[0] for name in _list_names(store, _HEADS)})
 
 
 def list_branches(store: str, conversation: str) -> list[str]:
     """List the branches of a conversation, sorted by name."""
-    branches = set(_list_packed(store, f"{_HEADS}{conversation}/"))
-    top = os.path.join(store, _HEADS, conversation)
-    for directory, _, files in os.walk(top):
-        branches.update(os.path.relpath(os.path.join(directory, f), top) for f in files if not f.endswith(".lock"))
-    return sorted(branches)
+    return sorted(_list_names(store, f"{_HEADS}{conversation}/"))
+
+
+def _list_names(store: str, folder: str) -> set[str]:
+    """Return the names of the refs below a folder, without it; what cannot be read is left out."""
+    top = os.path.join(store, folder)
+    names = {
+        os.path.relpath(os.path.join(directory, name), top)
+        for directory, _, files in os.walk(top)
+        for name in files
+        if not name.endswith(".lock")
+    }
+    try:
+        packed = os.fsdecode(read_regular(os.path.join(store, "packed-refs"), MAX_PACKED_BYTES))
+    except OSError:
+        return names
+    start = f" {folder}"
+    return names.union(line.partition(start)[2] for line in packed.split("\n") if start in line)
 
 
 def list_operations(store: str) -> list[tuple[str, str]]:
@@ -350,21 +360,3 @@ def may_user_have_set(environ: Mapping[str, str], *texts: bytes) -> bool:
         if any(text in content for text in (b"[include", *texts)):
             return True
     return False
-
-
-def _list_packed(store: str, prefix: str) -> list[str]:
-    """Return the names of the refs in `packed-refs` that begin with the prefix, without it."""
-    try:
-        content = read_packed_refs(store)
-    except OSError:
-        return []
-    return [name[len(prefix) :] for name in parse_packed_refs(content, (prefix,))]
-
-
-def _subdirectories(path: str) -> list[str]:
-    """Return the directories in `path` that are not empty: git leaves empty ones behind."""
-    try:
-        with os.scandir(path) as entries:
-            return [entry.name for entry in entries if entry.is_dir() and os.listdir(entry.path)]
-    except OSError:
-        return []

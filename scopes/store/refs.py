@@ -1,4 +1,6 @@
-"""The names of refs, and conflicts between names.
+"""The names of refs, conflicts between names, and the files that refs are in.
+
+Only `os`, regular expressions and bytes are used: completion has five milliseconds, so nothing here loads libgit2.
 
 refs/heads/<conversation>/<branch>        branch tips
 refs/scopes/meta/<conversation>           the metadata of a conversation
@@ -21,10 +23,18 @@ refs/scopes/trash/<conversation>/<operation>/...   deleted refs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+import os
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import takewhile
+from typing import NamedTuple
 
-from scopes.errors import Invalid
-from scopes.ids import BranchName, ConversationId, OperationId
+from scopes.errors import Corrupt, Invalid
+from scopes.ids import BranchName, ConversationId, OperationId, is_oid
+from scopes.regular_file import MAX_PACKED_BYTES, UNUSABLE, UnusableFile, read_regular
 
 HEADS = "refs/heads/"
 META = "refs/scopes/meta/"
@@ -51,7 +61,10 @@ PURGE_OFFERS = f"{LOCAL}purge-offers/"  # the lists of other machines as a remot
 PURGE_DECLINED = f"{LOCAL}purge-declined"  # what the user has decided to keep
 PENDING = "refs/scopes/pending"
 SYMBOLIC = "ref: "
-_FEW = 16
+_NAME_START = 41  # after the object id and a space
+_LOOSE = re.compile(r"ref: (?P<name>\S[^\0\n]*?)\s*|(?P<oid>[0-9a-f]{40})(?:\s.*)?", re.DOTALL)
+_PACKED = re.compile(rb"(?:[0-9a-f]{40} [^\n]++\n|[#^][^\n]*+\n|\n)*+")
+MAX_REF_BYTES = 4096
 
 
 def branch_ref(conversation: ConversationId, branch: BranchName) -> str:
@@ -103,8 +116,7 @@ def check_name_conflicts(existing: Iterable[str], added: Iterable[str]) -> None:
     Raises:
         Invalid: a new ref conflicts with an existing one or with another new one; the message names both.
     """
-    added = list(added)
-    conflicts = RefNameConflicts(_choose_near(existing, added))
+    conflicts = RefNameConflicts(existing)
     for ref in added:
         other = conflicts.find(ref)
         if other is not None:
@@ -113,24 +125,6 @@ def check_name_conflicts(existing: Iterable[str], added: Iterable[str]) -> None:
                 hint="a name cannot be the first part of another name or differ from it only in upper and lower case",
             )
         conflicts.add(ref)
-
-
-def _choose_near(existing: Iterable[str], added: Sequence[str]) -> Iterable[str]:
-    """Return the existing refs that may conflict with a few new ones, sorted by name; with many new ones, all of them.
-
-    Names conflict if one is a directory of the other, or if they differ in case only.
-    """
-    folded = {ref.casefold() for ref in added}
-    if len(added) > _FEW or folded != set(added):
-        return sorted(existing)
-    above = {ref[:end] for ref in folded for end in range(1, len(ref)) if ref[end] == "/"}
-    below = tuple(f"{ref}/" for ref in folded)
-    near = folded | above
-    names = list(existing)
-    text = "\n".join(("", *names))
-    if text == text.casefold() and not any(f"\n{start}" in text for start in below):  # the common case, in few calls
-        return sorted(near.intersection(names))
-    return sorted(ref for ref in names if ref in near or ref.startswith(below) or ref != ref.casefold())
 
 
 class RefNameConflicts:
@@ -169,3 +163,205 @@ class RefNameConflicts:
 
 def _shown(ref: str) -> str:
     return ref.removeprefix(HEADS).removeprefix(META)
+
+
+def read_packed_refs(store: str) -> bytes:
+    """Return the content of a store's `packed-refs`; empty if there is no such file.
+
+    Raises:
+        UnusableFile: it is not a regular file, or it is too large.
+        OSError: the file cannot be read.
+    """
+    try:
+        return read_regular(os.path.join(store, "packed-refs"), MAX_PACKED_BYTES)
+    except FileNotFoundError:
+        return b""
+
+
+def parse_packed_refs(content: bytes, prefixes: tuple[str, ...]) -> dict[str, str]:
+    """Return object ids by ref name, for the names that begin with one of the prefixes.
+
+    Lines that are not refs (the header, peeled tags, damage) are skipped, and so is an incomplete last line.
+    """
+    return {line[_NAME_START:]: line[: _NAME_START - 1] for line in _choose_lines(content, prefixes)}
+
+
+def parse_packed_names(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
+    """Return the names of the refs of `parse_packed_refs`."""
+    return [line[_NAME_START:] for line in _choose_lines(content, prefixes)]
+
+
+def find_packed_ref(content: bytes, name: str) -> str | None:
+    """Return the object id of a ref; None if it is not there, even if the content is damaged elsewhere."""
+    end = content.find(b" %s\n" % name.encode("utf-8", "surrogateescape"))
+    oid = content[max(0, end - _NAME_START + 1) : max(0, end)].decode("latin-1")
+    return oid if is_oid(oid) else None
+
+
+def _choose_lines(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
+    """Return the lines with refs that begin with a prefix; only those from the first to the last one are looked at.
+
+    The file is sorted, so that few others are between them: a store has thousands of refs, a conversation a few.
+    """
+    marks = [b" " + prefix.encode("utf-8", "surrogateescape") for prefix in prefixes]
+    places = [place for mark in marks for place in (content.find(mark), content.rfind(mark)) if place >= 0]
+    if not places:
+        return []
+    end = content.find(b"\n", max(places)) + 1 or content.rfind(b"\n") + 1  # the last line may be incomplete
+    *lines, _ = content[content.rfind(b"\n", 0, min(places)) + 1 : end].decode("utf-8", "surrogateescape").split("\n")
+    return [line for line in lines if line.startswith(prefixes, _NAME_START)]
+
+
+class RefFiles(NamedTuple):
+    """The content of the ref files: loose refs by name (None if damaged), and the bytes of `packed-refs`."""
+
+    loose: dict[str, str | None]
+    packed: bytes
+
+    def state_of(self, prefixes: tuple[str, ...]) -> str:
+        """Return a digest that changes whenever a ref with one of the prefixes changes.
+
+        It also changes if such refs are packed, or if any other ref in `packed-refs` changes.
+        """
+        digest = hashlib.sha256(self.packed)
+        loose = sorted(item for item in self.loose.items() if item[0].startswith(prefixes))
+        digest.update(repr(loose).encode("utf-8", "backslashreplace"))
+        return digest.hexdigest()
+
+    def list_damaged(self, prefixes: tuple[str, ...]) -> list[str]:
+        """Return the refs with one of the prefixes whose files are damaged, sorted by name.
+
+        A file that is not a regular file is damaged, and so is a symbolic link to a directory.
+        """
+        return sorted(name for name, value in self.loose.items() if value is None and name.startswith(prefixes))
+
+    def list_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
+        """Return all refs whose names begin with one of the prefixes, sorted by name; a symbolic ref as `ref: <name>`.
+
+        A ref whose loose file is damaged is left out; its value in `packed-refs` is older and is not used.
+
+        Raises:
+            Corrupt: `packed-refs` is damaged.
+        """
+        _check_packed(self.packed)
+        refs: dict[str, str | None] = {**parse_packed_refs(self.packed, prefixes), **self.loose}
+        return {name: value for name, value in sorted(refs.items()) if value is not None}
+
+
+def read_loose_ref(store: str, name: str) -> str | None:
+    """Return the value of a ref that has a file of its own; None if it has none.
+
+    Raises:
+        ValueError: the file is damaged.
+        OSError: it cannot be read.
+    """
+    try:
+        value = _read_loose(f"{store}/{name}")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if value is None and not os.path.isdir(f"{store}/{name}"):
+        raise ValueError(name)
+    return value
+
+
+def read_ref_files(store: str, prefixes: tuple[str, ...]) -> RefFiles:
+    """Read the files of the refs whose names begin with one of the prefixes.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    loose = {name: value for prefix in prefixes for name, value in _walk_loose(store, *_split(prefix), _read_loose)}
+    return RefFiles(loose, read_packed_refs(store))
+
+
+def list_ref_names(store: str, prefixes: tuple[str, ...]) -> set[str]:
+    """Return the names of the refs that begin with one of the prefixes, also of damaged ones.
+
+    Raises:
+        Corrupt: `packed-refs` is damaged.
+        OSError: a directory cannot be read.
+    """
+    walks = (_walk_loose(store, *_split(prefix), lambda path: path) for prefix in prefixes)
+    names = {name for walk in walks for name, _ in walk}
+    packed = read_packed_refs(store)
+    _check_packed(packed)
+    names.update(parse_packed_names(packed, prefixes))
+    return names
+
+
+@lru_cache(maxsize=1)  # a command that reads many refs checks the same content again and again
+def _check_packed(packed: bytes) -> None:
+    if not _PACKED.fullmatch(packed):
+        raise Corrupt("packed-refs of the store is damaged", hint="repair it: scopes repair")
+
+
+def _split(prefix: str) -> tuple[str, str]:
+    directory, _, start = prefix.rpartition("/")
+    return directory, start
+
+
+def _walk_loose(
+    store: str, directory: str, start: str, read: Callable[[str], str | None]
+) -> Iterator[tuple[str, str | None]]:
+    """Yield name and value of every loose ref in a directory whose file name begins with `start`; None if damaged.
+
+    Symbolic links to directories are not followed.
+    """
+    pending = [(directory, start)]
+    while pending:
+        directory, start = pending.pop()
+        try:
+            with os.scandir(os.path.join(store, directory)) as entries:
+                matching = [entry for entry in entries if entry.name.startswith(start)]
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            if error.errno not in UNUSABLE:
+                raise
+            yield directory, None  # too deep, or a loop of links
+            continue
+        for entry in matching:
+            name = f"{directory}/{entry.name}"
+            if entry.is_dir(follow_symlinks=False):
+                pending.append((name, ""))
+            elif not name.endswith(".lock"):
+                try:
+                    yield name, read(entry.path)
+                except FileNotFoundError:
+                    continue  # deleted, or packed: `packed-refs` is read next
+
+
+def _read_loose(path: str) -> str | None:
+    try:
+        content = read_regular(path, MAX_REF_BYTES)
+    except UnusableFile:
+        return None
+    match = _LOOSE.fullmatch(content.decode("utf-8", "surrogateescape"))
+    if match is None:
+        return None
+    return match["oid"] or SYMBOLIC + match["name"]
+
+
+class ListedRefs:
+    """The values of all refs at one moment; `is_past` if that is an earlier state of the store."""
+
+    def __init__(self, values: Mapping[str, str], *, is_past: bool) -> None:
+        self.is_past = is_past
+        self._values = values
+        self._names = sorted(values)
+
+    def find(self, name: str) -> str | None:
+        """Return the value of a ref; None if it does not exist."""
+        return self._values.get(name)
+
+    def list_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
+        """Return the values of the refs with one of the prefixes, or of all without a prefix, sorted by name."""
+        if not prefixes:
+            return {name: self._values[name] for name in self._names}
+        found = {name: self._values[name] for prefix in prefixes for name in self._walk_names(prefix)}
+        return found if len(prefixes) == 1 else dict(sorted(found.items()))
+
+    def _walk_names(self, prefix: str) -> Iterator[str]:
+        start = bisect_left(self._names, prefix)
+        names = (self._names[number] for number in range(start, len(self._names)))
+        return takewhile(lambda name: name.startswith(prefix), names)

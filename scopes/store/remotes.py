@@ -1,4 +1,8 @@
-"""A small JSON file of a store, replaced as a whole: a reader sees the old one or the new one."""
+"""The small JSON files of a store, above all the one with the addresses of its remotes.
+
+A file is replaced as a whole: a reader sees the old one or the new one. The later repositories of a remote, `name-2` to
+`name-100`, are entries of their own. `sync` checks the addresses; nothing here uses the network.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,21 @@ from scopes.clock import random_bytes
 from scopes.errors import Corrupt
 from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
-from scopes.regular_file import read_regular
-from scopes.store.init import sync
+from scopes.regular_file import read_regular, sync
 from scopes.store.libgit2 import translated
 from scopes.store.refs import GONE_FILE, REMOTES_FILE
 
 _MAX_BYTES: Final = 64 << 20
 _UNFINISHED: Final = ".lock"  # `gc` also removes files with it
+MAX_REPOSITORIES: Final = 100
+_ADDRESS = compile_lazily(r"(?P<stem>.*?[^/:])(?P<ending>(?:\.git)?)/*")
+_NUMBERED = compile_lazily(r"(?P<stem>.*[^/:])-(?P<number>[2-9]|[1-9][0-9]|100)")
+_NO_NAMES: Final = frozenset({".git", ".", "..", "~"})
+FILE: Final = REMOTES_FILE
+ORIGIN: Final = "origin"
+DEFAULT: Final = "scopes.defaultRemote"  # the setting that names the remote of commands which name none
+BUNDLE: Final = "bundle"  # what came from the last bundle is known under this name, which no remote has
+_VERSION: Final = 1
 
 
 def read_json(store: str, name: str) -> Any:
@@ -94,12 +106,6 @@ def _remove_unfinished(store: str, name: str) -> None:
         os.unlink(os.path.join(store, each))
 
 
-MAX_REPOSITORIES: Final = 100
-_ADDRESS = compile_lazily(r"(?P<stem>.*?[^/:])(?P<ending>(?:\.git)?)/*")
-_NUMBERED = compile_lazily(r"(?P<stem>.*[^/:])-(?P<number>[2-9]|[1-9][0-9]|100)")
-_NO_NAMES: Final = frozenset({".git", ".", "..", "~"})
-
-
 class NextRepository(NamedTuple):
     """The repository after another one: its number, and its address."""
 
@@ -142,13 +148,6 @@ def list_family(addresses: Mapping[str, str], name: str) -> list[str]:
         names.append(f"{name}-{following.number}")
         following = find_next(following.address)
     return names
-
-
-FILE: Final = REMOTES_FILE
-ORIGIN: Final = "origin"
-DEFAULT: Final = "scopes.defaultRemote"  # the setting that names the remote of commands which name none
-BUNDLE: Final = "bundle"  # what came from the last bundle is known under this name, which no remote has
-_VERSION: Final = 1
 
 
 def read_addresses(store: str) -> dict[str, str]:

@@ -1,167 +1,85 @@
-"""The small objects that a repository read or wrote last, so that a tree or commit is read from disk once.
+"""One open store: objects, refs as a reader sees them, its lock and its settings; how a store is opened and created.
 
-An object never changes, so that a copy in memory is as good as the one on disk; `verify` and `repair` read the disk.
-The cache of `packs/writer` differs: it has objects that are not in the store yet, of any size, and drops blobs first.
+A store of another user is refused, as git does (`safe.directory`). What another person made comes in by `fetch`,
+`clone` or a bundle; what is in a store of this user was written by scopes or by this user, and is trusted.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from tempfile import TemporaryDirectory, gettempdir
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from scopes.errors import Busy, Corrupt, NotFound, Refused, ScopesError, TooNew
+from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound, Refused, ScopesError, TooNew
 from scopes.ids import ConversationId, Oid, OperationId, is_oid
 from scopes.model.operation import Operation, decode_operation
+from scopes.regular_file import MAX_CONFIG_BYTES, read_regular, sync
 from scopes.store import refs
-from scopes.store.config import Config
-from scopes.store.init import FORMAT_VERSION
-from scopes.store.libgit2 import OPEN_EXACTLY_HERE, is_missing, pygit2, refusal, translated
-from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
-from scopes.store.loose import CODES, LooseReader, find_loose, write_large
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, CommitStub, TreeEntry, parse_commit, parse_tip, parse_tree
+from scopes.store.config import Config, Setting
+from scopes.store.libgit2 import (
+    OPEN_EXACTLY_HERE,
+    REPAIR,
+    is_missing,
+    pygit2,
+    refusal,
+    skip_unreadable_home,
+    translated,
+)
+from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, LOCK_FILE, TURNSTILE_FILE, StoreLock
+from scopes.store.objects import (
+    BLOB,
+    CODES,
+    COMMIT,
+    TREE,
+    Commit,
+    LooseReader,
+    TreeEntry,
+    find_loose,
+    parse_commit,
+    parse_tree,
+)
 from scopes.store.projects import Project
-from scopes.store.ref_files import RefFiles, RefReader, list_ref_names, read_ref_files
+from scopes.store.refs import (
+    META,
+    ListedRefs,
+    RefFiles,
+    find_packed_ref,
+    list_ref_names,
+    parse_packed_refs,
+    read_loose_ref,
+    read_packed_refs,
+    read_ref_files,
+)
 
-if TYPE_CHECKING:
-    from scopes.store.ref_files import ListedRefs
-
-
-MAX_OBJECT_BYTES = 16 * 1024
-MAX_BYTES = 4 * 1024 * 1024
-_OVERHEAD_BYTES = 300  # of the id, the tuple and the entry of the dict
-
-
-class RecentObjects:
-    """Kind and bytes of objects by id; when there are more than `max_bytes`, the older half is dropped.
-
-    `find` returns kind and bytes of an object, None if it is not in memory; it is a method of a dict, because every
-    read of an object calls it. With `keeps_packed` objects that are written into packs are kept too.
-    """
-
-    find: Callable[[Oid], tuple[str, bytes] | None]
-
-    def __init__(self, max_bytes: int = MAX_BYTES, *, keeps_packed: bool = False) -> None:
-        self.keeps_packed = keeps_packed
-        self._max_bytes = self._bytes_left = max_bytes
-        self._objects: dict[Oid, tuple[str, bytes]] = {}
-        self.find = self._objects.get
-
-    def clear(self) -> None:
-        """Drop all objects."""
-        self._objects.clear()
-        self._bytes_left = self._max_bytes
-
-    def add(self, oid: Oid, found: tuple[str, bytes]) -> None:
-        """Keep an object unless it is large."""
-        size = len(found[1])
-        if size > MAX_OBJECT_BYTES or oid in self._objects:
-            return
-        self._objects[oid] = found
-        self._bytes_left -= size + _OVERHEAD_BYTES
-        if self._bytes_left < 0:
-            self._drop_older_half()
-
-    def _drop_older_half(self) -> None:
-        """Drop objects until half of the bytes are left; one by one would be slow, with a dict's deleted entries."""
-        objects = self._objects
-        for oid in list(objects):
-            self._bytes_left += len(objects.pop(oid)[1]) + _OVERHEAD_BYTES
-            if self._bytes_left >= self._max_bytes // 2:
-                break
-
-
-Done = TypeVar("Done")
-
-FILE: Final = "scopes.prunes"
-
-
-def count_prunes(store: str) -> int:
-    """Return how often objects were deleted that nothing reached."""
-    try:
-        return os.stat(f"{store}/{FILE}").st_size
-    except OSError:
-        return 0
-
-
-def note_prune(store: str) -> None:
-    """Record that objects will be deleted now; call it under the exclusive lock.
-
-    Raises:
-        Inaccessible: the disk is full, or not writable; nothing may be deleted.
-    """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with translated("prepare to delete objects", store):
-        descriptor = os.open(os.path.join(store, FILE), flags, 0o600)
-        try:
-            os.write(descriptor, b"\n")
-        finally:
-            os.close(descriptor)
-
-
-class Prunes:
-    """What was deleted since this was made."""
-
-    def __init__(self, store: str) -> None:
-        self._store = store
-        self._before = count_prunes(store)
-
-    def have_run(self) -> bool:
-        """Return True if objects may have been deleted; certain for those that were there while a lock was held."""
-        return count_prunes(self._store) != self._before
-
-    def require_none(self) -> None:
-        """Raise Busy if objects may have been deleted; call it under the lock, before a ref moves."""
-        if self.have_run():
-            raise _busy()
-
-
-@contextmanager
-def without_prunes(store: str) -> Iterator[Prunes]:
-    """Run a block that needs objects which no ref of the store reaches; blame a purge for errors if one has run.
-
-    Raises:
-        Busy: the block failed, and a purge has run meanwhile.
-    """
-    prunes = Prunes(store)
-    try:
-        yield prunes
-    except ScopesError as error:
-        if prunes.have_run():
-            raise _busy() from error
-        raise
-
-
-def again_after_prunes(store: str, work: Callable[[], Done], tries: int = 3) -> Done:
-    """Return what a piece of work comes to; it is done again if it failed, and objects were deleted meanwhile.
-
-    Raises:
-        ScopesError: that of the work, of the last time.
-    """
-    for _ in range(tries - 1):
-        prunes = Prunes(store)
-        try:
-            return work()
-        except ScopesError:
-            if not prunes.have_run():
-                raise
-    return work()
-
-
-def _busy() -> Busy:
-    return Busy("scopes purge has deleted objects of the store meanwhile", hint="try again")
-
-
+FORMAT_VERSION = 2
+HEAD = "ref: refs/heads/scopes-none\n"  # no branch: scopes has none of its own
 KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
+_INITIAL_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+_STORE_CONFIG: dict[str, int | str] = {
+    "core.logAllRefUpdates": "always",  # appends are recorded in the reflog
+    "gc.auto": 0,  # scopes packs the store itself, under its lock
+    "scopes.formatVersion": FORMAT_VERSION,
+}
+_UNFINISHED = ".new-"
+_PRUNES_FILE = "scopes.prunes"
+_PACKS = ("objects", "pack")
+_NOT_SYNCED = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
+_NOT_LINKED = {"objects", LOCK_FILE, TURNSTILE_FILE}
 _OID_LENGTH = 40
 _PRIORITY_ABOVE_LIBGIT2 = 3
 _TRIES = 5  # to write an object
+_MAX_RECENT, _MAX_RECENT_BYTES = 8192, 16 * 1024  # trees and commits in memory: how many, and of which size
 _Value = TypeVar("_Value")
-_Stamp: TypeAlias = tuple[str | None, str | None, tuple[int, int] | None]
+_FileStamp: TypeAlias = tuple[int, int, int]
+_Stamp: TypeAlias = tuple[str | None, str | None, _FileStamp | None]
 
 
 class Caller(NamedTuple):
@@ -185,6 +103,60 @@ class Objects(Protocol):
         """Store an object and return its id."""
 
 
+class Prunes:
+    """What `scopes purge` has deleted of a store since this was made: a file has a byte for each time."""
+
+    def __init__(self, store: str) -> None:
+        self._store = store
+        self._before = self._count()
+
+    def _count(self) -> int:
+        try:
+            return os.stat(f"{self._store}/{_PRUNES_FILE}").st_size
+        except OSError:
+            return 0
+
+    def have_run(self) -> bool:
+        """Return True if objects may have been deleted; certain for those that were there while a lock was held."""
+        return self._count() != self._before
+
+    def require_none(self) -> None:
+        """Raise Busy if objects may have been deleted; call it under the lock, before a ref moves."""
+        if self.have_run():
+            raise Busy("scopes purge has deleted objects of the store meanwhile", hint="try again")
+
+
+def note_prune(store: str) -> None:
+    """Record that objects will be deleted now; call it under the exclusive lock.
+
+    Raises:
+        Inaccessible: the disk is full, or not writable; nothing may be deleted.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with translated("prepare to delete objects", store):
+        descriptor = os.open(os.path.join(store, _PRUNES_FILE), flags, 0o600)
+        try:
+            os.write(descriptor, b"\n")
+        finally:
+            os.close(descriptor)
+
+
+def again_after_prunes(store: str, work: Callable[[], _Value], tries: int = 3) -> _Value:
+    """Return the result of some work; it is done again if it failed, and objects were deleted meanwhile.
+
+    Raises:
+        ScopesError: that of the work, of the last time.
+    """
+    for _ in range(tries - 1):
+        prunes = Prunes(store)
+        try:
+            return work()
+        except ScopesError:
+            if not prunes.have_run():
+                raise
+    return work()
+
+
 class Repository:
     """One open store.
 
@@ -200,7 +172,7 @@ class Repository:
         unreadable = 0 if config.find("scopes.formatVersion") is None else FORMAT_VERSION + 1
         self.format_version = config.find_integer("scopes.formatVersion", unreadable)
         self.prunes = Prunes(path)
-        self.ref_reader = RefReader(path, git)
+        self._packed_refs: tuple[_FileStamp | None, bytes] = None, b""
         self.lock = StoreLock(path, config.find_integer("scopes.lockTimeout", DEFAULT_TIMEOUT_SECONDS))
         self.durable = config.find("scopes.durability") != "fast"
         self.committed: str | None = None
@@ -208,7 +180,7 @@ class Repository:
         self._odb = git.odb
         self._objects = os.path.join(path, "objects")
         self.packs = _open_packs(self._objects)
-        self.recent = RecentObjects()
+        self.recent: dict[Oid, tuple[str, bytes]] = {}
         self.clear_message: Callable[[bytes], bytes] | None = None
         self.index_directory: str | None = None
         self._last_was_packed = True
@@ -268,18 +240,21 @@ class Repository:
             NotFound: the store has no such object.
             Corrupt: the object is damaged.
         """
-        found = self.recent.find(oid)
+        found = self.recent.get(oid)
         if found is None:
             found = self._read_from_disk(oid)
-            if found[0] != BLOB:
-                self.recent.add(oid, found)
+            self._remember(oid, found)
         return found
+
+    def _remember(self, oid: Oid, found: tuple[str, bytes]) -> None:
+        if found[0] != BLOB and len(found[1]) <= _MAX_RECENT_BYTES:
+            if len(self.recent) == _MAX_RECENT:
+                self.recent.clear()
+            self.recent[oid] = found
 
     def _read_from_disk(self, oid: Oid) -> tuple[str, bytes]:
         try:
-            found = self.find_packed(oid) if self._last_was_packed else None
-            if found is None:
-                found = self._find_unpacked(oid)
+            found = (self._find_packed(oid) if self._last_was_packed else None) or self._find_unpacked(oid)
         except (pygit2.GitError, ValueError) as error:
             raise _damage(oid) from error
         except OSError as error:
@@ -297,9 +272,9 @@ class Repository:
             raise _damage(oid)
         found = find_loose(self._objects, oid)
         self._last_was_packed = found is None
-        return found or self.find_packed(oid)
+        return found or self._find_packed(oid)
 
-    def find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
+    def _find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
         """Return kind and bytes of an object in a pack, None if no pack has it; raises errors of libgit2."""
         if len(oid) != _OID_LENGTH:
             return None  # libgit2 takes a shorter id as a prefix
@@ -312,11 +287,8 @@ class Repository:
     @contextlib.contextmanager
     def from_disk(self) -> Iterator[None]:
         """Read every object from disk, for commands that verify the store; the copies in memory are dropped."""
-        self.recent = RecentObjects(0)
-        try:
-            yield
-        finally:
-            self.recent = RecentObjects()
+        self.recent.clear()
+        yield
 
     def has(self, oid: Oid) -> bool:
         """Return True if the object is in the store."""
@@ -326,21 +298,18 @@ class Repository:
         """Store one loose object and return its id; raise Inaccessible if the disk is full or cannot be written."""
         for tries_left in reversed(range(_TRIES)):
             try:
-                oid = write_large(self._objects, kind, data, is_known=self.has, durable=self.durable)
-                oid = oid or Oid(str(self.git.write(CODES[kind], data)))
+                oid = Oid(str(self.git.write(CODES[kind], data)))
             except (pygit2.GitError, OSError, ValueError) as error:
                 # a git command that repacks at the same time may remove a directory between two steps of libgit2
                 if not (tries_left and is_missing(error)):
                     raise refusal("write to the store", self.path, error, writing=True) from error
             else:
-                self.recent.add(oid, (kind, data))
+                self._remember(oid, (kind, data))
                 return oid
         raise AssertionError  # not reached: the last try returns or raises
 
     def override_refs(self, values: Mapping[str, str]) -> None:
         """Show these refs from now on, instead of those of the store, and refuse to write."""
-        from scopes.store.ref_files import ListedRefs
-
         self.listed = ListedRefs(values, is_past=True)
 
     @property
@@ -406,7 +375,28 @@ class Repository:
         """
         if self.listed is not None and self.listed.is_past:
             return self.listed.find(name)
-        return self.ref_reader.read(name)
+        if "/." in name:
+            raise Corrupt(f"{name!a} is not the name of a ref", hint="see: scopes verify")
+        try:
+            return read_loose_ref(self.path, name) or find_packed_ref(self._read_packed_refs(), name)
+        except ValueError as error:
+            raise Corrupt(f"the ref {name} is damaged", hint="see: scopes verify") from error
+        except OSError as error:
+            raise refusal(f"read the ref {name}", self.path, error) from error
+
+    def _read_packed_refs(self) -> bytes:
+        """Return the content of `packed-refs`, which is read again when the file was replaced."""
+        stamp = self._packed_stamp()
+        if stamp != self._packed_refs[0]:
+            self._packed_refs = stamp, read_packed_refs(self.path)
+        return self._packed_refs[1]
+
+    def _packed_stamp(self) -> _FileStamp | None:
+        try:
+            status = os.stat(f"{self.path}/packed-refs")
+        except OSError:
+            return None
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
     def ref_files(self, *prefixes: str) -> RefFiles:
         """Read the ref files with these prefixes, without the values of a pending operation."""
@@ -445,11 +435,7 @@ class Repository:
         marker, operations = self.raw_ref(refs.PENDING), None
         with contextlib.suppress(Corrupt):  # a reader does without the log; `repair` restores it
             operations = self.raw_ref(refs.OPERATIONS)
-        try:
-            status = os.stat(os.path.join(self.path, "packed-refs"))
-        except OSError:
-            return marker, operations, None
-        return marker, operations, (status.st_ino, status.st_mtime_ns)
+        return marker, operations, self._packed_stamp()
 
     def find_pending(self, marker: str | None, operations: str | None) -> tuple[Oid, Operation] | None:
         """Return the operation whose refs are not all moved yet, given the values of marker and operation log.
@@ -473,6 +459,20 @@ def _open_packs(directory: str) -> pygit2.Odb:
     return packs
 
 
+def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
+    return {refs.OPERATIONS: commit} | {change.ref: change.new for change in operation.changes}
+
+
+def _with_pending(values: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
+    merged: dict[str, str | None] = {**values, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
+    return {name: value for name, value in sorted(merged.items()) if value is not None}
+
+
+def _damage(oid: Oid) -> Corrupt:
+    what = f"object {oid} is damaged" if is_oid(oid) else f"{oid!a} is not an object id"
+    return Corrupt(what, hint="see: scopes verify")
+
+
 def read_data(objects: Objects, oid: Oid, kind: str) -> bytes:
     """Return the bytes of an object of this kind, or raise NotFound or Corrupt."""
     found, data = objects.read(oid)
@@ -484,11 +484,6 @@ def read_data(objects: Objects, oid: Oid, kind: str) -> bytes:
 def read_commit(objects: Objects, oid: Oid) -> Commit:
     """Read a commit, or raise NotFound or Corrupt."""
     return parse_commit(oid, read_data(objects, oid, COMMIT))
-
-
-def read_commit_stub(objects: Objects, oid: Oid) -> CommitStub:
-    """Read only the tree, the time and the author's address of a commit, or raise NotFound or Corrupt."""
-    return parse_tip(oid, read_data(objects, oid, COMMIT))
 
 
 def read_tree(objects: Objects, oid: Oid) -> dict[str, TreeEntry]:
@@ -504,15 +499,238 @@ def read_operation(objects: Objects, commit: Commit) -> Operation:
     return decode_operation(read_data(objects, entry.oid, BLOB))
 
 
-def _damage(oid: Oid) -> Corrupt:
-    what = f"object {oid} is damaged" if is_oid(oid) else f"{oid!a} is not an object id"
-    return Corrupt(what, hint="see: scopes verify")
+def open_repository(
+    path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
+) -> Repository:
+    """Open a store; `overrides` are settings from environment variables and flags.
+
+    Raises:
+        NotFound: there is no store at `path`.
+        Corrupt: `path` is not a store, or a kind of repository that libgit2 cannot read.
+        Inaccessible: permission denied, or the store belongs to another user.
+        Refused: an earlier version of scopes wrote the store.
+    """
+    if not is_store(path):
+        if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
+            if is_store(path):  # another process has created it since the first look
+                return open_repository(path, overrides, caller)
+            if is_config_damaged(path):
+                raise Corrupt(f"the configuration of the store {path} is damaged", hint=REPAIR)
+            raise Corrupt(
+                f"{path} is not a scopes store", hint="choose the store with --store, or create one: scopes init"
+            )
+        raise NotFound(f"there is no store at {path} yet", hint="create one: scopes import, or: scopes new")
+    check_owner(path)
+    return _open_unchecked(path, overrides, caller)
 
 
-def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
-    return {refs.OPERATIONS: commit} | {change.ref: change.new for change in operation.changes}
+def _open_unchecked(
+    path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
+) -> Repository:
+    """Open a store that consists of links to an open one; raises as `open_repository` does."""
+    skip_unreadable_home()
+    try:
+        git = pygit2.Repository(path, OPEN_EXACTLY_HERE)
+    except (pygit2.GitError, OSError) as error:
+        raise _cannot_open(path, error) from error
+    git.set_ident("scopes", "scopes@systems.scopes")
+    repository = Repository(path, git, Config(git.config, overrides or {}, path), caller or Caller())
+    if 0 < repository.format_version < FORMAT_VERSION:
+        raise Refused(
+            f"the store {path} has format {repository.format_version}, this scopes reads format {FORMAT_VERSION}",
+            hint="with the scopes that wrote it: scopes export --format jsonl; "
+            "then with this one, into another store: scopes import",
+        )
+    pygit2.settings.enable_fsync_gitdir(repository.durable)
+    return repository
 
 
-def _with_pending(values: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
-    merged: dict[str, str | None] = {**values, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
-    return {name: value for name, value in sorted(merged.items()) if value is not None}
+def check_owner(path: str) -> None:
+    """Refuse a store of another user, before its configuration is read, unless the user's git trusts the directory.
+
+    Raises:
+        Inaccessible: it belongs to another user; this holds for the superuser too.
+    """
+    if os.stat(path).st_uid != os.geteuid() and not _is_trusted(path):
+        raise _foreign(path)
+
+
+def _is_trusted(path: str) -> bool:
+    """Return True if `safe.directory` of the user's or the system's git names a directory."""
+    try:
+        trusted = set(pygit2.config.DefaultConfig().get_multivar("safe.directory"))
+    except (pygit2.GitError, OSError, ValueError):
+        return False
+    return not trusted.isdisjoint({"*", path, os.path.realpath(path)})
+
+
+def _foreign(path: str) -> Inaccessible:
+    hint = f"if you trust it: git config --global --add safe.directory {shlex.quote(path)}"
+    return Inaccessible(f"the store {path} belongs to another user", hint=hint)
+
+
+def _cannot_open(path: str, error: Exception) -> Exception:
+    if not os.path.isfile(os.path.join(path, "HEAD")):
+        return Corrupt(f"the file HEAD of the store {path} is missing", hint=REPAIR)
+    text = str(error).replace(path, "").lower()
+    if "owner" in text or "owned" in text:
+        return _foreign(path)
+    if any(word in text for word in ("extension", "objectformat", "refstorage", "sha256", "repositoryformatversion")):
+        hint = "SHA-256, reftable and partial-clone repositories are not supported"
+        return Corrupt(f"the store {path} is a kind of git repository that cannot be opened", hint=hint)
+    return refusal(f"open the store {path}", path, error)
+
+
+def is_store(path: str) -> bool:
+    """Return True if there is a store at `path`, without opening it."""
+    try:
+        return b"[scopes]" in read_regular(os.path.join(path, "config"), MAX_CONFIG_BYTES)
+    except PermissionError as error:
+        raise Inaccessible(f"cannot read {path}: permission denied", hint="check who owns it") from error
+    except OSError:
+        return False
+
+
+def is_clone(path: str) -> bool:
+    """Return True for a bare clone of a store, which has refs that only stores have."""
+    try:
+        packed = parse_packed_refs(read_packed_refs(path), (META,))
+    except OSError:
+        packed = {}
+    return bool(packed) or os.path.isdir(os.path.join(path, META))
+
+
+def is_config_damaged(path: str) -> bool:
+    """Return True if the configuration of a store, or of a clone of one, is not one that git wrote."""
+    try:
+        content = read_regular(os.path.join(path, "config"), MAX_CONFIG_BYTES)
+    except OSError:
+        return is_clone(path)
+    return (b"[core]" not in content or b"\0" in content) and is_clone(path)
+
+
+def create_store(path: str, *, durable: bool = True) -> bool:
+    """Create an empty store at `path`, readable by its owner alone; return False if there is one already.
+
+    It is created in a temporary sibling directory and renamed, so that no process sees an incomplete store and two
+    processes can create it at once. A mirror clone of a store lacks only the settings; it gets them. Without `durable`
+    the store may be incomplete after a power cut.
+
+    Raises:
+        Invalid: `path` exists and is something else.
+        Inaccessible: the store cannot be written there.
+    """
+    if is_store(path):
+        return False
+    if is_clone(path):
+        _adopt(path)
+        return True
+    if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
+        if is_store(path):  # another process has created it since the first look
+            return False
+        raise Invalid(f"{path} exists and is not a scopes store", hint="choose another path with --store")
+    unfinished = f"{path}{_UNFINISHED}{os.urandom(4).hex()}"
+    mask = os.umask(0o077)
+    try:
+        with translated(f"create a store at {path}", os.path.dirname(path)):
+            try:
+                _build(unfinished, durable=durable)
+                os.rename(unfinished, path)
+            except (pygit2.GitError, OSError):
+                if not is_store(path):
+                    raise
+                return False
+            if durable:
+                sync(os.path.dirname(path))
+    finally:
+        os.umask(mask)
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return True
+
+
+def _build(path: str, *, durable: bool) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    os.mkdir(path, 0o700)
+    repository = pygit2.init_repository(path, bare=True, initial_head="scopes-none")
+    for key, value in _STORE_CONFIG.items():
+        repository.config[key] = value
+    os.chmod(path, 0o700)
+    for directory, _, files in os.walk(path):
+        for name in files:
+            os.chmod(os.path.join(directory, name), 0o600)
+    if durable:
+        for synced in ("config", "HEAD", ""):  # an empty config after a power cut would hide every message
+            sync(os.path.join(path, synced))
+
+
+def write_initial_config(path: str) -> None:
+    """Write the configuration of a store anew; settings that the user made in it are lost."""
+    config = os.path.join(path, "config")
+    with open(config, "w", encoding="ascii") as file:
+        file.write(_INITIAL_CONFIG)
+    _adopt(path)
+
+
+def _adopt(path: str) -> None:
+    """Write the settings that a clone of a store lacks."""
+    with translated(f"turn {path} into a store", path):
+        config = pygit2.Config(os.path.join(path, "config"))
+        for key, value in _STORE_CONFIG.items():
+            config[key] = value
+        os.chmod(path, 0o700)
+        sync(os.path.join(path, "config"))
+
+
+def remove_unfinished_stores(path: str) -> None:
+    """Remove the temporary directories that dead processes left while they created the store at `path`.
+
+    A process that is still at it finds that the store exists.
+    """
+    directory, store = os.path.split(os.path.abspath(path))
+    with contextlib.suppress(OSError):
+        for name in os.listdir(directory):
+            if re.fullmatch(re.escape(store + _UNFINISHED) + "[0-9a-f]{8}", name):
+                shutil.rmtree(os.path.join(directory, name))
+
+
+@contextmanager
+def overlay_of(repository: Repository) -> Iterator[Repository]:
+    """Open an overlay over a store for the duration of a block; the store itself may be read-only.
+
+    Raises:
+        Inaccessible: temporary files cannot be written.
+    """
+    with ExitStack() as stack:
+        with translated("make a temporary store", gettempdir()):
+            path = stack.enter_context(TemporaryDirectory(prefix="scopes-"))
+            os.makedirs(os.path.join(path, *_PACKS))
+            _link_entries(repository.path, path, _NOT_LINKED)
+            _link_entries(os.path.join(repository.path, _PACKS[0]), os.path.join(path, _PACKS[0]), {_PACKS[1]})
+            _link_entries(os.path.join(repository.path, *_PACKS), os.path.join(path, *_PACKS))
+        overlay = _open_unchecked(path)
+        overlay.caller = repository.caller
+        yield overlay
+
+
+@contextmanager
+def empty_store() -> Iterator[Repository]:
+    """Open an empty temporary store for the duration of a block: the preview of a command whose store does not exist.
+
+    Nothing in it is synced to the disk, because it is deleted anyway.
+
+    Raises:
+        Inaccessible: temporary files cannot be written.
+    """
+    with TemporaryDirectory(prefix="scopes-") as directory:
+        path = os.path.join(directory, "store")
+        create_store(path, durable=False)
+        try:
+            yield open_repository(path, _NOT_SYNCED)
+        finally:
+            pygit2.settings.enable_fsync_gitdir(True)  # the setting belongs to the process
+
+
+def _link_entries(source: str, target: str, excluded: Container[str] = ()) -> None:
+    for name in os.listdir(source):
+        if name not in excluded:
+            os.symlink(os.path.join(os.path.abspath(source), name), os.path.join(target, name))

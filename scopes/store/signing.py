@@ -1,7 +1,7 @@
-"""Sign a commit as the user's git does: git makes the signature, with its program and key (`git commit-tree -S`).
+"""Sign commits as the user's git does, with its program and key (`git commit-tree -S`), and let git check signatures.
 
 Whoever writes a commit calls `repository.caller.sign` with its bytes. The command line puts `Signer.sign` there; for
-other callers, such as agents behind the MCP server, it changes nothing. `signatures` checks signatures.
+other callers, such as agents behind the MCP server, it changes nothing.
 """
 
 from __future__ import annotations
@@ -48,6 +48,13 @@ _SIGNATURE = re.compile(  # the last line of a header: base64, and no other text
 )
 _COMMENT = re.compile(rb"(-----BEGIN PGP [A-Z]+-----\n)(?:[A-Za-z]+: [^\n]*\n)+\n")  # gpg does not sign it
 _LAST_WORDS = "fatal: failed to write commit object"
+_STATES: Final = {"G": GOOD, "B": BAD, "X": EXPIRED, "Y": EXPIRED_KEY, "R": REVOKED_KEY, "E": UNKNOWN_KEY}
+_FORMAT: Final = "%H%x00%G?%x00%GK%x00%GF%x00%GS"
+_FIELDS: Final = 5
+_AT_ONCE: Final = 200  # commits; git starts a program for each
+_SECONDS_EACH: Final = 20
+_MAX_NAME: Final = 200
+_SSH: Final = b"-----BEGIN SSH SIGNATURE-----"
 
 
 class Signer:
@@ -246,15 +253,6 @@ def _reason(errors: bytes) -> str:
     lines = [line.strip().removeprefix("error: ") for line in errors.decode("utf-8", "replace").splitlines()]
     kept = [line for line in lines if line and line != _LAST_WORDS and not line.startswith("[GNUPG:]")]
     return cut(clean_line("; ".join(kept)), _MAX_REASON) or "it gave no reason"
-
-
-_STATES: Final = {"G": GOOD, "B": BAD, "X": EXPIRED, "Y": EXPIRED_KEY, "R": REVOKED_KEY, "E": UNKNOWN_KEY}
-_FORMAT: Final = "%H%x00%G?%x00%GK%x00%GF%x00%GS"
-_FIELDS: Final = 5
-_AT_ONCE: Final = 200  # commits; git starts a program for each
-_SECONDS_EACH: Final = 20
-_MAX_NAME: Final = 200
-_SSH: Final = b"-----BEGIN SSH SIGNATURE-----"
 
 
 def check_signatures(

@@ -6,10 +6,19 @@ An unchanged subtree keeps its object, so a new state costs one tree object for 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from hashlib import sha1
 
 from scopes.ids import Oid
-from scopes.store.objects import BLOB, EMPTY_TREE, TREE, TreeEntry, compare_trees, find_in_tree, format_tree, list_tree
+from scopes.store.objects import (
+    BLOB,
+    EMPTY_TREE,
+    TREE,
+    TreeEntry,
+    compare_trees,
+    find_in_tree,
+    format_tree,
+    object_id,
+    parse_tree,
+)
 from scopes.store.repository import Objects, Repository, read_data, read_tree
 
 BlobChange = bytes | Oid | None
@@ -59,7 +68,7 @@ def diff_blobs(objects: Objects, old: Oid | None, new: Oid | None) -> Iterator[t
         prefix, before, after = stack.pop()
         data = [b"" if tree in {None, EMPTY_TREE} else read_data(objects, tree, TREE) for tree in (before, after)]
         if not data[0]:  # a long branch adds directories with very many files
-            for name, oid, is_tree in list_tree(data[1]):
+            for name, oid, is_tree in sorted(parse_tree(data[1]).values()):
                 if is_tree:
                     stack.append((f"{prefix}{name}/", None, oid))
                 else:
@@ -149,7 +158,7 @@ def _update(objects: Objects, tree: Oid | None, changes: Mapping[str, BlobChange
     return objects.write(TREE, format_tree(entries.values())) if entries else None
 
 
-class UnwrittenObjects:
+class ObjectsInMemory:
     """Reads the objects of a store; what is written stays in memory, in `written`."""
 
     def __init__(self, repository: Repository) -> None:
@@ -168,25 +177,6 @@ class UnwrittenObjects:
 
     def write(self, kind: str, data: bytes) -> Oid:
         """Keep an object in memory and return its id."""
-        oid = Oid(sha1(f"{kind} {len(data)}\0".encode() + data, usedforsecurity=False).hexdigest())
-        self._written[oid] = (kind, data)
-        return oid
-
-
-class ObjectsInMemory:
-    """Reads the store and what was written here; the store is not changed."""
-
-    def __init__(self, repository: Repository) -> None:
-        self._repository = repository
-        self._written: dict[Oid, tuple[str, bytes]] = {}
-
-    def read(self, oid: Oid) -> tuple[str, bytes]:
-        """Return kind and bytes of an object, or raise NotFound."""
-        found = self._written.get(oid)
-        return self._repository.read(oid) if found is None else found
-
-    def write(self, kind: str, data: bytes) -> Oid:
-        """Keep an object and return its id."""
-        oid = Oid(sha1(f"{kind} {len(data)}\0".encode() + data, usedforsecurity=False).hexdigest())
+        oid = object_id(kind, data)
         self._written[oid] = (kind, data)
         return oid

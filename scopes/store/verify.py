@@ -1,11 +1,13 @@
-"""Find damage: check pack files, every object (with `git fsck`), and every ref against operation log and reflog.
+"""Find damage, and repair what can be repaired without losing a message.
 
-Nothing is repaired here; see `repair`.
+`git fsck` checks the objects; here are files, packs, and every ref against operation log and reflog. A repair keeps
+what it replaces in a directory of the store.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import mmap
 import os
 import re
@@ -20,18 +22,25 @@ from scopes.clock import now, random_bytes
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import RefChange
-from scopes.regular_file import read_regular
+from scopes.regular_file import read_regular, sync
 from scopes.store import refs
 from scopes.store.git_program import find_git, run_git
 from scopes.store.graph import is_ancestor
-from scopes.store.init import FORMAT_VERSION, HEAD, is_clone, is_config_damaged, is_store, sync, write_initial_config
 from scopes.store.libgit2 import REPAIR, pygit2, translated
 from scopes.store.maintenance import EXPIRE, remove_leftovers
 from scopes.store.objects import is_hash_of
-from scopes.store.open_repository import check_owner
 from scopes.store.operations import NULL_OID, RefMove, list_logged_refs, walk_moves, walk_operations
-from scopes.store.ref_files import read_packed_refs
-from scopes.store.repository import Repository
+from scopes.store.refs import parse_packed_names, read_packed_refs
+from scopes.store.repository import (
+    FORMAT_VERSION,
+    HEAD,
+    Repository,
+    check_owner,
+    is_clone,
+    is_config_damaged,
+    is_store,
+    write_initial_config,
+)
 from scopes.store.transactions import finish_pending, list_leftovers, list_orphans, remove_orphans, set_ref
 
 _RESTORE = "restore it from a backup or a clone"
@@ -48,6 +57,9 @@ _DAMAGED = re.compile(
 )
 _POINTER = re.compile(r"^error: (?P<name>refs/\S+): invalid sha1 pointer (?P<oid>[0-9a-f]{40})$", re.MULTILINE)
 _NAME_END = re.compile(r"[~^:@]")  # what follows the ref in the name of an object
+_QUARANTINE = "scopes-quarantine"
+_PACKED_REF = re.compile(rb"(?P<oid>[0-9a-f]{40}) (?P<name>refs/[^\0-\x20\x7f]+)\n(?P<peeled>\^[0-9a-f]{40}\n)?")
+_PACKED_HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +186,8 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
         if move is not None and move.new != NULL_OID and expected.get(ref, move.new) is not None:
             latest[ref] = move.new
     yield from (_lost_ref(repository, ref, value) for ref, value in latest.items() if value and ref not in values)
-    yield from (_unsorted_ref(ref) for ref in values if ref not in moving and repository.raw_ref(ref) is None)
+    packed = parse_packed_names(read_packed_refs(repository.path), ("refs/",))
+    yield from (_unsorted_ref(ref) for above, ref in itertools.pairwise(packed) if ref < above and ref in values)
     for ref, value in values.items():
         move = last.get(ref)
         if move is not None and move.new not in (value, repository.raw_ref(ref)):
@@ -241,11 +254,6 @@ def walk_leftover_defects(repository: Repository, *, locked: bool) -> Iterator[F
 
 def _shown(ref: str) -> str:
     return ref.removeprefix(refs.HEADS)
-
-
-_QUARANTINE = "scopes-quarantine"
-_PACKED_REF = re.compile(rb"(?P<oid>[0-9a-f]{40}) (?P<name>refs/[^\0-\x20\x7f]+)\n(?P<peeled>\^[0-9a-f]{40}\n)?")
-_PACKED_HEADER = b"# pack-refs with: peeled fully-peeled sorted \n"
 
 
 class Repair(NamedTuple):
@@ -333,7 +341,6 @@ def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: boo
         yield from _finish_operation(repository, quarantine, dry_run=dry_run)
         yield from _remove_leftovers(repository, dry_run=dry_run)
         yield from _restore_refs(repository, quarantine, dry_run=dry_run)
-        yield from _drop_damaged_copies(repository, quarantine, dry_run=dry_run)
 
 
 def _rebuild_pack_indexes(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
@@ -428,20 +435,3 @@ def _replace_ref_file(repository: Repository, name: str, content: bytes) -> None
         os.fsync(file.fileno())
     os.replace(f"{path}.lock", path)
     sync(os.path.dirname(path))
-
-
-def _drop_damaged_copies(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
-    """Move damaged loose objects away of which a pack has an intact copy."""
-    for oid, _ in walk_object_defects(repository):
-        name = os.path.join("objects", oid[:2], oid[2:])
-        if os.path.isfile(os.path.join(repository.path, name)) and _is_packed_intact(repository, oid):
-            if not dry_run:
-                quarantine.move(name)
-            yield Repair(name, "remove a damaged copy of an object that is also in a pack")
-
-
-def _is_packed_intact(repository: Repository, oid: Oid) -> bool:
-    with suppress(pygit2.GitError, ValueError, OSError):
-        found = repository.find_packed(oid)
-        return found is not None and is_hash_of(oid, *found)
-    return False

@@ -241,7 +241,7 @@ class _Joined:
         self.ahead = found.ahead
         renamed = {key: found.names.get(key, name) for key, name in self._names.items()}
         renamed = {key: name for key, name in renamed.items() if name != self._names[key]}
-        machine = find_machine_id(self._repository) if found.replaced or renamed else None
+        machine = find_machine_id(self._repository.config) if found.replaced or renamed else None
         own = [each for each in found.replaced if machine is not None and each.clock.machine == machine]
         self.replaced = tuple(_describe(each) for each in own if each.register.startswith(_SHOWN))
         self.renamed = tuple(self._describe_renames(renamed, found.clocks, machine))

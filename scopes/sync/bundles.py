@@ -20,8 +20,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of
-from scopes.store.git_program import find_git, git_environment
-from scopes.store.quarantine import Quarantine, ReceivedObjects, open_quarantine
+from scopes.store.git_program import Quarantine, ReceivedObjects, find_git, git_environment, open_quarantine
 from scopes.store.remotes import BUNDLE
 from scopes.store.repository import Objects, Prunes, Repository, again_after_prunes
 from scopes.store.transactions import shared_write, unless_pruned

@@ -14,7 +14,7 @@ from typing import Final
 from scopes.errors import NotFound
 from scopes.ids import Oid
 from scopes.purge.offers import offer_ref
-from scopes.store.quarantine import Quarantine
+from scopes.store.git_program import Quarantine
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.sync.closed import CLOSED

@@ -26,9 +26,8 @@ from scopes.model.message import decode
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clean_texts import CleanTexts
 from scopes.secret_scan.clearance import Cleared, Gate
-from scopes.store.graph import ReadOnce
-from scopes.store.objects import Commit, is_written_so, one_line
-from scopes.store.repository import Objects, Repository, read_commit_stub
+from scopes.store.objects import COMMIT, TREE, Commit, is_written_so, one_line
+from scopes.store.repository import Objects, Repository, read_commit, read_data
 from scopes.store.trees import diff_blobs, read_blob, walk_blobs
 from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.commit_texts import walk_texts
@@ -58,14 +57,13 @@ def clear_for_push(
     outgoing: Outgoing,
     gate: Gate,
     *,
-    reader: ReadOnce | None = None,
     before: ClearedTips | None = None,
 ) -> Cleared:
     """Search all that a push would make reachable on the remote, and return the manifest as it may leave.
 
     Searches new messages, their commits and states, and the title, tags, branches and other metadata. Messages that the
-    remote has are not searched again. `reader` reads the objects of the store; many pushes can share it. `before` has
-    the tips that were searched before; tips without secrets are added to it.
+    remote has are not searched again. `before` has the tips that were searched before; tips without secrets are added
+    to it.
 
     Raises:
         SecretsFound: there may be a secret; the message has its place, rule and id, never its value.
@@ -73,7 +71,7 @@ def clear_for_push(
     """
     if gate.mode != "allow":
         searched = outgoing if before is None else outgoing._replace(new=before.choose_unsearched(outgoing))
-        inspect_commits(repository, searched.new, gate, reader or ReadOnce(repository))
+        inspect_commits(repository, searched.new, gate)
         inspect_metadata(objects, searched, gate)
         if before is not None and gate.has_found_nothing:
             before.add(outgoing)
@@ -118,24 +116,23 @@ class _Sent(NamedTuple):
 
 
 def inspect_commits(
-    repository: Repository, commits: Sequence[Commit], gate: Gate, reader: ReadOnce, without: Container[Oid] = ()
+    repository: Repository, commits: Sequence[Commit], gate: Gate, without: Container[Oid] = ()
 ) -> None:
     """Give commits, their messages and states to a gate; of the commits `without` not the messages."""
-    trees = [split_message_tree(data) for data in reader.read_trees([commit.tree for commit in commits])]
+    trees = [split_message_tree(read_data(repository, commit.tree, TREE)) for commit in commits]
     states = {commit.oid: tree[1] for commit, tree in zip(commits, trees, strict=True) if tree is not None}
     seen: set[tuple[str, Oid]] = set()
-    for sent in _walk_parts(_walk_sent(repository, commits, trees, reader, without)):
+    for sent in _walk_parts(_walk_sent(repository, commits, trees, without)):
         suspicious = {*prefilter.choose_suspicious([each.body for each in sent])}
         kept = [each for each in sent if each.body not in suspicious or not gate.inspect(each.body, each.place)]
         _inspect_files(repository, kept, states, seen, gate)
-        _inspect_commits(repository, kept, gate, reader)
+        _inspect_commits(repository, kept, gate)
 
 
 def _walk_sent(
     repository: Repository,
     commits: Sequence[Commit],
     trees: Sequence[tuple[Oid, Oid | None] | None],
-    reader: ReadOnce,
     without: Container[Oid],
 ) -> Iterator[_Sent]:
     for commit, tree in zip(commits, trees, strict=True):
@@ -144,7 +141,7 @@ def _walk_sent(
         elif tree is None:
             yield _Sent(commit, read_stored_body(repository, header_of(commit)), None, is_usual=False)
         else:
-            yield _Sent(commit, reader.read_blob(tree[0]), tree[1], is_usual=True)
+            yield _Sent(commit, read_blob(repository, tree[0]), tree[1], is_usual=True)
 
 
 def _walk_parts(messages: Iterable[_Sent]) -> Iterator[list[_Sent]]:
@@ -185,12 +182,12 @@ def _place_of(commit: Commit) -> str:
     return "the root" if is_root(commit) else f"{MESSAGE_PLACE}{header_of(commit).id}"
 
 
-def _inspect_commits(repository: Repository, sent: Sequence[_Sent], gate: Gate, reader: ReadOnce) -> None:
+def _inspect_commits(repository: Repository, sent: Sequence[_Sent], gate: Gate) -> None:
     """Search the names, lines and subjects of commits whose messages were searched; nearly all are in these."""
     usual = [each for each in sent if is_written_so(each.commit)]
     texts = (_encode(text) for each in usual for text in walk_texts(each.commit, each.body))
     suspicious = [*sent] if _CLEAN.may_hold(texts) else _without(sent, usual)
-    stored = reader.read_commits([each.commit.oid for each in suspicious])
+    stored = [read_data(repository, each.commit.oid, COMMIT) for each in suspicious]
     lines = [data.decode("utf-8", "replace") for data in stored]
     if _may_hold("\n".join(lines).encode()):
         for each, text in zip(suspicious, lines, strict=True):
@@ -248,7 +245,7 @@ def _list_new_files(
         changed = () if before == sent.state else diff_blobs(repository, before, sent.state)
         found = ((f"{STATE_DIRECTORY}/{path}", blob) for path, _, blob in changed)
     else:
-        tree = None if parent is None else read_commit_stub(repository, parent).tree
+        tree = None if parent is None else read_commit(repository, parent).tree
         found = ((path, blob) for path, _, blob in diff_blobs(repository, tree, commit.tree) if path != MESSAGE_FILE)
     for path, blob in found:
         if blob is not None and (path, blob) not in seen:

@@ -33,7 +33,7 @@ def find_own_ahead(repository: Repository, state: State) -> tuple[str, ...]:
     ahead = find_ahead(state, now_milliseconds())
     if not ahead:
         return ()
-    own = find_machine_id(repository)
+    own = find_machine_id(repository.config)
     return tuple(ahead) if {state[each].clock.machine for each in ahead} == {own} else ()
 
 
@@ -41,7 +41,7 @@ def correct_clocks(repository: Repository, ahead: Mapping[ConversationId, Iterab
     """Set the clocks of these registers to the current time, and return a note about it."""
     now = now_milliseconds()
     with exclusive_write(repository):
-        machine = find_machine_id(repository) or ""
+        machine = find_machine_id(repository.config) or ""
         tx = RefTransaction(repository)
         for conversation, registers in ahead.items():
             ref = meta_ref(conversation)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 from scopes.errors import Refused
 from scopes.result import Note, Result
 from scopes.store import refs
-from scopes.store.init import create_store
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, create_store
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scopes.ids import Oid
-from scopes.store.quarantine import Quarantine, list_abandoned, open_quarantine
+from scopes.store.git_program import Quarantine, list_abandoned, open_quarantine
 from scopes.store.refs import PURGE_OFFERS, REMOTE_SOURCES, REMOTES
-from scopes.store.repository import Repository, without_prunes
+from scopes.store.repository import Repository
 from scopes.store.transactions import remove_orphans
 from scopes.sync.addresses import Address
 from scopes.sync.git_process import Limits, Progress
@@ -70,16 +70,8 @@ def quarantine_of(repository: Repository, *, knows_remotes: bool = True) -> Iter
     Raises:
         Inaccessible: the disk failed.
         TooNew, Refused: the store cannot be written.
-        Busy: the block failed, and a purge has deleted objects of the store meanwhile.
     """
     repository.require_writable()
-    with without_prunes(repository.path) as prunes, _open(repository, knows_remotes=knows_remotes) as quarantine:
-        quarantine.prunes = prunes
-        yield quarantine
-
-
-@contextmanager
-def _open(repository: Repository, *, knows_remotes: bool) -> Iterator[Quarantine]:
     remove_orphans(os.path.join(repository.path, name) for name in list_abandoned(repository.path))
     known = list_known(repository) if knows_remotes else {}
     with open_quarantine(repository.path, known) as quarantine:

@@ -18,7 +18,7 @@ from scopes.errors import Corrupt, Invalid, NotFound
 from scopes.history.purged import Purged, read_purged
 from scopes.ids import Oid
 from scopes.result import Note, Result, plural
-from scopes.store.quarantine import ReceivedObjects
+from scopes.store.git_program import ReceivedObjects
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.exact_commits import read_exact_manifest

@@ -25,6 +25,7 @@ from scopes.ids import Oid, is_message_id
 from scopes.importers.grown_messages import find_longer_form
 from scopes.model.conversation import Root, decode_root, tips_of
 from scopes.model.message import Message, decode, decode_document, purge_message
+from scopes.store.git_program import ReceivedObjects
 from scopes.store.objects import (
     BLOB,
     COMMIT,
@@ -38,7 +39,6 @@ from scopes.store.objects import (
     parse_commit,
     parse_tree,
 )
-from scopes.store.quarantine import ReceivedObjects
 from scopes.store.repository import Repository, read_commit, read_data
 from scopes.sync.check_budget import CheckBudget
 from scopes.sync.content_check import check_metadata_file, check_state_file, fork_of, load_shallow

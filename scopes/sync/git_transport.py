@@ -18,8 +18,7 @@ from scopes.errors import Corrupt, Inaccessible, NotFound, ScopesError
 from scopes.ids import Oid, is_oid
 from scopes.regular_file import MAX_CONFIG_BYTES
 from scopes.sanitize import clean_line
-from scopes.store.git_program import find_git
-from scopes.store.quarantine import Quarantine
+from scopes.store.git_program import Quarantine, find_git
 from scopes.sync.addresses import Address
 from scopes.sync.credential_cache import helper_of
 from scopes.sync.failure_causes import Cause, find_cause

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.purge.offers import offer_ref
-from scopes.store.quarantine import Quarantine, ReceivedObjects
+from scopes.store.git_program import Quarantine, ReceivedObjects
 from scopes.store.refs import REMOTES
 from scopes.store.repository import Repository
 from scopes.sync.changed_refs import fetch_refs

@@ -15,8 +15,8 @@ from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.purge.on_remotes import SOURCES_THERE
 from scopes.result import Note, first_few, plural
+from scopes.store.git_program import ReceivedObjects
 from scopes.store.objects import COMMIT
-from scopes.store.quarantine import ReceivedObjects
 from scopes.store.refs import FETCHED_SOURCES
 from scopes.store.repository import Objects, Repository
 from scopes.sync.format_check import FormatCheck
@@ -84,13 +84,13 @@ class IncomingSources:
         """
         wanted = {name.sources_ref: name for name in names}
         good: dict[RemoteName, Oid] = {}
-        from scopes.sync.source_check import SourceCheck
-
         for ref, oid in sources.items():
             root = Oid(ref.rpartition("/")[2])
             known = self._repository.find_ref(sources_tracking_ref(self._remote, root))
             if oid == known and not received.is_new(oid):  # it was checked when it came
                 continue
+            from scopes.sync.source_check import SourceCheck
+
             one = SourceCheck(received, check.purged, check.cures.replace)
             try:
                 one.check(oid, root, has_conversation=ref in wanted)

@@ -18,7 +18,7 @@ from scopes.ids import BranchName, Oid
 from scopes.model.conversation import CONFLICT_RESOLUTION, branch_id, decode_branch_entry
 from scopes.model.encoding import decode_component
 from scopes.store.objects import COMMIT, Commit, Identity, format_commit
-from scopes.store.repository import Objects, read_commit, read_commit_stub
+from scopes.store.repository import Objects, read_commit
 from scopes.sync.local_fields import follow_renames
 from scopes.sync.registers import (
     LocalBranch,
@@ -208,7 +208,7 @@ def _walk_ancestors(objects: Objects, commits: Iterable[Commit]) -> set[Oid]:
 
 
 def _tree_of(objects: Objects, commit: Oid) -> Oid:
-    return read_commit_stub(objects, commit).tree
+    return read_commit(objects, commit).tree
 
 
 def _write(objects: Objects, tree: Oid, parents: Iterable[Oid], time: int, subject: str) -> Oid:

@@ -18,7 +18,6 @@ from scopes.purge.gone_there import forget_gone
 from scopes.result import Note, plural
 from scopes.secret_scan.clearance import Cleared, Mode
 from scopes.secrets.gates import gate_maker
-from scopes.store.graph import ReadOnce
 from scopes.store.refs import META, REMOTES
 from scopes.store.repository import Objects, Prunes, Repository
 from scopes.store.transactions import exclusive_write, shared_write
@@ -117,7 +116,6 @@ class MemberPush:
         self._force = run.force
         self.has_found_secrets = False
         self._purged = PurgedOnRemote(run.repository, remote.name, run.offers)
-        self._reader = ReadOnce(run.repository)
         self._searched = ClearedTips(run.repository)
         self._new_gate = gate_maker(run.repository, run.mode)
         self._find_ref: Callable[[str], str | None] = run.repository.find_ref
@@ -388,9 +386,7 @@ class MemberPush:
             self._unsent[outgoing.name] = outgoing
             return None
         try:
-            cleared = clear_for_push(
-                self._repository, objects, outgoing, self._new_gate(), reader=self._reader, before=self._searched
-            )
+            cleared = clear_for_push(self._repository, objects, outgoing, self._new_gate(), before=self._searched)
             return _Planned(outgoing._replace(new=()), cleared)
         except SecretsFound as error:
             self.has_found_secrets = True

@@ -18,9 +18,8 @@ from scopes.clock import random_bytes
 from scopes.errors import Inaccessible, NotFound, Refused
 from scopes.ids import Oid
 from scopes.sanitize import clean_line
-from scopes.store.git_program import find_git
+from scopes.store.git_program import Quarantine, find_git
 from scopes.store.libgit2 import translated
-from scopes.store.quarantine import Quarantine
 from scopes.store.remotes import find_next
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address

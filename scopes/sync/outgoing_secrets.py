@@ -13,9 +13,9 @@ from scopes.secrets.gates import gate_of
 from scopes.secrets.identity import identify_with
 from scopes.secrets.scan import COMMIT_FIELD, ScannedMessages, SecretRow
 from scopes.secrets.scan_cache import SecretPlace
-from scopes.store.graph import ReadOnce, walk_newest_first
+from scopes.store.graph import walk_newest_first
 from scopes.store.repository import Repository
-from scopes.store.trees import UnwrittenObjects
+from scopes.store.trees import ObjectsInMemory
 from scopes.sync.clearance import (
     BRANCH_PLACE,
     MESSAGE_PLACE,
@@ -40,7 +40,7 @@ def find_outside_messages(
     Raises:
         Refused, Corrupt, NotFound: the conversation cannot be pushed as it is.
     """
-    objects = UnwrittenObjects(repository)
+    objects = ObjectsInMemory(repository)
     outgoing = _plan(repository, conversation, objects)
     earlier = {commit.oid for commit in walk_newest_first(repository, scanned.known_tips)} if scanned.known_tips else ()
     commits = [
@@ -49,7 +49,7 @@ def find_outside_messages(
         if is_root(commit) or commit.oid not in earlier or header_of(commit).id in scanned.with_secrets
     ]
     without = {head.oid for head in scanned.heads if head.id not in scanned.with_secrets}
-    inspect_commits(repository, commits, gate, ReadOnce(repository), without)
+    inspect_commits(repository, commits, gate, without)
     inspect_metadata(objects, outgoing, gate)
     metadata = Gate("refuse", identify_with(repository))
     inspect_metadata(objects, outgoing, metadata)  # also what messages have: another cure is needed for it
@@ -71,14 +71,14 @@ def find_outgoing_secrets(repository: Repository) -> list[SecretRow]:
 
 def _walk_leaks(repository: Repository, conversation: ConversationId) -> Iterator[Leak]:
     """Yield the leaks of messages, and those of metadata alone, as a push finds them if the remote has the messages."""
-    objects, messages, metadata = UnwrittenObjects(repository), *(gate_of(repository, "refuse") for _ in range(2))
+    objects, messages, metadata = ObjectsInMemory(repository), *(gate_of(repository, "refuse") for _ in range(2))
     outgoing = _plan(repository, conversation, objects)
-    inspect_commits(repository, outgoing.new, messages, ReadOnce(repository))
+    inspect_commits(repository, outgoing.new, messages)
     inspect_metadata(objects, outgoing, metadata)
     yield from (*messages.leaks, *metadata.leaks)
 
 
-def _plan(repository: Repository, conversation: ConversationId, objects: UnwrittenObjects) -> Outgoing:
+def _plan(repository: Repository, conversation: ConversationId, objects: ObjectsInMemory) -> Outgoing:
     """Return what a first push would send of a conversation, with its open messages."""
     return plan_push(repository, None, conversation, objects, open_tips=OpenTips(repository, include_open=True))
 

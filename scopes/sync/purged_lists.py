@@ -18,8 +18,8 @@ from scopes.history.purged import decode_parts, format_list_commit, is_entry
 from scopes.ids import Oid, OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.store.config import machine_id
-from scopes.store.objects import BLOB, COMMIT, TREE, list_modes, parse_commit, walk_tree
-from scopes.store.quarantine import ReceivedObjects
+from scopes.store.git_program import ReceivedObjects
+from scopes.store.objects import BLOB, COMMIT, TREE, list_modes, parse_commit, parse_tree
 from scopes.store.refs import LOCAL, PURGED
 from scopes.store.repository import Objects, Repository, read_data
 from scopes.store.transactions import exclusive_write
@@ -98,7 +98,7 @@ def check_list(objects: Objects, machine: str, commit: Oid, most: int = MAX_ENTR
     waiting = [("", parsed.tree, 0)]
     while waiting:
         path, oid, depth = waiting.pop()
-        for name, child, is_tree in walk_tree(_read_level(objects, oid, depth, trees)):
+        for name, child, is_tree in parse_tree(_read_level(objects, oid, depth, trees)).values():
             if is_tree:
                 waiting.append((f"{path}{name}/", child, depth + 1))
                 continue
@@ -128,7 +128,7 @@ def find_list(repository: Repository) -> dict[str, Oid]:
     if listed is None:
         return {}
     with exclusive_write(repository):
-        return {f"{ON_REMOTE}{machine_id(repository, OperationId(new_id()))}": Oid(listed)}
+        return {f"{ON_REMOTE}{machine_id(repository.config, OperationId(new_id()))}": Oid(listed)}
 
 
 def push_list(repository: Repository, machine: str, transport: GitTransport) -> RefUpdate | None:

@@ -140,7 +140,7 @@ class PurgedOnRemote:
             Inaccessible: the remote does not answer.
         """
         with exclusive_write(self._repository):
-            machine = machine_id(self._repository, OperationId(new_id()))
+            machine = machine_id(self._repository.config, OperationId(new_id()))
         sent = push_list(self._repository, machine, transport)
         returned = self._list_returned(transport)
         self._returned = {} if deletes else returned

@@ -19,8 +19,8 @@ from scopes.history.purged import Purged, is_whole
 from scopes.ids import ConversationId, Oid
 from scopes.model.message import decode
 from scopes.purge.stored_messages import walk_stored_headers
+from scopes.store.git_program import ReceivedObjects
 from scopes.store.graph import walk_newest_first
-from scopes.store.quarantine import ReceivedObjects
 from scopes.store.repository import Repository
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import RemoteName

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from scopes.errors import Corrupt, Inaccessible, NotFound
 from scopes.ids import Oid
-from scopes.store.quarantine import Quarantine, ReceivedObjects
+from scopes.store.git_program import Quarantine, ReceivedObjects
 from scopes.store.repository import Objects, Repository, read_commit
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.git_transport import INCOMING

@@ -12,9 +12,8 @@ from typing import Final
 
 from scopes.errors import Corrupt, Inaccessible
 from scopes.model.message import MAX_MESSAGE_BYTES
-from scopes.store.git_program import find_git, git_environment
+from scopes.store.git_program import Quarantine, ReceivedObjects, find_git, git_environment
 from scopes.store.objects import BLOB, COMMIT, TREE
-from scopes.store.quarantine import Quarantine, ReceivedObjects
 from scopes.sync.git_process import Finished, Limits, describe_failure, run_limited
 
 MAX_OBJECTS: Final = 20_000_000

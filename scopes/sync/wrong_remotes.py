@@ -15,9 +15,8 @@ from typing import Final, Literal, TypeAlias
 
 from scopes.errors import NotFound, Refused
 from scopes.result import Note, plural
-from scopes.store.init import is_store
 from scopes.store.refs import HEADS, META
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, is_store
 from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection, quarantine_of
 

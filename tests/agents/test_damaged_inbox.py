@@ -16,9 +16,8 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.metadata import write_metadata
 from scopes.store.config import Setting
-from scopes.store.open_repository import open_repository
 from scopes.store.refs import AGENTS
-from scopes.store.repository import read_commit
+from scopes.store.repository import open_repository, read_commit
 from scopes.store.trees import find_blob
 from tests.support.random_ids import hashed_counter
 from tests.support.store import git

@@ -22,7 +22,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.names import list_branch_tips
 from scopes.store.config import Setting
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from tests.support.examples import amount
 from tests.support.random_ids import hashed_counter
 from tests.support.store import run

@@ -25,7 +25,7 @@ from scopes.errors import Inaccessible
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.store.config import Setting
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from tests.support.random_ids import hashed_counter
 
 ROOT = Path(scopes.__file__).parents[1]
@@ -146,7 +146,7 @@ def test_what_arrives_during_a_delivery_is_delivered_by_the_same_process(team):
 def taking(repository, path):
     """Return a command that acknowledges the messages of ann and writes their texts and the notes to a file."""
     code = (
-        "import sys; from scopes.agents.inbox import read_inbox as read; from scopes.store.open_repository import *;"
+        "import sys; from scopes.agents.inbox import read_inbox as read; from scopes.store.repository import *;"
         "found = read(open_repository(sys.argv[1]), 'ann', acknowledge=True);"
         "print(*[m.message.text for m in found.messages], *[n.text for n in found.notes], sep='\\n')"
     )
@@ -183,7 +183,7 @@ def test_a_program_is_not_run_again_for_a_message_that_is_gone(team, tmp_path):
     """The program itself undoes what was sent, and then fails."""
     for text in ("one", "two"):
         sent(team, text)
-    code = "import sys; from scopes.conversation.undo import *; from scopes.store.open_repository import *;"
+    code = "import sys; from scopes.conversation.undo import *; from scopes.store.repository import *;"
     take_back = (
         f'PYTHONPATH={ROOT} {sys.executable} -c "{code} undo(open_repository(sys.argv[1]), any_actor=True)" {team.path}'
     )

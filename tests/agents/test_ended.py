@@ -33,7 +33,7 @@ from scopes.proposals.create import Delivery
 from scopes.proposals.review import accept_proposal, reject_proposal
 from scopes.render.view_options import ViewOptions
 from scopes.store.config import Setting
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from scopes.store.transactions import exclusive_write
 from tests.render.rendering import document, piped, seen
 from tests.render.with_options import WithOptions

@@ -22,8 +22,8 @@ from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
 from scopes.facts.run import RunLimits, run_programs
 from scopes.history.metadata import write_metadata
 from scopes.store.config import Setting
-from scopes.store.open_repository import open_repository
 from scopes.store.refs import AGENTS
+from scopes.store.repository import open_repository
 from scopes.store.transactions import exclusive_write
 from tests.support.examples import examples
 from tests.support.history import history

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from scopes.history.messages import MESSAGE_FILE
 from scopes.ids import Oid
 from scopes.model.message import encode
-from scopes.store.init import create_store
 from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree
 from scopes.store.packs import bulk_objects
+from scopes.store.repository import create_store
 from tests.benchmarks.stores import AGENTS, START_SECONDS, Speech
 from tests.benchmarks.timing import Row, by_turns, run, wall
 from tests.benchmarks.workspace import Workspace

@@ -12,9 +12,7 @@ from scopes.facts.fact import Fact, ProposedFact, Provenance
 from scopes.facts.run import RunLimits, Runner
 from scopes.facts.store import FactChanges, FactStore
 from scopes.ids import ConversationId
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, create_store, open_repository
 from scopes.store.transactions import exclusive_write
 from tests.benchmarks.timing import Row, Samples
 from tests.benchmarks.workspace import Workspace

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from scopes.code_links.commit_store import CommitRecords
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from tests.cli.running import PRODUCT, scopes
 from tests.code_links.agent_session import ClaudeSession
 from tests.support.pipes import named_pipe

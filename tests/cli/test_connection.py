@@ -13,7 +13,7 @@ import pytest
 
 from scopes.cli.connection import Phases, connect, is_asking
 from scopes.errors import Inaccessible
-from scopes.store.quarantine import open_quarantine
+from scopes.store.git_program import open_quarantine
 from scopes.sync.addresses import parse_address
 from tests.render.sample import output, written
 from tests.support.git_servers import PASSWORD, serve_http

@@ -266,7 +266,6 @@ def test_without_merges_and_decisions_a_context_loads_nothing_about_them(store):
         names
         & {
             "scopes.merge.in_progress",
-            "scopes.merge.lanes",
             "scopes.conversation.decisions",
             "scopes.store.transactions",
         }

@@ -6,8 +6,7 @@ import os
 
 import pytest
 
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store, open_repository
 from scopes.store.transactions import exclusive_write
 from tests.cli.running import PRODUCT, scopes
 

@@ -176,7 +176,6 @@ def test_completion_imports_only_the_modules_that_it_needs():
         "scopes.cli.command_line",
         "scopes.store",
         "scopes.store.projects",
-        "scopes.store.ref_files",
         "scopes.regular_file",
     }
 

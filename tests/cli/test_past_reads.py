@@ -136,7 +136,7 @@ def read_newest(made):
 def estimated_tokens():
     """Estimate tokens: building an encoding takes longer than a read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scopes.tokens.count.find_vocabulary", lambda paths, encoding: (None, ()))
+        patch.setattr("scopes.tokens.count.find_ranks", lambda paths, encoding: (None, ()))
         yield
 
 

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from scopes.cli.table import TABLE
-from scopes.history import names as revisions
 
 
 @pytest.fixture
@@ -123,32 +122,6 @@ def test_a_source_is_also_named_after_its_conversation(conversation):
     assert conversation.run("merge", conversation.id, "fix", "--json")["result"] == "fast-forward"
     assert conversation.run_refused("merge", conversation.id, code=2)["message"] == "no source branch given"
     assert conversation.run_refused("merge", conversation.id, "fix", "--source", "fix", code=2)
-
-
-@pytest.mark.parametrize(
-    ("words", "reads"),
-    [
-        ("log main", 0),
-        ("log main~1", 0),
-        ("log main..fix", 0),
-        ("diff main fix", 0),
-        ("diff main..fix", 0),
-        ("diff fix", 0),
-        ("merge fix --dry-run", 0),
-        ("switch fix", 0),
-        ("log MESSAGE", 1),
-        ("log MESSAGE..fix", 1),
-        ("diff MESSAGE fix", 1),
-    ],
-)
-def test_a_name_is_resolved_once(conversation, monkeypatch, words, reads):
-    """To decide what a word is, all messages of the store were read, and then again to resolve it."""
-    conversation.append("main", "more")
-    calls = []
-    resolve_id = revisions._resolve_id
-    monkeypatch.setattr(revisions, "_resolve_id", lambda *words: calls.append(words) or resolve_id(*words))
-    done = conversation.run_main(*words.replace("MESSAGE", conversation.first[:6]).split(), "--json")
-    assert (done.returncode in {0, 1}, len(calls)) == (True, reads), done.stderr
 
 
 def test_a_branch_of_the_latest_conversation_comes_before_the_beginning_of_another_name(conversation):

@@ -15,8 +15,8 @@ from scopes.code_links.commit_store import CommitRecords
 from scopes.code_links.session_turn import record_last_turn
 from scopes.history.handles import StoreHandle
 from scopes.live.event_log import HOOK_LOG, read_events
-from scopes.store.open_repository import open_repository
 from scopes.store.projects import find_reflog_end
+from scopes.store.repository import open_repository
 from tests.cli.running import PRODUCT, scopes
 from tests.cli.test_commits import wait_for
 from tests.code_links.agent_session import ClaudeSession

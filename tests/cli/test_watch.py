@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from scopes.store.init import create_store
+from scopes.store.repository import create_store
 from scopes.store.transactions import exclusive_write
 from tests.cli.running import PRODUCT, PROGRAM, command_line, environment, scopes
 from tests.importers.formats.claude_code.logs import Log

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from scopes.code_links.commit_store import CommitRecords
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from tests.code_links.hooked import CODEX
 from tests.support.fork_server import StartedProgram
 from tests.support.store import ROOT, assert_sound
@@ -17,7 +17,7 @@ from tests.support.store import ROOT, assert_sound
 PROGRAM = """
 import os, sys
 from scopes.code_links.record_commits import record_pending
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from scopes.store.projects import find_worktree
 repository, worktree = open_repository(sys.argv[1]), find_worktree(sys.argv[2])
 print(flush=True)

@@ -27,7 +27,7 @@ from scopes.history.names import list_branch_tips
 from scopes.model.message import Argument, Author, Evidence, argument_text
 from scopes.proposals.create import Delivery
 from scopes.store.config import Setting
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from tests.support.proposals import create
 from tests.support.random_ids import hashed_counter
 

@@ -11,9 +11,8 @@ from scopes import __version__
 from scopes.conversation import verify as module
 from scopes.conversation.verify import doctor
 from scopes.errors import Corrupt, NotFound
-from scopes.store.init import create_store
 from scopes.store.locks import LOCK_FILE, StoreLock
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store, open_repository
 from tests.server.acp.test_recording_off import fill, small_disk
 from tests.support.history import history
 from tests.support.store import files_of, git, open_store

@@ -32,9 +32,7 @@ from scopes.merge.compare import state_of
 from scopes.merge.in_progress import list_in_progress
 from scopes.merge.plan import list_conflicts_at
 from scopes.model.message import Author
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
-from scopes.store.repository import Caller, read_commit
+from scopes.store.repository import Caller, create_store, open_repository, read_commit
 from scopes.store.trees import walk_blobs
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, git, open_store

@@ -329,7 +329,7 @@ def test_two_writers_at_once_get_different_numbers(repository, branches):
 import sys
 from scopes.conversation.merge_requests import close_merge_request, open_merge_request
 from scopes.model.message import Author
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 repository = open_repository(sys.argv[1])
 for count in range(8):
     me = Author(sys.argv[2], "agent")

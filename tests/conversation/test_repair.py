@@ -220,16 +220,6 @@ def test_without_packed_refs_every_ref_comes_back(repository):
     assert all_refs(repository) == before
 
 
-def test_a_damaged_copy_of_a_packed_object_is_moved_away(repository):
-    """As in git's t5303: the other copy heals it."""
-    name = os.path.relpath(loose_path(repository, repository.find_ref(MAIN)), repository.path)
-    gc(repository)
-    append(repository, "conv-001", plain_message("carol", "loose"), branch="main")
-    write_bytes(f"{repository.path}/{name}", b"damaged")
-    assert repaired(repository) == ([name], 0, 0)
-    assert_sound(repository)
-
-
 def test_the_only_copy_of_a_damaged_object_stays_where_it_is(repository):
     oid = git(repository, "rev-parse", f"{MAIN}~1:message.json").strip()
     path = loose_path(repository, oid)

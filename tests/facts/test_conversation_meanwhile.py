@@ -16,7 +16,7 @@ from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, run_programs
 from scopes.facts.store import FactStore
 from scopes.ids import ConversationId
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from tests.support.random_ids import hashed_counter
 from tests.support.store import overtake
 

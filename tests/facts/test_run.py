@@ -23,10 +23,8 @@ from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, Runner, run_programs
 from scopes.facts.store import FactStore
 from scopes.ids import ConversationId
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
 from scopes.store.refs import FACTS
-from scopes.store.repository import read_commit, read_tree
+from scopes.store.repository import create_store, open_repository, read_commit, read_tree
 from tests.facts.statements import effects, proposed
 from tests.support.random_ids import hashed_counter
 

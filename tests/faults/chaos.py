@@ -27,9 +27,8 @@ from scopes.history.messages import read_message, walk_headers_newest_first
 from scopes.ids import Oid
 from scopes.store import refs as names
 from scopes.store import transactions as recovery
-from scopes.store.open_repository import open_repository
 from scopes.store.operations import walk_operations
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, open_repository
 from tests.faults.server import import_everything, redirect, run_command
 
 LIMIT_SECONDS = 60

@@ -10,8 +10,7 @@ from scopes.conversation.verify import verify
 from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import resolve_revision
 from scopes.ids import Oid
-from scopes.store.open_repository import open_repository
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, open_repository
 from tests.support.fork_server import DEVNULL, PIPE, StartedProgram, run_program
 
 COMMAND = "import sys; from scopes.cli.main import main; sys.exit(main())"
@@ -19,7 +18,7 @@ WRITER = """
 import sys
 from scopes.conversation.append import append
 from scopes.history.messages import plain_message
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 store, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 repository = open_repository(store)
 for number in range(count):

@@ -13,10 +13,8 @@ from scopes.history.names import conversation_ids
 from scopes.ids import Oid
 from scopes.store import refs as names
 from scopes.store.graph import walk_newest_first
-from scopes.store.init import is_store
-from scopes.store.open_repository import open_repository
 from scopes.store.operations import walk_operations
-from scopes.store.repository import Repository
+from scopes.store.repository import Repository, is_store, open_repository
 
 
 def describe_store(path: str) -> dict:

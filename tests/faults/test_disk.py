@@ -13,8 +13,7 @@ import time
 import pytest
 
 from scopes.conversation.new_rename_delete import new
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store, open_repository
 from tests.faults.processes import COMMAND, WRITER, assert_sound, finish, read_texts, scopes, start
 from tests.faults.sandbox import ROOT
 from tests.support.fork_server import run_program
@@ -125,11 +124,11 @@ def test_a_full_disk_is_reported_and_acknowledged_messages_are_kept(mount, size)
     assert_sound(store)
 
 
-def test_a_file_size_limit_is_reported_as_a_full_disk(store):
+def test_a_file_size_limit_is_reported_with_the_exit_code_of_a_full_disk(store):
     """F-58: EFBIG from `ulimit -f`."""
     done = run(store, "conv", "append", "conv-001", "y" + os.urandom(40_000).hex(), limit=4096)
     assert (done.returncode, done.stdout) == (FULL, "")
-    assert "the disk is full" in done.stderr
+    assert "a limit on the size of files" in done.stderr
     assert len(read_texts(open_repository(store), "conv-001")) == 3
     scopes(store, "conv", "append", "conv-001", "small")
     assert_sound(store)

@@ -18,11 +18,10 @@ from scopes.conversation.store import gc
 from scopes.conversation.verify import verify
 from scopes.errors import Inaccessible
 from scopes.history.messages import plain_message
-from scopes.store import init
 from scopes.store import refs as names
+from scopes.store import repository as init
 from scopes.store import transactions as recovery
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store, open_repository
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

@@ -9,15 +9,14 @@ import time
 import pytest
 
 from scopes.conversation.new_rename_delete import new
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store, open_repository
 from tests.faults.processes import WRITER, assert_sound, finish, read_texts, scopes, start, start_scopes
 from tests.support.examples import amount
 
 MIXER = """
 import sys
 from scopes.conversation import branch; from scopes.conversation import new_rename_delete as delete; from scopes.conversation import store as gc; from scopes.conversation import new_rename_delete as rename; from scopes.conversation import branch as tag; from scopes.conversation import undo
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from scopes.store.repository import Caller
 store, rounds = sys.argv[1], int(sys.argv[2])
 repository = open_repository(store, caller=Caller("mixer"))  # undo takes back what the same actor did
@@ -35,8 +34,8 @@ for turn in range(rounds):
 READER = """
 import sys, time
 from scopes.conversation.new_rename_delete import new
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store
+from scopes.store.repository import open_repository
 from tests.faults.processes import read_texts
 store, least, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 repository, walks, end = open_repository(store), 0, time.monotonic() + seconds
@@ -49,7 +48,7 @@ print(walks)
 PACKER = """
 import subprocess, sys, time
 from scopes.conversation.store import gc
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 store, end, rounds = sys.argv[1], time.monotonic() + float(sys.argv[2]), 0
 repository = open_repository(store)
 while time.monotonic() < end:

@@ -21,7 +21,7 @@ from scopes.importers.discovery import find_sources
 from scopes.importers.formats.json_lines import walk_records
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from tests.importers.reading import TRANSCRIPTS, real_transcript, source_of
 from tests.importers.stores import count_objects
 from tests.support.examples import is_thorough
@@ -39,8 +39,8 @@ import sys
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store
+from scopes.store.repository import open_repository
 create_store(sys.argv[1])
 store = open_repository(sys.argv[1])
 import_sources(store, [source for path in sys.argv[2:] for source in find_sources(path)], FORMATS)

@@ -22,7 +22,7 @@ from scopes.ids import ConversationId, Oid
 from scopes.importers import import_sources
 from scopes.importers.archive import walk_segments
 from scopes.importers.discovery import find_sources
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import branch_words, count_objects, import_demo, skipped_paths
 from tests.support.store import make_store

@@ -396,8 +396,8 @@ import sys
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store
+from scopes.store.repository import open_repository
 create_store(sys.argv[1])
 done = import_sources(open_repository(sys.argv[1]), find_sources(sys.argv[2]), FORMATS)
 with open("/proc/self/status") as status:  # getrusage would also count the process that started this one

@@ -234,7 +234,7 @@ def test_polling_takes_over_if_the_system_tells_nothing(watching, tmp_path, monk
     def refuse(*_, **__):
         raise OSError(28, "no space left on device")
 
-    monkeypatch.setattr(folder_changes, "load", lambda _: refuse)
+    monkeypatch.setattr("watchfiles.watch", refuse)
     monkeypatch.setattr(folder_changes, "POLL_SECONDS", 0.05)
     notes = []
     changed = watching(tmp_path, notes=notes)
@@ -244,7 +244,7 @@ def test_polling_takes_over_if_the_system_tells_nothing(watching, tmp_path, monk
 
 
 def test_a_change_that_the_system_forgets_to_tell_is_found_by_looking(watching, tmp_path, monkeypatch):
-    monkeypatch.setattr(folder_changes, "load", lambda _: lambda *_, **__: iter(lambda: time.sleep(0.05) or set(), 1))
+    monkeypatch.setattr("watchfiles.watch", lambda *_, **__: iter(lambda: time.sleep(0.05) or set(), 1))
     monkeypatch.setattr(folder_changes, "LOOKUP_SECONDS", 0.1)
     changed = watching(tmp_path)
     keep_writing(changed, tmp_path / "a.jsonl")

@@ -10,8 +10,7 @@ from scopes.conversation.new_rename_delete import new
 from scopes.memory.list import list_memory
 from scopes.memory.update import update
 from scopes.store.config import Setting
-from scopes.store.open_repository import open_repository
-from scopes.store.repository import Caller
+from scopes.store.repository import Caller, open_repository
 from tests.memory.talking import say
 from tests.support.store import FAST, git, open_store
 

@@ -27,8 +27,7 @@ from scopes.memory.summaries import list_summaries
 from scopes.memory.summarize import summarize, summarize_built_in
 from scopes.model.message import Author
 from scopes.store.config import Setting
-from scopes.store.open_repository import open_repository
-from scopes.store.repository import Caller
+from scopes.store.repository import Caller, open_repository
 from tests.memory.talking import CONVERSATION, WORDS, decide, say, typed_decision, words
 from tests.support.examples import examples
 from tests.support.history import texts

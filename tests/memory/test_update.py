@@ -18,9 +18,8 @@ from scopes.memory.list import list_memory
 from scopes.memory.prune import prune
 from scopes.memory.update import update
 from scopes.store.config import Setting
-from scopes.store.open_repository import open_repository
 from scopes.store.refs import MEMORY
-from scopes.store.repository import Caller
+from scopes.store.repository import Caller, open_repository
 from tests.memory.talking import CONVERSATION, say
 from tests.support.store import FAST, git, open_store, overtake
 

@@ -138,7 +138,7 @@ def test_who_has_purged_it_may_leave_it_out_there_by_force(repository, kept, bar
     older = [note for note in fetch_from(kept).notes if "has less of" in note.text]
     if not is_new:
         (note,) = older
-        mine = find_machine_id(repository)
+        mine = find_machine_id(repository.config)
         assert (
             note.text
             == f"origin has less of {NAME} than before: it has messages that were purged on the machine {mine}"

@@ -15,9 +15,9 @@ from scopes import clock
 from scopes.conversation.list_from_store import list_conversations
 from scopes.errors import Corrupt
 from scopes.ids import Oid
-from scopes.store.loose import MAX_OBJECT_BYTES, find_loose
+from scopes.store.objects import MAX_OBJECT_BYTES, find_loose
 from scopes.store.operations import walk_moves
-from scopes.store.ref_files import read_ref_files
+from scopes.store.refs import read_ref_files
 from tests.cli.running import environment
 from tests.support.fork_server import run_program
 from tests.support.history import history
@@ -214,7 +214,7 @@ def test_objects_around_the_limits_of_the_header_are_read(repository):
 
 def test_an_object_over_the_maximum_is_damage(repository, monkeypatch):
     assert MAX_OBJECT_BYTES == 256 << 20
-    monkeypatch.setattr("scopes.store.loose.MAX_OBJECT_BYTES", 1000)
+    monkeypatch.setattr("scopes.store.objects.MAX_OBJECT_BYTES", 1000)
     objects = f"{repository.path}/objects"
     assert find_loose(objects, repository.write("blob", b"x" * 1000))
     with pytest.raises(Corrupt, match="is damaged"):

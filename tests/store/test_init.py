@@ -8,10 +8,10 @@ import stat
 import pygit2
 import pytest
 
+from scopes import regular_file
 from scopes.errors import Inaccessible, Invalid
-from scopes.store import init
-from scopes.store.init import create_store, is_store
-from scopes.store.open_repository import open_repository
+from scopes.store import repository as init
+from scopes.store.repository import create_store, is_store, open_repository
 from tests.support.store import (
     Process,
     assert_sound,
@@ -38,7 +38,7 @@ def test_a_new_store_is_an_empty_bare_repository_with_the_settings_of_scopes(tmp
     assert create_store(path) is True
     assert is_store(path)
     expected = {
-        "core.bare": "true", "core.logallrefupdates": "always", "gc.auto": "0", "scopes.formatversion": "1",
+        "core.bare": "true", "core.logallrefupdates": "always", "gc.auto": "0", "scopes.formatversion": "2",
     }  # fmt: skip
     config = dict(line.split("=", 1) for line in git(path, "config", "--file", f"{path}/config", "--list").splitlines())
     assert expected.items() <= config.items()
@@ -133,11 +133,11 @@ def test_a_new_store_is_synced_before_it_is_renamed(tmp_path, monkeypatch):
 def test_sync_leaves_no_open_descriptor(tmp_path):
     write_bytes(tmp_path / "file", b"x")
     before = os.listdir("/proc/self/fd")
-    init.sync(str(tmp_path))
-    init.sync(str(tmp_path / "file"))
+    regular_file.sync(str(tmp_path))
+    regular_file.sync(str(tmp_path / "file"))
     assert os.listdir("/proc/self/fd") == before
     with pytest.raises(FileNotFoundError):
-        init.sync(str(tmp_path / "gone"))
+        regular_file.sync(str(tmp_path / "gone"))
 
 
 def test_an_interrupted_creation_leaves_nothing(tmp_path, monkeypatch):
@@ -173,7 +173,7 @@ def test_a_store_that_another_process_creates_after_the_first_look_is_found(tmp_
         create_store(path)
         return False
 
-    monkeypatch.setattr("scopes.store.init.is_clone", create_meanwhile)
+    monkeypatch.setattr("scopes.store.repository.is_clone", create_meanwhile)
     assert create_store(path) is False
 
 
@@ -185,11 +185,11 @@ def test_a_store_that_another_process_creates_while_it_is_opened_is_found(tmp_pa
     def look(place):
         found = is_store(place)
         if not looks:
-            run("from scopes.store.init import create_store; create_store(path)", path)
+            run("from scopes.store.repository import create_store; create_store(path)", path)
         looks.append(found)
         return found
 
-    monkeypatch.setattr("scopes.store.open_repository.is_store", look)
+    monkeypatch.setattr("scopes.store.repository.is_store", look)
     assert open_repository(path).format_version == init.FORMAT_VERSION
     assert looks[:2] == [False, True]
 
@@ -198,7 +198,7 @@ def test_two_processes_that_create_and_open_stores_never_see_half_of_one(tmp_pat
     opener = Process(
         """
 from scopes.errors import NotFound
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 print("ready", flush=True)
 for number in range(150):
     while True:

@@ -10,8 +10,8 @@ import pytest
 
 from scopes.errors import NotFound
 from scopes.store.objects import BLOB
-from scopes.store.open_repository import empty_store, overlay_of
 from scopes.store.packs import bulk_objects
+from scopes.store.repository import empty_store, overlay_of
 
 
 @pytest.fixture(autouse=True)

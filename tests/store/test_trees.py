@@ -10,6 +10,7 @@ from scopes.errors import Corrupt, NotFound
 from scopes.ids import Oid
 from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, TreeEntry, format_commit, format_tree
 from scopes.store.trees import (
+    ObjectsInMemory,
     diff_blobs,
     find_blob,
     find_entry,
@@ -19,7 +20,7 @@ from scopes.store.trees import (
     walk_blobs,
 )
 from tests.support.examples import examples
-from tests.support.store import CAROL, NOON, assert_sound, git
+from tests.support.store import CAROL, NOON, assert_sound, git, state_of
 
 components = st.sampled_from(["a", "a=", "a.b", "a0", "b", "é", "%2F", "c="])
 paths = st.lists(components, min_size=1, max_size=4).map("/".join)
@@ -207,3 +208,29 @@ def test_git_fsck_accepts_the_written_trees(repository):
     commit = format_commit(tree=tree, parents=[], author=CAROL, time=NOON, subject="x")
     git(repository, "update-ref", "refs/heads/a/b", repository.write(COMMIT, commit))
     assert_sound(repository)
+
+
+@pytest.mark.parametrize("data", [b"", b"hello\n", bytes(range(256)) * 300])
+def test_an_object_has_the_id_that_the_store_would_give_it(repository, data):
+    objects = ObjectsInMemory(repository)
+    assert objects.write(BLOB, data) == repository.write(BLOB, data)
+    assert objects.write(TREE, b"") == EMPTY_TREE
+
+
+def test_what_is_written_is_read_again_and_the_store_does_not_have_it(repository):
+    objects = ObjectsInMemory(repository)
+    before = state_of(repository)
+    oid = objects.write(BLOB, b"a plan")
+    assert objects.read(oid) == (BLOB, b"a plan")
+    assert not repository.has(oid)
+    with pytest.raises(NotFound):
+        repository.read(oid)
+    assert state_of(repository) == before
+
+
+def test_objects_of_the_store_are_read_through_it(repository):
+    oid = repository.write(BLOB, b"kept")
+    objects = ObjectsInMemory(repository)
+    assert objects.read(oid) == (BLOB, b"kept")
+    with pytest.raises(NotFound):
+        objects.read("0" * 40)

@@ -76,7 +76,7 @@ def test_a_bundle_offers_what_was_purged_where_it_was_written(repository, drawn,
     carry(repository, "second", tmp_path, "conv-002")
     assert "1 message was purged elsewhere" in carry_in(theirs, "second", tmp_path).notes[-1].text
     (offer,) = list_offers(theirs)
-    assert (offer.remote, offer.machine) == ("bundle", find_machine_id(repository))
+    assert (offer.remote, offer.machine) == ("bundle", find_machine_id(repository.config))
     assert accept_purges(theirs, Places(str(tmp_path / "other"))).messages == 1
     assert find_word(WORD, theirs.path) == []
 
@@ -139,7 +139,7 @@ def test_undo_takes_the_list_of_a_bundle_back_and_the_next_import_brings_it(
 
 def test_a_store_where_nothing_was_purged_offers_nothing(repository, drawn, theirs):
     assert list_offers(theirs) == []
-    assert find_machine_id(repository) is None
+    assert find_machine_id(repository.config) is None
 
 
 def refusal_of(store, name, tmp_path):

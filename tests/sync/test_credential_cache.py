@@ -8,8 +8,7 @@ import stat
 import pytest
 
 from scopes.errors import Inaccessible
-from scopes.store.git_program import find_git
-from scopes.store.quarantine import open_quarantine
+from scopes.store.git_program import find_git, open_quarantine
 from scopes.sync.addresses import parse_address
 from scopes.sync.credential_cache import helper_of, keep_credentials
 from tests.support.git_servers import PASSWORD, USER, serve_http, write_credential_helper

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from scopes.errors import Corrupt, Inaccessible, NotFound
-from scopes.store.quarantine import open_quarantine
+from scopes.store.git_program import open_quarantine
 from scopes.sync.addresses import parse_address
 from scopes.sync.git_transport import GitTransport, RefUpdate, parse_fetched, transport_environment
 from scopes.sync.refspecs import Places

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from scopes.errors import Corrupt, ScopesError, TooNew
+from scopes.store.git_program import QUARANTINE_PREFIX
 from scopes.store.objects import BLOB
-from scopes.store.quarantine import QUARANTINE_PREFIX
 from scopes.sync import second_check
 from scopes.sync.local_conversations import list_roots
 from tests.support.forged_remotes import FILE, FOLDER, LINK, MODULE, PROGRAM, Forger

@@ -11,7 +11,7 @@ import pytest
 from scopes.conversation.store import gc
 from scopes.conversation.verify import verify
 from scopes.store import transactions as recovery
-from scopes.store.quarantine import QUARANTINE_PREFIX, open_quarantine
+from scopes.store.git_program import QUARANTINE_PREFIX, open_quarantine
 from scopes.store.transactions import list_leftovers
 from tests.support.examples import sample
 from tests.support.history import history, say
@@ -23,7 +23,7 @@ from tests.support.store import Process, assert_sound, git, open_store, refs, ru
 # A killed process: the N-th call of one of the functions that change something ends it.
 KILLED = """
 import os, signal
-from scopes.store import quarantine, transactions
+from scopes.store import git_program as quarantine, transactions
 from scopes.sync import fetch, git_transport, second_check, format_check
 from tests.support import remotes
 store, act, left = open_store(path), sys.argv[2], [int(sys.argv[3])]
@@ -170,7 +170,9 @@ def test_a_quarantine_in_use_is_no_leftover(repository):
 
 
 def test_gc_removes_a_quarantine_whose_process_has_ended(ours):
-    code = "import os\nfrom scopes.store.quarantine import open_quarantine\nwith open_quarantine(path, {}): os._exit(0)"
+    code = (
+        "import os\nfrom scopes.store.git_program import open_quarantine\nwith open_quarantine(path, {}): os._exit(0)"
+    )
     run(code, ours.path)
     assert [name for name in list_leftovers(ours) if name.startswith(QUARANTINE_PREFIX)]
     gc(ours)

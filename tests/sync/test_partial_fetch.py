@@ -6,7 +6,7 @@ import pytest
 
 from scopes.conversation.new_rename_delete import rename_title
 from scopes.errors import Corrupt, Inaccessible
-from scopes.store.quarantine import QUARANTINE_PREFIX
+from scopes.store.git_program import QUARANTINE_PREFIX
 from scopes.sync import incoming
 from scopes.sync.git_transport import GitTransport
 from scopes.sync.local_conversations import list_roots

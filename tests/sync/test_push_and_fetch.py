@@ -11,9 +11,8 @@ from scopes.errors import NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.names import list_branch_tips, read_active_branch
 from scopes.secret_scan import prefilter
-from scopes.store.quarantine import ReceivedObjects
-from scopes.store.ref_files import RefFiles
-from scopes.store.refs import REMOTES
+from scopes.store.git_program import ReceivedObjects
+from scopes.store.refs import REMOTES, RefFiles
 from scopes.sync import push as push_module
 from scopes.sync.git_transport import PushStatus, RefUpdate
 from scopes.sync.local_conversations import list_roots

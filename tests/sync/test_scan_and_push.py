@@ -23,7 +23,6 @@ from scopes.secrets import scan_cache
 from scopes.secrets.allow import allow
 from scopes.secrets.list import list_secrets
 from scopes.secrets.scan import scan
-from scopes.store.graph import ReadOnce
 from scopes.store.transactions import exclusive_write
 from scopes.sync import clearance, cleared_tips
 from scopes.sync.outgoing_secrets import find_outside_messages
@@ -173,8 +172,8 @@ def test_the_list_counts_a_secret_outside_messages_once(store, tmp_path):
 
 def test_messages_without_a_secret_are_read_once(store, tmp_path, monkeypatch):
     read = []
-    original = ReadOnce.read_blob
-    monkeypatch.setattr(ReadOnce, "read_blob", lambda *words: read.append(words[1]) or original(*words))
+    original = clearance.read_blob
+    monkeypatch.setattr(clearance, "read_blob", lambda *words: read.append(words[1]) or original(*words))
     say(store, "conv-001/main", f"use {TOKEN}")
     scan(store, index_directory=str(tmp_path), find_outside=find_outside_messages)
     assert len(read) == 2  # the root, and the message with a secret

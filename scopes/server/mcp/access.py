@@ -26,9 +26,9 @@ from scopes.secrets.gates import gate_of
 from scopes.server.mcp.clearing import answering, clear_text
 from scopes.server.mcp.hints import agent_hint, agent_text
 from scopes.server.mcp.positions import current_directory
-from scopes.store.init import is_store
 from scopes.store.objects import header_safe
 from scopes.store.projects import cache_directory, find_project, index_directory, state_directory
+from scopes.store.repository import is_store
 
 Client = Context[Any, Any]
 NO_STORE = Note("nothing has been recorded yet: there is no store", "conversation_record makes one")

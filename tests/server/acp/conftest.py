@@ -12,7 +12,7 @@ import pytest
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_message
 from scopes.history.names import list_branch_tips
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 from tests.support.acp_client import IMPATIENT, Editor, lines_of, proxy_command, stub_command
 
 

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store, open_repository
 from scopes.store.transactions import exclusive_write
 from tests.server.acp.test_endings import wait_for
 from tests.server.acp.test_spool import TURNS, spool_files

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from scopes.importers.import_sample import SAMPLE_SESSIONS
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store, open_repository
 from scopes.store.transactions import exclusive_write
 from tests.cli.running import PRODUCT, scopes
 from tests.server.acp.test_endings import wait_for

@@ -19,7 +19,7 @@ from scopes.server.acp import recordings, store_writer
 from scopes.server.acp.recordings import SessionWriter, identity_of
 from scopes.server.acp.spool import Spool, abandoned_file, list_spooled
 from scopes.server.acp.store_writer import StoreWriter
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import open_repository
 
 FULL = Inaccessible("the disk is full")
 

@@ -6,8 +6,7 @@ from scopes.history.messages import read_message, walk_headers_oldest_first
 from scopes.history.names import list_branch_tips
 from scopes.importers.formats.codex.format import Codex
 from scopes.importers.import_sources import import_sources
-from scopes.store.init import create_store
-from scopes.store.open_repository import open_repository
+from scopes.store.repository import create_store, open_repository
 from tests.importers.formats.codex.rollouts import NEW_TURN, PARENT, THREAD, Rollout, short_rollout, tokens
 from tests.importers.formats.codex.test_fork_copies import continue_thread, fork, parent
 from tests.importers.reading import real_transcript, source_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import itertools
 import os
 import random
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import tracemalloc
-import zlib
 from contextlib import suppress
 
 import pygit2
@@ -21,15 +19,10 @@ from hypothesis import strategies as st
 
 from scopes.errors import Inaccessible
 from scopes.ids import Oid
-from scopes.store import packs as pack_format
 from scopes.store import packs as packing
 from scopes.store.packs import (
-    PackIndex,
     PackWriter,
-    _RecentObjects,
-    deflate_by_zlib,
     format_entry,
-    format_pack_header,
     parse_entry,
 )
 from tests.support.examples import examples
@@ -194,59 +187,6 @@ def test_any_set_of_objects_is_read_back_from_packs_accepted_by_git(blobs, flush
 # The index
 
 
-def pack_by_hand(count):
-    """Return the bytes of a pack, its unwritten index, and its checksum."""
-    index, pack = PackIndex(), bytearray(format_pack_header(count))
-    for number in range(count):
-        data = b"object %d" % number
-        entry = format_entry("blob", data)
-        name = hashlib.sha1(b"blob %d\0" % len(data) + data).digest()
-        index.add(name, len(pack), zlib.crc32(entry))
-        pack += entry
-    checksum = hashlib.sha1(pack).digest()
-    return bytes(pack) + checksum, index, checksum
-
-
-def test_64_bit_offsets_are_written_as_by_git(store, tmp_path):
-    pack, index, checksum = pack_by_hand(20)
-    (tmp_path / "long.pack").write_bytes(pack)
-    git_bytes(
-        store, "index-pack", "--index-version=2,0x40", "-o", str(tmp_path / "git.idx"), str(tmp_path / "long.pack")
-    )
-    ours = index.format(checksum, largest_short_offset=0x40)
-    assert ours == (tmp_path / "git.idx").read_bytes()
-    assert len(ours) > len(index.format(checksum))
-
-
-def test_git_and_pygit2_read_through_64_bit_offsets(store):
-    pack, index, checksum = pack_by_hand(20)
-    stem = path_of(store, f"pack-{checksum.hex()}")
-    for suffix, data in ((".pack", pack), (".idx", index.format(checksum, largest_short_offset=0x40))):
-        with open(stem + suffix, "wb") as file:
-            file.write(data)
-    assert git_bytes(store, "verify-pack", "-v", f"{stem}.idx").count(b" blob ") == 20
-    odb = pygit2.Repository(store).odb
-    oids = [hashlib.sha1(b"blob 9\0object %d" % number).hexdigest() for number in range(10, 20)]
-    assert [odb.read(oid)[1] for oid in oids] == [b"object %d" % number for number in range(10, 20)]
-
-
-def test_an_offset_above_four_gigabytes_is_not_truncated():
-    index = PackIndex()
-    index.add(b"a" * 20, 12, 1)
-    index.add(b"b" * 20, 5 << 32, 2)
-    assert index.format(b"c" * 20)[-48:-40] == (5 << 32).to_bytes(8, "big")
-
-
-def test_an_entry_ends_where_the_next_begins():
-    index = PackIndex()
-    index.add(b"a" * 20, 12, 1)
-    index.add(b"b" * 20, 30, 2)
-    assert index.read_extent(b"a" * 20, 99) == (12, 30)
-    assert index.read_extent(b"b" * 20, 99) == (30, 99)
-    assert len(index) == 2
-    assert b"c" * 20 not in index.rows
-
-
 # Each object once
 
 
@@ -369,24 +309,6 @@ def test_objects_not_in_memory_are_read_from_the_unfinished_file(store):
         assert {oid: pack.find(oid) for oid in written} == written
         more, _ = write_chain(pack, 20, seed=2)
         assert {oid: pack.find(oid) for oid in more} == more
-
-
-def test_trees_and_commits_stay_in_the_cache_longer_than_blobs():
-    recent = _RecentObjects(2000)
-    recent.add(b"t", "tree", b"tree")
-    for number in range(20):
-        recent.add(b"%d" % number, "blob", b"x" * 500)
-    assert recent.find(b"t") == ("tree", b"tree")
-    assert recent.find(b"18") == ("blob", b"x" * 500)
-    assert recent.find(b"3") is None
-
-
-def test_an_object_larger_than_the_cache_is_not_cached():
-    recent = _RecentObjects(1000)
-    recent.add(b"c", "commit", b"x" * 2000)
-    assert recent.find(b"c") is None
-    recent.add(b"d", "commit", b"x")
-    assert recent.find(b"d") == ("commit", b"x")
 
 
 # Seen by other processes
@@ -683,29 +605,3 @@ def test_a_header_written_in_several_short_writes_is_complete(store, monkeypatch
 
 
 # The library that deflates
-
-
-@pytest.mark.parametrize("fast", [True, False], ids=["isal", "zlib"])
-@given(data=st.binary(max_size=2000) | st.binary(max_size=30).map(lambda text: text * 3000))
-def test_zlib_reads_what_each_library_has_deflated(fast, data):
-    if fast:
-        pytest.importorskip("isal")
-    deflate = pack_format._deflater() if fast else deflate_by_zlib
-    assert zlib.decompress(deflate(data)) == data
-
-
-@pytest.mark.parametrize("fast", [True, False], ids=["isal", "zlib"])
-def test_git_reads_packs_of_each_library_with_the_same_ids(store, fast, monkeypatch):
-    if not fast:
-        monkeypatch.setattr(pack_format, "_deflater", lambda: deflate_by_zlib)
-    with writer(store) as pack:
-        written, tip = write_chain(pack, 20, size=5000)
-    git_bytes(store, "update-ref", "refs/heads/conv-001/main", tip)
-    assert git_bytes(store, "fsck", "--strict", "--full", "--no-dangling") == b""
-    assert read_all(pygit2.Repository(store), written) == written
-
-
-def test_without_isal_zlib_deflates(monkeypatch):
-    monkeypatch.setitem(sys.modules, "isal", None)
-    monkeypatch.setitem(sys.modules, "isal.isal_zlib", None)
-    assert pack_format._deflater.__wrapped__() is deflate_by_zlib
