@@ -23,16 +23,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from scopes.agents.agent import Agent, AgentType
     from scopes.agents.inbox import Inbox
-    from scopes.agents.list import AgentList, AgentRow, AgentView
+    from scopes.agents.list import AgentList, AgentRow
     from scopes.agents.received import InboxEntry, ReceivedMessage
-    from scopes.agents.register import AgentChanged, AgentChanges
+    from scopes.agents.register import AgentChanged
     from scopes.agents.send import Routed
-    from scopes.api.conversation import Branch, Conversation
-    from scopes.api.message_fields import MessageFields
+    from scopes.api.conversation import Branch, Conversation, MessageFields
     from scopes.api.store import Store, open_store
     from scopes.collaboration.contribute import CollaborationChanged
     from scopes.collaboration.records import CollaborationType
-    from scopes.collaboration.report import Collaboration, CollaborationList, CollaborationReport
+    from scopes.collaboration.report import Collaboration, CollaborationReport
     from scopes.collaboration.start import CollaborationStarted
     from scopes.context.context_diff import ContextChange, ContextDifference
     from scopes.context.result import Context
@@ -78,7 +77,6 @@ if TYPE_CHECKING:
     from scopes.facts.fact import Fact, HumanDecision, ProposedFact, Provenance, Question
     from scopes.facts.list import (
         FactList,
-        FactLog,
         FactRow,
         FactView,
         ProposedFactList,
@@ -86,7 +84,7 @@ if TYPE_CHECKING:
         ProposedRow,
         QuestionRow,
     )
-    from scopes.facts.propose import FactProposed, KeyAdded
+    from scopes.facts.propose import FactProposed
     from scopes.facts.run import FactRun
     from scopes.facts.validation import ValidationError
     from scopes.handover.checkout import CheckedOut
@@ -95,7 +93,7 @@ if TYPE_CHECKING:
     from scopes.history.names import Revision
     from scopes.importers.results import ConversationImported, Imported, SourceImported
     from scopes.index.conversation_table import ConversationRow
-    from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
+    from scopes.memory.decision_candidates import CandidateList, DecisionAccepted, DecisionCandidate
     from scopes.memory.uncompact import Uncompacted
     from scopes.merge.conflicts import ConflictRow
     from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
@@ -103,7 +101,6 @@ if TYPE_CHECKING:
     from scopes.model.conflicts import ConflictSide
     from scopes.model.conversation import BranchEntry, MergeRequest
     from scopes.model.message import Argument, Author, Evidence, Message, MessageKind, Part, Position
-    from scopes.proposals.apply import ProposalTested
     from scopes.proposals.create import ProposalCreated
     from scopes.proposals.list import ProposalEvent, ProposalList, ProposalRow, ProposalView
     from scopes.proposals.proposal import FieldChange, Proposal
@@ -116,16 +113,15 @@ __version__ = "0.1.0"
 _MODULES = {
     "scopes.agents.agent": "Agent AgentType",
     "scopes.agents.inbox": "Inbox",
-    "scopes.agents.list": "AgentList AgentRow AgentView",
+    "scopes.agents.list": "AgentList AgentRow",
     "scopes.agents.received": "InboxEntry ReceivedMessage",
-    "scopes.agents.register": "AgentChanged AgentChanges",
+    "scopes.agents.register": "AgentChanged",
     "scopes.agents.send": "Routed",
-    "scopes.api.conversation": "Branch Conversation",
-    "scopes.api.message_fields": "MessageFields",
+    "scopes.api.conversation": "Branch Conversation MessageFields",
     "scopes.api.store": "open_store Store",
     "scopes.collaboration.contribute": "CollaborationChanged",
     "scopes.collaboration.records": "CollaborationType",
-    "scopes.collaboration.report": "Collaboration CollaborationList CollaborationReport",
+    "scopes.collaboration.report": "Collaboration CollaborationReport",
     "scopes.collaboration.start": "CollaborationStarted",
     "scopes.context.context_diff": "ContextChange ContextDifference",
     "scopes.context.result": "Context",
@@ -153,8 +149,8 @@ _MODULES = {
     "scopes.facts.cycle": "Cycle",
     "scopes.facts.decide": "FactDecided FactPromoted",
     "scopes.facts.fact": "Fact HumanDecision ProposedFact Provenance Question",
-    "scopes.facts.list": "FactList FactLog FactRow FactView ProposedFactList ProposedFactView ProposedRow QuestionRow",
-    "scopes.facts.propose": "FactProposed KeyAdded",
+    "scopes.facts.list": "FactList FactRow FactView ProposedFactList ProposedFactView ProposedRow QuestionRow",
+    "scopes.facts.propose": "FactProposed",
     "scopes.facts.run": "FactRun",
     "scopes.facts.validation": "ValidationError",
     "scopes.handover.checkout": "CheckedOut",
@@ -163,7 +159,7 @@ _MODULES = {
     "scopes.history.names": "Revision",
     "scopes.importers.results": "ConversationImported Imported SourceImported",
     "scopes.index.conversation_table": "ConversationRow",
-    "scopes.memory.decision_candidates": "CandidateDismissed CandidateList DecisionAccepted DecisionCandidate",
+    "scopes.memory.decision_candidates": "CandidateList DecisionAccepted DecisionCandidate",
     "scopes.memory.uncompact": "Uncompacted",
     "scopes.merge.conflicts": "ConflictRow",
     "scopes.merge.replay": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
@@ -171,7 +167,6 @@ _MODULES = {
     "scopes.model.conflicts": "ConflictSide",
     "scopes.model.conversation": "BranchEntry MergeRequest",
     "scopes.model.message": "Argument Author Evidence Message MessageKind Part Position",
-    "scopes.proposals.apply": "ProposalTested",
     "scopes.proposals.create": "ProposalCreated",
     "scopes.proposals.list": "ProposalEvent ProposalList ProposalRow ProposalView",
     "scopes.proposals.proposal": "FieldChange Proposal",
@@ -183,11 +178,9 @@ _MODULES = {
 __all__ = [
     "Agent",
     "AgentChanged",
-    "AgentChanges",
     "AgentList",
     "AgentRow",
     "AgentType",
-    "AgentView",
     "Ambiguous",
     "Argument",
     "Author",
@@ -201,14 +194,12 @@ __all__ = [
     "BranchSwitched",
     "BudgetExhausted",
     "Busy",
-    "CandidateDismissed",
     "CandidateList",
     "CannotImport",
     "Change",
     "CheckedOut",
     "Collaboration",
     "CollaborationChanged",
-    "CollaborationList",
     "CollaborationReport",
     "CollaborationStarted",
     "CollaborationType",
@@ -241,7 +232,6 @@ __all__ = [
     "Fact",
     "FactDecided",
     "FactList",
-    "FactLog",
     "FactPromoted",
     "FactProposed",
     "FactRow",
@@ -257,7 +247,6 @@ __all__ = [
     "Inbox",
     "InboxEntry",
     "Invalid",
-    "KeyAdded",
     "LogFilter",
     "MergeAborted",
     "MergeConflicted",
@@ -288,7 +277,6 @@ __all__ = [
     "ProposalList",
     "ProposalReviewed",
     "ProposalRow",
-    "ProposalTested",
     "ProposalView",
     "ProposedFact",
     "ProposedFactList",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 MAX_CONFIG_BYTES = 1 << 20
+_MAX_PRIVATE_BYTES = 64 << 20
 MAX_PACKED_BYTES = 256 << 20  # of `packed-refs`: about two million refs
 UNUSABLE = {errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.ENODEV}  # errors of the entry itself
 
@@ -160,3 +161,29 @@ def _irregular(kind: int, path: str) -> UnusableFile:
 def _too_large(limit: int, path: str) -> UnusableFile:
     shown = f"{limit >> 20} MiB" if limit >= 1 << 20 else f"{limit} bytes"
     return UnusableFile(errno.EFBIG, f"it is larger than {shown}", path)
+
+
+def write_private_file(path: str, data: bytes) -> None:
+    """Write a file with mode 0600 atomically, and create its directories.
+
+    Raises:
+        OSError: the file cannot be written; an existing file is unchanged.
+    """
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    temporary = f"{path}.{os.getpid()}.new"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as file:
+        file.write(data)
+    os.replace(temporary, path)
+
+
+def read_private_file(path: str) -> bytes | None:
+    """Read at most 64 MiB of a file, decompressed if it ends in `.gz`; None if it cannot be read."""
+    import gzip
+    import zlib
+
+    try:
+        with open_regular(path) as file:
+            return (gzip.GzipFile(fileobj=file) if path.endswith(".gz") else file).read(_MAX_PRIVATE_BYTES)
+    except (OSError, EOFError, zlib.error):
+        return None

@@ -9,97 +9,137 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
-from scopes.api.message_fields import MessageFields, make_message
-from scopes.conversation.amend import (
-    DecisionWithdrawn,
-    MessageAmended,
-    withdraw_decision,
-)
-from scopes.conversation.amend import (
-    amend as amend_message,
-)
-from scopes.conversation.amend import (
-    retract as retract_message,
-)
-from scopes.conversation.append import MessageAppended
-from scopes.conversation.append import append as append_message
-from scopes.conversation.branch import (
-    BranchCreated,
-    BranchRewound,
-    BranchSwitched,
-    Tagged,
-    TagList,
-    delete_tag,
-    list_tags,
-)
-from scopes.conversation.branch import (
-    branch as run_branch,
-)
-from scopes.conversation.branch import (
-    rewind as rewind_branch,
-)
-from scopes.conversation.branch import (
-    switch as switch_branch,
-)
-from scopes.conversation.branch import (
-    tag as tag_message,
-)
-from scopes.conversation.changes import Change
-from scopes.conversation.changes import changes as walk_changes
-from scopes.conversation.decisions import DecisionList
-from scopes.conversation.decisions import decisions as list_decisions
-from scopes.conversation.diff import Difference
-from scopes.conversation.diff import diff as compare
-from scopes.conversation.log import LogEntry, LogFilter
-from scopes.conversation.log import log as walk_log
-from scopes.conversation.show import ConversationView
-from scopes.conversation.show import show as describe
-from scopes.conversation.stats import FileList
-from scopes.conversation.stats import files as list_files
+from scopes.clock import new_id, now, now_nanoseconds, parse_window
+from scopes.conversation import amend, append, changes, decisions, diff, log, show, stats
+from scopes.conversation import branch as branches
+from scopes.errors import Invalid, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle
 from scopes.history.messages import check_author
 from scopes.history.names import read_active_branch, resolve_branch_name
-from scopes.model.message import Author, Message, MessageKind
+from scopes.model.message import TYPED_KINDS, Author, Message, MessageKind, payload_key
 from scopes.store.projects import cache_directory
-from scopes.tokens.count import rank_file_paths
+from scopes.tokens.count import choose_tokenizer, rank_file_paths, resolve_model
 
 if TYPE_CHECKING:
     from scopes.agents.send import Routed
     from scopes.collaboration.contribute import CollaborationChanged
     from scopes.collaboration.records import CollaborationType
-    from scopes.collaboration.report import CollaborationList, CollaborationReport
+    from scopes.collaboration.report import CollaborationReport
     from scopes.collaboration.start import CollaborationStarted
     from scopes.context.context_diff import ContextDifference
     from scopes.context.request import Request
     from scopes.context.result import Context
+    from scopes.conversation.amend import DecisionWithdrawn, MessageAmended
+    from scopes.conversation.append import MessageAppended
     from scopes.conversation.bisect import Bisection, BisectPoint
+    from scopes.conversation.branch import BranchCreated, BranchRewound, BranchSwitched, Tagged, TagList
+    from scopes.conversation.changes import Change
     from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView
-    from scopes.conversation.diff import RangeDifference
+    from scopes.conversation.decisions import DecisionList
+    from scopes.conversation.diff import Difference, RangeDifference
+    from scopes.conversation.log import LogFilter
     from scopes.conversation.merge import MergeAborted, MergeOutcome
     from scopes.conversation.merge_requests import MergeRequestChanged, MergeRequestList, MergeRequestView
+    from scopes.conversation.show import ConversationView
+    from scopes.conversation.stats import FileList
     from scopes.exporters.atomic_save import ExportSaved
     from scopes.exporters.export import Exported, ExportFormat
     from scopes.facts.decide import FactDecided, FactPromoted
-    from scopes.facts.fact import Decision
-    from scopes.facts.list import FactList, FactLog, FactView, ProposedFactList, ProposedFactView
+    from scopes.facts.list import FactList, FactView, ProposedFactList, ProposedFactView
     from scopes.facts.propose import FactProposed
     from scopes.facts.run import FactRun
     from scopes.handover.checkout import CheckedOut
-    from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted
+    from scopes.memory.decision_candidates import CandidateList, DecisionAccepted
     from scopes.memory.uncompact import Uncompacted
     from scopes.merge.replay import ReplayAborted, ReplayOutcome
     from scopes.merge.resolve import MergeStrategy
     from scopes.model.conflicts import ConflictSide
     from scopes.model.message import Argument
-    from scopes.proposals.apply import ProposalTested
     from scopes.proposals.create import ProposalCreated
     from scopes.proposals.list import ProposalList, ProposalView
     from scopes.proposals.steps import ProposalReviewed
     from scopes.secret_scan.clearance import Mode
+    from scopes.store.repository import Repository
     from scopes.tokens.count import TokenizerChoice
     from scopes.usage.usage import By, Usage
+
+
+_PAYLOADS = frozenset(map(payload_key, TYPED_KINDS))
+
+
+class MessageFields(TypedDict, total=False):
+    """The optional fields of a message; they mean what they mean in a line of `append --jsonl`.
+
+    `decision` and the fields after it are the documents of messages of that kind: `kind="decision", decision={...}`.
+    """
+
+    parts: Sequence[Mapping[str, Any]]
+    to: str | Sequence[str]
+    reply_to: str
+    time: str
+    work_item: str
+    task: str
+    activity: str
+    tool: str
+    model: str
+    status: str
+    stop_reason: str
+    files: Sequence[Mapping[str, Any]]
+    decision: Mapping[str, Any]
+    proposal: Mapping[str, Any]
+    analysis: Mapping[str, Any]
+    collaboration_request: Mapping[str, Any]
+    priority: Mapping[str, Any]
+    method: Mapping[str, Any]
+
+
+def make_message(text: str, author: Author, kind: MessageKind, fields: MessageFields) -> Message:
+    """Return a message with a new id and the current time."""
+    from scopes.model.validation import check_message
+
+    unknown = fields.keys() - MessageFields.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"a message has no field {min(unknown)!r}")
+    foreign = (fields.keys() & _PAYLOADS) - {payload_key(kind)}
+    if foreign:
+        raise Invalid(f"a message of kind {kind} has no field {min(foreign)!r}")
+    if not text.strip() and not fields.get("parts") and payload_key(kind) not in fields:
+        raise Refused("the message is empty", hint="give a text, or parts")
+    document = {**fields, "author": {"name": author.name, "kind": author.kind}, "text": text, "kind": kind}
+    return check_message(document, message_id=new_id(), now=now())
+
+
+def count_usage(
+    repository: Repository,
+    by: By | Sequence[By],
+    *,
+    conversations: Sequence[str] | None = None,
+    since: str | None,
+    until: str | None,
+    model: str | None,
+    agent: str | None,
+    utc: bool,
+    prices: str | os.PathLike[str] | None,
+) -> Usage:
+    """Return what model answers have used; times are texts such as `1 week ago`."""
+    from scopes.usage.prices import configured_prices, read_prices
+    from scopes.usage.usage import UsageRequest
+    from scopes.usage.usage import usage as add_up
+
+    start, end = parse_window(since, until, now_nanoseconds(), utc=utc)
+    table = configured_prices(repository.config) if prices is None else read_prices(os.fspath(prices))
+    request = UsageRequest(
+        by=(by,) if isinstance(by, str) else tuple(by),
+        since=start,
+        until=end,
+        conversations=None if conversations is None else tuple(conversations),
+        model=model,
+        agent=agent,
+        utc=utc,
+    )
+    return add_up(repository, request, table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +185,7 @@ class Conversation(ConversationHandle):
 
     def show(self) -> ConversationView:
         """Return title, participants, branches with their sizes, and the last messages."""
-        return describe(self.repository, self.id)
+        return show.show(self.repository, self.id)
 
     def log(
         self,
@@ -156,15 +196,15 @@ class Conversation(ConversationHandle):
         only: LogFilter | None = None,
     ) -> Iterator[Message]:
         """Yield the messages of a branch (default: the active one), newest first, with their bodies."""
-        entries = walk_log(self.repository, self._name(branch), oldest_first=oldest_first, limit=limit, only=only).items
-        return (entry.message for entry in entries if isinstance(entry, LogEntry) and entry.message is not None)
+        entries = log.log(self.repository, self._name(branch), oldest_first=oldest_first, limit=limit, only=only).items
+        return (entry.message for entry in entries if isinstance(entry, log.LogEntry) and entry.message is not None)
 
     def decisions(self, branch: str | None = None) -> DecisionList:
         """Return the decisions of all branches, parents first, and whether each is in effect on the active one.
 
         branch: only those in the history of this branch, with their state there.
         """
-        return list_decisions(self.repository, self._name(branch))
+        return decisions.decisions(self.repository, self._name(branch))
 
     def decision_candidates(self, branch: str | None = None) -> CandidateList:
         """Return the sentences that seem to state a decision and are neither accepted nor dismissed, oldest first.
@@ -193,17 +233,9 @@ class Conversation(ConversationHandle):
         who = self._author(author)
         return accept_candidate(self.repository, self.id, candidate, topic=topic, author=who, branch=branch)
 
-    def dismiss_decision(
-        self, candidate: str, reason: str = "", *, author: Author | str | None = None
-    ) -> CandidateDismissed:
-        """Take a candidate off the list; its message stays as it is."""
-        from scopes.memory.decision_candidates import dismiss_candidate
-
-        return dismiss_candidate(self.repository, self.id, candidate, reason=reason, author=self._author(author))
-
     def files(self) -> FileList:
         """Return the files that the messages touched, the most recently touched first."""
-        return list_files(self.repository, self.id)
+        return stats.files(self.repository, self.id)
 
     def changes(self, *, since: str | None = None, field: str | None = None) -> Iterator[Change]:
         """Yield every change of the conversation and its cause, oldest first.
@@ -211,8 +243,8 @@ class Conversation(ConversationHandle):
         since: a date or a time span, such as `2026-01-31` or `2 hours ago`.
         field: only this field, such as `messages`, `branches.main` or `title`.
         """
-        items = walk_changes(self.repository, self.id, since=since, field=field).items
-        return (item for item in items if isinstance(item, Change))
+        items = changes.changes(self.repository, self.id, since=since, field=field).items
+        return (item for item in items if isinstance(item, changes.Change))
 
     def append(
         self,
@@ -228,7 +260,7 @@ class Conversation(ConversationHandle):
         author: an `Author`, or the name of an agent; default: the author of the store, a human unless set otherwise.
         """
         message = make_message(text, self._author(author), kind, fields)
-        return append_message(self.repository, self.id, message, branch=branch)
+        return append.append(self.repository, self.id, message, branch=branch)
 
     def amend(
         self,
@@ -244,13 +276,13 @@ class Conversation(ConversationHandle):
         `data` is the new document of a typed message; without it what the message stated is withdrawn.
         """
         sender = self._author(author)
-        return amend_message(self.repository, self.id, message, text, author=sender, branch=branch, data=data)
+        return amend.amend(self.repository, self.id, message, text, author=sender, branch=branch, data=data)
 
     def retract(
         self, message: str, reason: str = "", *, author: Author | str | None = None, branch: str | None = None
     ) -> MessageAmended:
         """Mark a message as retracted: contexts and summaries leave it out."""
-        return retract_message(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
+        return amend.retract(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
 
     def withdraw_decision(
         self,
@@ -266,7 +298,7 @@ class Conversation(ConversationHandle):
         dry_run: return what would be withdrawn, and change nothing.
         """
         who = self._author(author)
-        return withdraw_decision(
+        return amend.withdraw_decision(
             self.repository, self.id, topic, reason=reason, author=who, branch=branch, dry_run=dry_run
         )
 
@@ -287,36 +319,36 @@ class Conversation(ConversationHandle):
         reason: the text of the notices.
         dry_run: return the compactions, and change nothing.
         """
-        from scopes.memory.uncompact import uncompact as uncompact_branch
+        from scopes.memory.uncompact import uncompact
 
         who, where = self._author(author), self._name(branch)
-        return uncompact_branch(self.repository, where, reason=reason, author=who, only_last=only_last, dry_run=dry_run)
+        return uncompact(self.repository, where, reason=reason, author=who, only_last=only_last, dry_run=dry_run)
 
     def create_branch(
         self, name: str | None = None, *, purpose: str | None = None, agent: str | None = None, start: str | None = None
     ) -> BranchCreated:
         """Create a branch at `start` (default: the active branch's tip) and make it the active one."""
-        return run_branch(self.repository, self.id, name=name, purpose=purpose, agent=agent, start=start)
+        return branches.branch(self.repository, self.id, name=name, purpose=purpose, agent=agent, start=start)
 
     def switch(self, branch: str) -> BranchSwitched:
         """Make another branch the active one."""
-        return switch_branch(self.repository, self.id, branch)
+        return branches.switch(self.repository, self.id, branch)
 
     def rewind(self, *, to: str | None = None, count: int | None = None, branch: str | None = None) -> BranchRewound:
         """Move a branch (default: the active one) back to the message `to`, or by `count` messages (default: 1)."""
-        return rewind_branch(self.repository, self.id, branch=branch, to=to, count=count)
+        return branches.rewind(self.repository, self.id, branch=branch, to=to, count=count)
 
     def tag(self, name: str, message: str | None = None) -> Tagged:
         """Tag a message (default: the last one of the active branch)."""
-        return tag_message(self.repository, self.id, name, message)
+        return branches.tag(self.repository, self.id, name, message)
 
     def tags(self) -> TagList:
         """Return the tags with their messages."""
-        return list_tags(self.repository, self.id)
+        return branches.list_tags(self.repository, self.id)
 
     def delete_tag(self, name: str) -> Tagged:
         """Delete a tag."""
-        return delete_tag(self.repository, self.id, name)
+        return branches.delete_tag(self.repository, self.id, name)
 
     def usage(
         self,
@@ -330,8 +362,6 @@ class Conversation(ConversationHandle):
         prices: str | os.PathLike[str] | None = None,
     ) -> Usage:
         """Return the tokens and the cost of the model answers of all branches; options as of `Store.usage`."""
-        from scopes.api.store import count_usage
-
         return count_usage(
             self.repository, by, conversations=[self.id], since=since, until=until, model=model, agent=agent,
             utc=utc, prices=prices,
@@ -362,13 +392,11 @@ class Conversation(ConversationHandle):
         secrets: what becomes of possible secrets: `refuse`, `redact` or `allow`.
         dry_run: return what would be written, and write nothing.
         """
-        from scopes.handover.checkout import CheckoutRequest, plan_checkout
-        from scopes.handover.checkout import checkout as write_session
+        from scopes.handover import checkout
         from scopes.handover.resume import User
-        from scopes.tokens.count import choose_tokenizer
 
         user = User(os.environ, os.path.expanduser("~"))
-        request = CheckoutRequest(
+        request = checkout.CheckoutRequest(
             where=self._name(branch),
             agent=agent,
             directory=None if directory is None else os.fspath(directory),
@@ -378,8 +406,10 @@ class Conversation(ConversationHandle):
             reasoning=reasoning,
             secrets=secrets,
         )
-        plan = plan_checkout(self.repository, request, choose_tokenizer(rank_file_paths(os.environ), None), user)
-        return write_session(plan, user, dry_run=dry_run)
+        plan = checkout.plan_checkout(
+            self.repository, request, choose_tokenizer(rank_file_paths(os.environ), None), user
+        )
+        return checkout.checkout(plan, user, dry_run=dry_run)
 
     def export(
         self,
@@ -394,11 +424,11 @@ class Conversation(ConversationHandle):
         format: `original` are the imported files, byte for byte.
         source: the original file, if there are several.
         """
-        from scopes.exporters.export import export as export_messages
+        from scopes.exporters.export import export
         from scopes.importers.program_versions import find_program_versions
 
         where = self._name(branch)
-        return export_messages(
+        return export(
             self.repository,
             where,
             format_name=format,
@@ -416,13 +446,15 @@ class Conversation(ConversationHandle):
         force: bool = False,
     ) -> ExportSaved:
         """Export to a file, or to a directory for several original files; an existing file is kept without `force`."""
-        from scopes.exporters.atomic_save import save_unless_purged as save_export
+        from scopes.exporters.atomic_save import save_unless_purged
 
-        return save_export(self.repository, lambda: self.export(format, branch=branch), os.fspath(path), force=force)
+        return save_unless_purged(
+            self.repository, lambda: self.export(format, branch=branch), os.fspath(path), force=force
+        )
 
     def diff(self, left: str, right: str) -> Difference:
         """Compare two branches or messages of this conversation."""
-        return compare(self.repository, self.id, f"{left}..{right}")
+        return diff.diff(self.repository, self.id, f"{left}..{right}")
 
     def range_diff(self, *names: str, patch: bool = True) -> RangeDifference:
         """Compare two ranges message by message: `A, B`, `A...B`, `BASE, A, B`, or `A..B, C..D`, as git does.
@@ -431,9 +463,9 @@ class Conversation(ConversationHandle):
 
         patch: also return the changed lines of each message.
         """
-        from scopes.conversation.diff import range_diff as compare_ranges
+        from scopes.conversation.diff import range_diff
 
-        return compare_ranges(self.repository, names, conversation=self.id, patch=patch)
+        return range_diff(self.repository, names, conversation=self.id, patch=patch)
 
     def bisect(
         self,
@@ -454,13 +486,12 @@ class Conversation(ConversationHandle):
 
         `first_bad` of the result is None if untested messages hide it: then `candidates` has them, oldest first.
         """
-        from scopes.conversation.bisect import bisect as run_bisect
-        from scopes.conversation.bisect import exit_code_of
+        from scopes.conversation import bisect
 
-        return run_bisect(
+        return bisect.bisect(
             self.repository,
             self._name(branch),
-            lambda point: exit_code_of(judge(point)),
+            lambda point: bisect.exit_code_of(judge(point)),
             good=good,
             bad=bad,
             verify=verify,
@@ -482,12 +513,12 @@ class Conversation(ConversationHandle):
         max_tokens: default: the content part of the model's window, 4000 for a task, or 8000.
         project: the directory whose files may be embedded; None: no file is read.
         """
-        from scopes.context.context import context as build_context
+        from scopes.context.context import context
 
         request, tokenizer = self._request(
             self._name(branch), at=at, max_tokens=max_tokens, task=task, model=model, project=project
         )
-        return build_context(self.repository, request, tokenizer, cache_directory(os.environ))
+        return context(self.repository, request, tokenizer, cache_directory(os.environ))
 
     def context_diff(
         self,
@@ -527,11 +558,10 @@ class Conversation(ConversationHandle):
         The outcome is UpToDate, FastForwarded, Merged or MergeConflicted. A conflict is a result and no exception: the
         target is unchanged, and the conflict-resolution branch is the active one.
         """
-        from scopes.conversation.merge import MergeOptions
-        from scopes.conversation.merge import merge as merge_branches
+        from scopes.conversation import merge
 
-        options = MergeOptions(strategy=strategy, fast_forward=fast_forward, message=message)
-        return merge_branches(self.repository, self.id, source, target=target, options=options, dry_run=dry_run)
+        options = merge.MergeOptions(strategy=strategy, fast_forward=fast_forward, message=message)
+        return merge.merge(self.repository, self.id, source, target=target, options=options, dry_run=dry_run)
 
     def continue_merge(self, branch: str | None = None) -> MergeOutcome:
         """Finish a merge whose conflicts are resolved; `branch` is its conflict-resolution branch if there are several.
@@ -588,10 +618,10 @@ class Conversation(ConversationHandle):
     ) -> MergeOutcome:
         """Merge the branch of a merge request; options and outcome are those of `merge`."""
         from scopes.conversation.merge import MergeOptions
-        from scopes.conversation.merge_requests import merge_request as merge_requested_branch
+        from scopes.conversation.merge_requests import merge_request
 
         options = MergeOptions(strategy=strategy, fast_forward=fast_forward, message=message)
-        return merge_requested_branch(self.repository, self.id, str(request), options=options)
+        return merge_request(self.repository, self.id, str(request), options=options)
 
     def close_merge_request(
         self, request: str | int, reason: str = "", *, author: Author | str | None = None
@@ -660,9 +690,9 @@ class Conversation(ConversationHandle):
         Its own messages are those after its fork point; with `from_base` all since the merge base with `onto`.
         The outcome is ReplayUpToDate, Replayed or ReplayConflicted.
         """
-        from scopes.conversation.rebase import rebase as rebase_branch
+        from scopes.conversation.rebase import rebase
 
-        return rebase_branch(self.repository, self.id, onto=onto, branch=branch, from_base=from_base, dry_run=dry_run)
+        return rebase(self.repository, self.id, onto=onto, branch=branch, from_base=from_base, dry_run=dry_run)
 
     def continue_rebase(self, branch: str | None = None) -> ReplayOutcome:
         """Continue a rebase whose conflicts are resolved; raises as `continue_merge` does."""
@@ -687,9 +717,9 @@ class Conversation(ConversationHandle):
 
         The outcome is ReplayUpToDate, Replayed or ReplayConflicted.
         """
-        from scopes.conversation.rebase import cherry_pick as pick_messages
+        from scopes.conversation.rebase import cherry_pick
 
-        return pick_messages(self.repository, self.id, messages, branch=branch, dry_run=dry_run)
+        return cherry_pick(self.repository, self.id, messages, branch=branch, dry_run=dry_run)
 
     def continue_cherry_pick(self, branch: str | None = None) -> ReplayOutcome:
         """Continue a cherry-pick whose conflicts are resolved; raises as `continue_merge` does."""
@@ -770,12 +800,6 @@ class Conversation(ConversationHandle):
 
         return show_proposal(self.repository, self._name(branch), name)
 
-    def try_proposal(self, name: str, branch: str | None = None) -> ProposalTested:
-        """Apply a proposal to a copy that is thrown away, and return what changed there; nothing is written."""
-        from scopes.proposals.apply import try_proposal
-
-        return try_proposal(self.repository, self._name(branch), name, author=self.author)
-
     def accept_proposal(
         self,
         name: str,
@@ -790,30 +814,12 @@ class Conversation(ConversationHandle):
 
         rating: from 1 to 5.
         """
-        from scopes.proposals.review import Feedback
-        from scopes.proposals.review import accept_proposal as accept_changes
+        from scopes.proposals import review
 
-        who, given = self._author(author), Feedback(feedback, rating)
-        return accept_changes(self.repository, self._name(branch), name, author=who, feedback=given, apply=apply)
-
-    def modify_proposal(
-        self,
-        name: str,
-        values: Mapping[str, Any],
-        *,
-        apply: bool = True,
-        feedback: str = "",
-        rating: int | None = None,
-        author: Author | str | None = None,
-        branch: str | None = None,
-    ) -> ProposalReviewed:
-        """Accept a proposal with other values for some of its fields; raises as `accept_proposal` does."""
-        from scopes.proposals.review import Feedback
-        from scopes.proposals.review import modify_proposal as modify_changes
-
-        who, given = self._author(author), Feedback(feedback, rating)
-        where = self._name(branch)
-        return modify_changes(self.repository, where, name, values, author=who, feedback=given, apply=apply)
+        who, given = self._author(author), review.Feedback(feedback, rating)
+        return review.accept_proposal(
+            self.repository, self._name(branch), name, author=who, feedback=given, apply=apply
+        )
 
     def reject_proposal(
         self,
@@ -826,43 +832,12 @@ class Conversation(ConversationHandle):
         branch: str | None = None,
     ) -> ProposalReviewed:
         """Reject a pending proposal; the reason is one of those of `scopes proposals reject`."""
-        from scopes.proposals.review import Feedback
-        from scopes.proposals.review import reject_proposal as reject_changes
+        from scopes.proposals import review
 
-        who, given = self._author(author), Feedback(feedback, rating)
-        return reject_changes(self.repository, self._name(branch), name, reason=reason, author=who, feedback=given)
-
-    def apply_proposal(
-        self, name: str, *, author: Author | str | None = None, branch: str | None = None
-    ) -> ProposalReviewed:
-        """Apply an accepted proposal: its values become the accepted values of the entity."""
-        from scopes.proposals.apply import apply_proposal as apply_changes
-
-        return apply_changes(self.repository, self._name(branch), name, author=self._author(author))
-
-    def rollback_proposal(
-        self, name: str, reason: str = "", *, author: Author | str | None = None, branch: str | None = None
-    ) -> ProposalReviewed:
-        """Restore the values from before a proposal was applied."""
-        from scopes.proposals.apply import rollback_proposal as roll_back
-
-        return roll_back(self.repository, self._name(branch), name, author=self._author(author), reason=reason)
-
-    def give_feedback(
-        self,
-        name: str,
-        text: str = "",
-        *,
-        rating: int | None = None,
-        author: Author | str | None = None,
-        branch: str | None = None,
-    ) -> ProposalReviewed:
-        """Record how an applied proposal worked out."""
-        from scopes.proposals.feedback import give_feedback as record_feedback
-        from scopes.proposals.review import Feedback
-
-        who = self._author(author)
-        return record_feedback(self.repository, self._name(branch), name, Feedback(text, rating), author=who)
+        who, given = self._author(author), review.Feedback(feedback, rating)
+        return review.reject_proposal(
+            self.repository, self._name(branch), name, reason=reason, author=who, feedback=given
+        )
 
     def propose_fact(
         self,
@@ -885,10 +860,9 @@ class Conversation(ConversationHandle):
         sources: messages or revisions that it is drawn from.
         invalidates: the id of the fact of the same key that it takes back.
         """
-        from scopes.facts.propose import Proposal
-        from scopes.facts.propose import propose as store_proposed
+        from scopes.facts import propose
 
-        given = Proposal(
+        given = propose.Proposal(
             key=key,
             content=content,
             agent=self._author(author).name,
@@ -900,34 +874,25 @@ class Conversation(ConversationHandle):
             invalidates=invalidates,
             expires_seconds=expires_seconds,
         )
-        return store_proposed(self.repository, self.id, given)
+        return propose.propose(self.repository, self.id, given)
 
     def promote_fact(self, name: str) -> FactPromoted:
         """Validate a proposed fact and make a fact of it; nobody decides."""
-        from scopes.facts.decide import promote as promote_proposed
+        from scopes.facts.decide import promote
 
-        return promote_proposed(self.repository, self.id, name)
+        return promote(self.repository, self.id, name)
 
     def accept_fact(self, name: str, reason: str = "", *, author: Author | str | None = None) -> FactPromoted:
         """Approve a proposed fact: it becomes a fact, and the decision is recorded; raises as `promote_fact` does."""
-        from scopes.facts.decide import accept as accept_proposed
+        from scopes.facts.decide import accept
 
-        return accept_proposed(self.repository, self.id, name, actor=self._author(author).name, rationale=reason)
+        return accept(self.repository, self.id, name, actor=self._author(author).name, rationale=reason)
 
     def reject_fact(self, name: str, reason: str, *, author: Author | str | None = None) -> FactDecided:
         """Reject a proposed fact; it stays with the reason."""
-        from scopes.facts.decide import reject as reject_proposed
+        from scopes.facts.decide import reject
 
-        return reject_proposed(self.repository, self.id, name, actor=self._author(author).name, reason=reason)
-
-    def decide(
-        self, subject: str, decision: Decision, reason: str = "", *, author: Author | str | None = None
-    ) -> FactDecided:
-        """Answer a question of an agent, or ask for something better than a proposed fact with `refine`."""
-        from scopes.facts.decide import decide as record_decision
-
-        who = self._author(author).name
-        return record_decision(self.repository, self.id, subject, decision, actor=who, rationale=reason)
+        return reject(self.repository, self.id, name, actor=self._author(author).name, reason=reason)
 
     def facts(self, key: str | None = None, *, include_all: bool = False) -> FactList:
         """Return the facts by key and id; those that were taken back only with `include_all`."""
@@ -946,12 +911,6 @@ class Conversation(ConversationHandle):
         from scopes.facts.list import show_fact
 
         return show_fact(self.repository, self.id, name)
-
-    def fact_log(self, limit: int | None = None) -> FactLog:
-        """Return the newest cycles of runs, and the decisions of people."""
-        from scopes.facts.list import log_cycles
-
-        return log_cycles(self.repository, self.id, limit=limit)
 
     def run_facts(
         self,
@@ -1004,12 +963,12 @@ class Conversation(ConversationHandle):
         queue: send also if nobody is available: it waits for them.
         """
         from scopes.agents.delivery import SentMessage, deliver_to_programs
-        from scopes.agents.send import send as send_message
+        from scopes.agents.send import send
 
         to = fields.pop("to", ())
         message = make_message(text, self._author(author), kind, fields)
         where = BranchHandle(self, resolve_branch_name(self.repository, self.id, branch))
-        done = send_message(where, message, [to] if isinstance(to, str) else to, queue=queue)
+        done = send(where, message, [to] if isinstance(to, str) else to, queue=queue)
         sent = SentMessage(done.message, [done.operation])
         return replace(done, notes=(*done.notes, *deliver_to_programs(self.repository, done.delivered_to, sent)))
 
@@ -1028,18 +987,11 @@ class Conversation(ConversationHandle):
 
         branch: its name; default: `collaboration/TYPE`. The active branch stays the same.
         """
-        from scopes.collaboration.start import Request
-        from scopes.collaboration.start import start as start_collaboration
+        from scopes.collaboration import start
 
         names = [agents] if isinstance(agents, str) else agents
-        request = Request(type=type, task=task, agents=names, urgency=urgency, entity=entity, branch=branch)
-        return start_collaboration(self.repository, self.id, request, author=self._author(author))
-
-    def collaborations(self, *, include_closed: bool = False) -> CollaborationList:
-        """Return the open collaborations, the newest first; with `include_closed` also the others, after them."""
-        from scopes.collaboration.report import list_collaborations
-
-        return list_collaborations(self.repository, self.id, everything=include_closed)
+        request = start.Request(type=type, task=task, agents=names, urgency=urgency, entity=entity, branch=branch)
+        return start.start(self.repository, self.id, request, author=self._author(author))
 
     def collaboration(self, branch: str | None = None) -> CollaborationReport:
         """Return the report of a collaboration: participants, positions, decisions, and how conflicts ended.
@@ -1050,35 +1002,13 @@ class Conversation(ConversationHandle):
 
         return show_collaboration(self.repository, self.id, branch)
 
-    def join(self, branch: str | None = None, *, author: Author | str | None = None) -> CollaborationChanged:
-        """Take part in a collaboration; the request leaves the inbox of the author."""
-        from scopes.collaboration.contribute import join as join_branch
-
-        return join_branch(self.repository, self.id, branch, author=self._author(author))
-
     def argue(
         self, argument: Argument, branch: str | None = None, *, author: Author | str | None = None
     ) -> CollaborationChanged:
         """State a position in a collaboration; a later one of the same author about the same subject replaces it."""
-        from scopes.collaboration.contribute import argue as state_position
+        from scopes.collaboration.contribute import argue
 
-        return state_position(self.repository, self.id, branch, argument, author=self._author(author))
-
-    def argue_about_conflict(
-        self, conflict: str | int, argument: Argument, *, author: Author | str | None = None
-    ) -> CollaborationChanged:
-        """State a position about an open conflict, named by its number or id: it is in debate then."""
-        from scopes.collaboration.contribute import argue_about_conflict
-
-        return argue_about_conflict(self.repository, self.id, str(conflict), argument, author=self._author(author))
-
-    def close_collaboration(
-        self, outcome: str = "", branch: str | None = None, *, author: Author | str | None = None
-    ) -> CollaborationChanged:
-        """Close a collaboration; its branch stays, and is merged as any other."""
-        from scopes.collaboration.contribute import close as close_branch
-
-        return close_branch(self.repository, self.id, branch, author=self._author(author), outcome=outcome)
+        return argue(self.repository, self.id, branch, argument, author=self._author(author))
 
     def _request(
         self,
@@ -1091,7 +1021,6 @@ class Conversation(ConversationHandle):
         project: str | os.PathLike[str] | None,
     ) -> tuple[Request, TokenizerChoice]:
         from scopes.context.request import new_request
-        from scopes.tokens.count import choose_tokenizer, resolve_model
 
         config = self.repository.config
         row = None if model is None else resolve_model(model, config.walk())

@@ -1,4 +1,4 @@
-"""Tokens and cost for `Store.usage` and `Conversation.usage`, with the prices of the configuration."""
+"""A store with the operations as methods; each one calls the operation that the command line calls."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from scopes.api.conversation import Branch, Conversation
-from scopes.api.undo import redo as redo_operation
-from scopes.api.undo import undo as undo_operation
-from scopes.clock import now_nanoseconds, parse_window
+from scopes.api import undo
+from scopes.api.conversation import Branch, Conversation, count_usage
 from scopes.conversation.list import ConversationList
 from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.new_rename_delete import new
@@ -26,49 +24,19 @@ from scopes.model.message import Author
 from scopes.result import Note
 from scopes.store.config import Setting, environment_settings
 from scopes.store.projects import cache_directory, choose_store, index_directory
-from scopes.store.repository import Caller, Repository, create_store, open_repository
-from scopes.usage.prices import configured_prices, read_prices
-from scopes.usage.usage import By, Usage, UsageRequest
-from scopes.usage.usage import usage as add_up
+from scopes.store.repository import Caller, create_store, open_repository
 
 if TYPE_CHECKING:
     from scopes.agents.agent import AgentType
     from scopes.agents.inbox import Inbox
-    from scopes.agents.list import AgentList, AgentView
-    from scopes.agents.register import AgentChanged, AgentChanges
+    from scopes.agents.list import AgentList
+    from scopes.agents.register import AgentChanged
     from scopes.conversation.conflicts import ConflictList
     from scopes.conversation.diff import RangeDifference
     from scopes.conversation.merge_requests import MergeRequestList
-    from scopes.facts.propose import KeyAdded
     from scopes.importers.results import Imported, Skipped
     from scopes.search.run import Search
-
-
-def count_usage(
-    repository: Repository,
-    by: By | Sequence[By],
-    *,
-    conversations: Sequence[str] | None = None,
-    since: str | None,
-    until: str | None,
-    model: str | None,
-    agent: str | None,
-    utc: bool,
-    prices: str | os.PathLike[str] | None,
-) -> Usage:
-    """Return what model answers have used; times are texts such as `1 week ago`."""
-    start, end = parse_window(since, until, now_nanoseconds(), utc=utc)
-    table = configured_prices(repository.config) if prices is None else read_prices(os.fspath(prices))
-    request = UsageRequest(
-        by=(by,) if isinstance(by, str) else tuple(by),
-        since=start,
-        until=end,
-        conversations=None if conversations is None else tuple(conversations),
-        model=model,
-        agent=agent,
-        utc=utc,
-    )
-    return add_up(repository, request, table)
+    from scopes.usage.usage import By, Usage
 
 
 def open_store(
@@ -111,11 +79,7 @@ def open_store(
     else:
         default = check_author(Author(author, "human") if isinstance(author, str) else author)
     repository.caller = Caller(actor=default.name, command=os.path.basename(sys.argv[0] or "python"))
-    directory = index_directory(cache_directory(os.environ), found)
-    repository.index_directory = directory
-    from scopes.index.caches import CommitCache
-
-    repository.open_commit_chunks = lambda: CommitCache(directory, found)
+    repository.index_directory = index_directory(cache_directory(os.environ), found)
     note = None if at_operation is None else show_past(repository, at_operation)
     return Store(repository, default, () if note is None else (note,))
 
@@ -196,9 +160,9 @@ class Store(StoreHandle):
         self, query: str, *, conversation: str | None = None, limit: int = 20, newest_first: bool = False
     ) -> Search:
         """Find messages by words and fields; the query language is that of `scopes conv search`."""
-        from scopes.search.run import search as run_search
+        from scopes.search.run import search
 
-        return run_search(
+        return search(
             self.repository,
             query,
             index_directory=self._index_directory,
@@ -221,9 +185,9 @@ class Store(StoreHandle):
 
     def range_diff(self, *names: str, patch: bool = True) -> RangeDifference:
         """Compare two runs of a task in different conversations, or other ranges, as `Conversation.range_diff` does."""
-        from scopes.conversation.diff import range_diff as compare_ranges
+        from scopes.conversation.diff import range_diff
 
-        return compare_ranges(self.repository, names, patch=patch)
+        return range_diff(self.repository, names, patch=patch)
 
     def usage(
         self,
@@ -289,15 +253,13 @@ class Store(StoreHandle):
         any_actor: whoever did it.
         dry_run: return what would be undone, and change nothing.
         """
-        return undo_operation(
+        return undo.undo(
             self.repository, os.environ, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run
         )
 
     def redo(self, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False) -> Undone:
         """Redo what this store's author undid last; the options are those of `undo`."""
-        return redo_operation(
-            self.repository, os.environ, conversation=conversation, any_actor=any_actor, dry_run=dry_run
-        )
+        return undo.redo(self.repository, os.environ, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
 
     def register_agent(
         self,
@@ -337,30 +299,6 @@ class Store(StoreHandle):
 
         return list_agents(self.repository, capability=capability, available=available)
 
-    def agent(self, name: str) -> AgentView:
-        """Return an agent, or a participant who is not registered."""
-        from scopes.agents.list import show_agent
-
-        return show_agent(self.repository, name)
-
-    def update_agent(self, name: str, changes: AgentChanges) -> AgentChanged:
-        """Change the fields of an agent; its number stays."""
-        from scopes.agents.register import update
-
-        return update(self.repository, name, changes)
-
-    def set_agent_available(self, name: str, *, available: bool) -> AgentChanged:
-        """Make an agent available, which delivers what waits for it; or unavailable."""
-        from scopes.agents.register import set_availability
-
-        return set_availability(self.repository, name, available=available)
-
-    def remove_agent(self, name: str) -> AgentChanged:
-        """Remove an agent from the registry; its messages stay."""
-        from scopes.agents.register import remove as remove_from_registry
-
-        return remove_from_registry(self.repository, name)
-
     def inbox(self, agent: str, *, acknowledge: bool = False, everything: bool = False) -> Inbox:
         """Return the unread messages of an agent, in the order of sending.
 
@@ -370,9 +308,3 @@ class Store(StoreHandle):
         from scopes.agents.inbox import read_inbox
 
         return read_inbox(self.repository, agent, acknowledge=acknowledge, everything=everything)
-
-    def add_fact_key(self, key: str) -> KeyAdded:
-        """Add a context key for the facts of all conversations."""
-        from scopes.facts.propose import add_key
-
-        return add_key(self.repository, key)

@@ -21,7 +21,7 @@ from scopes.errors import Invalid
 from scopes.lazy_patterns import compile_lazily
 
 if TYPE_CHECKING:
-    from scopes.search.text_match import Matcher
+    from scopes.search.text import Matcher
 
 Outcome: TypeAlias = Literal["", "ok", "failed", "denied"]
 KINDS: Final = ("run", "edit", "read", "tool", "fetch", "text", "agent", "test")
@@ -163,7 +163,7 @@ class _Parser:
         if kind == "text":
             if not (content.startswith("/") and content.endswith("/") and len(content) > 2):
                 raise self._mistake("text needs a regular expression: text(/.../)")
-            from scopes.search.text_match import compile_regex
+            from scopes.search.text import compile_regex
 
             try:
                 return Pattern(kind, content, outcome=outcome, expression=compile_regex(content[1:-1]))

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from scopes.cli.table import Command
     from scopes.ids import ConversationId
-    from scopes.index.caches import CommitCache
     from scopes.render.output import Output
     from scopes.render.view_options import ViewOptions
     from scopes.result import Note, Result
@@ -254,7 +253,6 @@ class Invocation:
                 sign=self._find_signer(opened.config),
             )
             opened.index_directory = self.index_directory
-            opened.open_commit_chunks = self._open_commit_chunks
             opened.lock.on_wait = self._note_waiting
             self._repository = opened
             if self.at_operation is not None:
@@ -271,11 +269,6 @@ class Invocation:
         from scopes.cli.missing import find_missing
 
         return find_missing(self, self.repository(), name)
-
-    def _open_commit_chunks(self) -> CommitCache:
-        from scopes.index.caches import CommitCache
-
-        return CommitCache(self.index_directory, self.store_path)
 
     def _note_waiting(self, text: str) -> None:
         from scopes.result import Note

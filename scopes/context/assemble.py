@@ -19,8 +19,8 @@ from scopes.context.truncate import Count, cut_to_fit
 from scopes.context.turns import Turn
 from scopes.fence import PLACEHOLDER, fence_lines
 from scopes.result import plural
-from scopes.sanitize import RECORDED, TRUNCATED, line_for_prompt
-from scopes.tokens.count import Tokenizer, prepare_for_room
+from scopes.sanitize import RECORDED, line_for_prompt
+from scopes.tokens.count import Tokenizer
 
 if TYPE_CHECKING:
     from scopes.merge.lanes import LaneMark
@@ -87,7 +87,6 @@ def assemble(
     turns = _newest_conversation(collected) if request.is_tight else list(collected.turns)
     relevance, scores = _score(turns, request.task)
     count = tokenizer.count
-    _announce_texts(turns, scores, request, tokenizer)
     header, room = _make_header(title, _count_turns(collected), request, count)
     summary = _fit_summary(collected.summary, _summary_room(turns, room, count), count)
     room -= 0 if summary is None else count(summary)
@@ -136,14 +135,6 @@ def _score(turns: list[Turn], task: str | None) -> tuple[Mapping[int, float], Ma
         return {}, {}
     pairs = score([turn.content for turn in turns], task)
     return {p: pair[0] for p, pair in enumerate(pairs)}, {p: pair[1] for p, pair in enumerate(pairs)}
-
-
-def _announce_texts(turns: list[Turn], scores: Mapping[int, float], request: Request, tokenizer: Tokenizer) -> None:
-    """Announce the texts that will probably be counted, so that the encoding is built once."""
-    order = reversed(range(len(turns))) if request.task is None else best_first(scores)
-    prepare_for_room(tokenizer, (turns[position].block for position in order), request.max_tokens)
-    tokenizer.prepare((_FILES, _TURNS, *fence_lines(FENCE, request.mark or PLACEHOLDER)))
-    tokenizer.prepare((f"\n\n{TRUNCATED}\n\n", *(f"{end}\n{TRUNCATED}\n\n" for end in _TEXT_ENDS)))
 
 
 def _count_turns(collected: Collected) -> int:

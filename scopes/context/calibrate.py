@@ -42,7 +42,6 @@ def calibrate(repository: Repository, revision: Revision, choice: TokenizerChoic
     messages = [read_body(repository, head) for head in newest][::-1]
     steps = [(growth, text) for growth, text in _walk_steps(messages, scaled.family) if text]
     counter = scaled.counter
-    counter.prepare(text for _, text in steps)
     counted = [(growth, counter.count(text)) for growth, text in steps]
     if len(counted) < _MIN_STEPS or sum(tokens for _, tokens in counted) < _MIN_TOKENS:
         return choice

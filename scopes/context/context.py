@@ -12,7 +12,6 @@ from dataclasses import asdict, fields, replace
 from scopes.context.assemble import FENCE, OVER_BUDGET, Assembled, assemble
 from scopes.context.calibrate import calibrate
 from scopes.context.cleared import clear_context
-from scopes.context.cleared_lines import ClearedLines
 from scopes.context.collect import MERGE_NOTICE, Collected, ReadLimits, active_branch_notes, collect, resolve_revisions
 from scopes.context.context_cache import ContextCache, key_of, stat_files
 from scopes.context.project_files import OUTSIDE, ReadableFolder, ignore_files
@@ -55,9 +54,8 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     key = _cache_key(request, revisions, choice, policy_key(repository, request.secrets))
     unfenced = cache.find(key)
     if unfenced is None:
-        with CountCache(cache_directory) as counts, redacting(repository, gate, ClearedLines(gate, counts).clear):
+        with CountCache(cache_directory) as counts, redacting(repository, gate):
             unfenced, paths = _build(repository, request, revisions, with_cache(choice, counts), gate)
-            counts.save()
         # the title of an empty conversation can change without a new message
         if unfenced.context.metadata["messages"] and not repository.is_past:
             files = stat_files(os.path.join(request.project, path) for path in paths)

@@ -22,9 +22,9 @@ from scopes.context.decision_lines import ContextDecision
 from scopes.context.project_files import SkippedFile
 from scopes.context.request import CACHE_SECONDS
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained, UnfencedContext
+from scopes.regular_file import write_private_file
 from scopes.result import Note
 from scopes.store.repository import Prunes
-from scopes.tokens.count import write_file
 
 _VERSION = 9
 _MAX_BYTES = 64 << 20  # of all entries
@@ -82,7 +82,7 @@ class ContextCache:
         data = zlib.compress(json.dumps(document).encode(), 6)
         if self._seconds:
             with suppress(OSError):
-                write_file(self._path(key), sha256(data).digest() + data)
+                write_private_file(self._path(key), sha256(data).digest() + data)
                 if prunes.have_run():
                     os.unlink(self._path(key))
                 self._prune()

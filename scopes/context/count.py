@@ -60,11 +60,9 @@ def count_conversation(repository: Repository, where: str, choice: TokenizerChoi
         while batch := list(islice(heads, _BATCH)):
             messages += len(batch)
             texts = [each for head in batch for each in texts_of(read_body(repository, head))]
-            tokenizer.prepare(text for _, text in texts)
             for category, text in texts:
                 parts[category] += tokenizer.count(text)
                 characters += len(text)
-        cache.save()
     return TokenCount(
         what=f"{revision.conversation}/{revision.branch}" if revision.branch else where,
         tokens=sum(parts.values()),

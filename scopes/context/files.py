@@ -15,7 +15,7 @@ from typing import NamedTuple
 from scopes.context.project_files import ReadableFolder, SkippedFile, TouchedFile, read_text, resolve
 from scopes.sanitize import file_for_prompt, line_for_prompt
 from scopes.store.project_files import IgnoreRules
-from scopes.tokens.count import Tokenizer, prepare_for_room
+from scopes.tokens.count import Tokenizer
 
 _MAX_FILES = 500
 _BACKTICKS = re.compile("`+")
@@ -58,7 +58,6 @@ def select_files(
                 selection.skipped.append(text)
             else:
                 blocks.append((file, _block(file, text)))
-    prepare_for_room(tokenizer, (block for _, block in blocks), room)
     left = room
     for file, block in blocks:
         embedded = EmbeddedFile(file.path, tokenizer.count(block), file.turn, block)

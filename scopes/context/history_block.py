@@ -38,7 +38,7 @@ from scopes.sanitize import clip
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.repository import Repository, read_commit
-from scopes.tokens.count import TokenizerChoice, prepare_for_room
+from scopes.tokens.count import TokenizerChoice
 
 DEFAULT_MESSAGES, DEFAULT_TOKENS = 50, 8_000
 VERBATIM_MESSAGES = 20  # of longer histories a summary replaces the older messages
@@ -218,7 +218,6 @@ def _build_block(
     collected = collect(repository, [revision], ReadLimits(max_messages=to_read, verbatim=VERBATIM_MESSAGES))
     every_entry = entries_of(collected, request.tools)
     entries = condense(every_entry if request.last is None else every_entry[-request.last :])
-    prepare_for_room(choice.tokenizer, (entry.text for entry in reversed(entries)), max_tokens)
     preface = _Preface()
     if request.memory != "none":
         preface = _preface(repository, revision.conversation, collected, request, count)

@@ -36,10 +36,10 @@ from scopes.importers.results import (
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.unchanged_sources import count_again
 from scopes.importers.work_queue import QueuedSource
+from scopes.regular_file import read_private_file, write_private_file
 from scopes.result import Note
 from scopes.store.refs import HEADS, META, conversation_of
 from scopes.store.repository import Repository
-from scopes.tokens.count import read_cache_file, write_file
 
 _VERSION = 2
 _MIN_BYTES = 1 << 20  # of sources; fewer are read sooner than all refs of a large store
@@ -98,7 +98,7 @@ class RepeatedImport(NamedTuple):
 
         The first prompts of conversations that have changed since it was kept are missing in it.
         """
-        data = read_cache_file(self.path)
+        data = read_private_file(self.path)
         if data is None or sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
             return None
         try:
@@ -129,7 +129,7 @@ class RepeatedImport(NamedTuple):
         document = {"inputs": self.inputs, "state": depends, "result": stored}
         data = zlib.compress(json.dumps(document).encode("utf-8", "surrogatepass"), 1)
         with suppress(OSError):
-            write_file(self.path, sha256(data).digest() + data)
+            write_private_file(self.path, sha256(data).digest() + data)
             _prune(os.path.dirname(self.path))
 
 

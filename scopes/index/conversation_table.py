@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from scopes.ids import AgentName, BranchName, ConversationId
-from scopes.index.database import ROW_ERRORS, Layout, open_rows
+from scopes.index.database import ROW_ERRORS, Layout, change_rows, open_rows
 
 _BUSY_SECONDS: Final = 0.2  # if another process is writing, it saves the same rows
 _MARSHAL_VERSION: Final = 4  # every Python reads it
@@ -109,8 +109,7 @@ def save_rows(directory: str, store: str, rows: Iterable[CachedRow], state: str)
     shared: dict[Any, Any] = {}  # equal values are one object, which marshal writes and reads once
     share = shared.setdefault
     data = marshal.dumps([([share(v, v) for v in row.summary], row.state) for row in rows], _MARSHAL_VERSION)
-    with contextlib.suppress(*_ERRORS), open_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection, connection:
-        connection.execute("BEGIN IMMEDIATE")
+    with contextlib.suppress(*_ERRORS), change_rows(directory, LAYOUT, store, _BUSY_SECONDS) as connection:
         connection.execute("DELETE FROM list")
         connection.execute("INSERT INTO list VALUES (?, ?, ?)", (state, zlib.crc32(data), data))
 

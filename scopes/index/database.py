@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
-from zlib import crc32
 
 from scopes.result import Note
 
@@ -52,10 +51,8 @@ class UnusableIndex(Exception):
         self.text = text
 
 
-_DIRECTORY: Final = re.compile("[0-9a-f]{16}")  # as `store.discovery.index_directory` names it
-_OWN_FILE: Final = re.compile(
-    r"(?:index|conversations|sessions|commits|usage|code-lines|counts|staged)\.sqlite(?:-\w+)?"
-)
+_DIRECTORY: Final = re.compile("[0-9a-f]{16}")  # as `store.projects.index_directory` names it
+_OWN_FILE: Final = re.compile(r"(?:index|conversations|sessions|usage|code-lines)\.sqlite(?:-\w+)?")
 
 ROW_ERRORS: Final = (*READ_ERRORS, OSError, UnusableIndex, TypeError, ValueError)  # of files with rows
 
@@ -88,31 +85,26 @@ def create_tables(connection: sqlite3.Connection, layout: Layout, store: str) ->
     connection.execute("INSERT INTO property VALUES ('store', ?)", (store,))
 
 
-def create_if_empty(connection: sqlite3.Connection, layout: Layout, store: str) -> None:
-    """Create the tables of a new file, unless another process has done so in the meantime."""
-    if is_empty(connection):
-        connection.execute("BEGIN IMMEDIATE")
-        with connection:  # commits, or rolls back
-            if is_empty(connection):
-                create_tables(connection, layout, store)
-
-
 def prepare_rows(connection: sqlite3.Connection, layout: Layout, store: str) -> None:
-    """Prepare a file of rows that can be lost one by one; `store` is the result of `identity_of`.
+    """Prepare a file of rows that can be lost one by one: create its tables if it is new.
 
     Raises:
         UnusableIndex: the file is of another layout or store.
     """
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute("PRAGMA journal_mode = MEMORY")
-    create_if_empty(connection, layout, store)
+    if is_empty(connection):
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:  # commits, or rolls back
+            if is_empty(connection):  # no other process has done so in the meantime
+                create_tables(connection, layout, store)
     if not is_ours(connection, layout, store):
         raise UnusableIndex(None)
 
 
 @contextmanager
 def open_rows(directory: str, layout: Layout, store: str, timeout: float) -> Iterator[sqlite3.Connection]:
-    """Open a file of rows, as `prepare_rows` does, new if there is none; one that cannot be used is deleted.
+    """Open a file of rows, new if there is none; one that cannot be used is deleted.
 
     Raises:
         ROW_ERRORS: it cannot be used now, or what is in it is no row.
@@ -124,6 +116,15 @@ def open_rows(directory: str, layout: Layout, store: str, timeout: float) -> Ite
     except ROW_ERRORS as error:
         remove_unusable(directory, layout, error)
         raise
+
+
+@contextmanager
+def change_rows(directory: str, layout: Layout, store: str, timeout: float) -> Iterator[sqlite3.Connection]:
+    """Open a file of rows for changes in one transaction; raise as `open_rows` does, and change nothing then."""
+    with open_rows(directory, layout, store, timeout) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:  # commits, or rolls back
+            yield connection
 
 
 State: TypeAlias = Literal["fresh", "updated", "built", "rebuilt", "in-memory"]
@@ -238,11 +239,6 @@ def without_purged(directory: str, store: str) -> Iterator[Prunes]:
     finally:
         if prunes.have_run():
             delete_files(directory)
-
-
-def checksum_of(key: bytes, data: bytes) -> int:
-    """Return the checksum of a row."""
-    return crc32(data, crc32(key))
 
 
 def is_ours(connection: sqlite3.Connection, layout: Layout, store: str) -> bool:

@@ -1,4 +1,4 @@
-"""The tables of the search index.
+"""The search index: its tables, how texts become words, and how it follows the branches of a store.
 
 message    one row for each message id, however many commits have it; author, author_kind, kind and model are
            `value`s; time is null if unknown
@@ -89,9 +89,7 @@ SINGLE = (
 )
 FIRST_SINGLE = SINGLE[0]
 _RANGES = tuple(zip(SINGLE[::3], SINGLE[2::3], strict=True))
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
-_ARROW = "\u2192"  # after the number of each line of a file that an agent reads: splitting at it is the fastest search
-_RUN = re.compile(r"([^\x00-\x7f]+)")
+_RUN = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
 _ASCII_WORD = re.compile(r"[0-9a-z]+")
 
 
@@ -121,59 +119,16 @@ def is_single(word: str) -> bool:
 def searchable(text: str) -> str:
     """Prepare a text for SQLite's `ascii` tokenizer, which folds and splits ASCII by itself.
 
-    Only other characters are folded, each run by itself, or with the ASCII character before it if an accent follows
-    that in any run of the text.
+    Only runs of other characters are folded, each with the ASCII character before it, as an accent may follow that.
     """
-    if text.isascii():
-        return text
-    try:
-        lines = text.split(_ARROW)
-        return f" {_ARROW} ".join([line if line.isascii() else _searchable_runs(line) for line in lines])
-    except _AccentFollowsError:
-        return _searchable_slowly(text)
-
-
-class _AccentFollowsError(Exception):
-    """A run begins with a character that may change the one before it."""
-
-
-def _searchable_runs(text: str) -> str:
-    pieces = _RUN.split(text)  # every second piece is a run
-    pieces[1::2] = map(_searchable_alone, pieces[1::2])
-    return "".join(pieces)
-
-
-@lru_cache(maxsize=1000)
-def _searchable_alone(run: str) -> str:
-    first = unicodedata.normalize("NFKD", run)[:1], fold(run)[:1]
-    if any(map(unicodedata.combining, first)):
-        raise _AccentFollowsError
-    return _searchable_run(run)
-
-
-def _searchable_slowly(text: str) -> str:
-    pieces: list[str] = []
-    done = 0
-    for run in _BEYOND_ASCII.finditer(text):
-        start = max(run.start() - 1, done)
-        pieces += (text[done:start], _searchable_run(text[start : run.end()]))
-        done = run.end()
-    return "".join([*pieces, text[done:]])
+    return text if text.isascii() else _RUN.sub(lambda run: _searchable_run(run[0]), text)
 
 
 @lru_cache(maxsize=1000)
 def _searchable_run(run: str) -> str:
-    return _BEYOND_ASCII.sub(_split_match, fold(run))
-
-
-def _split_match(run: re.Match[str]) -> str:
-    return _split(run[0])
-
-
-@lru_cache(maxsize=1000)
-def _split(run: str) -> str:
-    """Put spaces between the words of non-ASCII text: the tokenizer treats all non-ASCII characters as letters."""
-    return "".join([f" {c} " if is_single(c) else c if c.isalnum() else " " for c in run])
+    """Fold a run, and put spaces between its words: the tokenizer takes all other characters than ASCII for letters."""
+    words = [c if c.isascii() else f" {c} " if is_single(c) else c if c.isalnum() else " " for c in fold(run)]
+    return "".join(words)
 
 
 _INSERT_COMMIT = "INSERT INTO commits (number, oid, message) VALUES (?, ?, ?)"
@@ -183,7 +138,6 @@ _INSERT_MESSAGE = """
 _INSERT_TOUCHED = "INSERT INTO touched VALUES (?, ?)"
 _INSERT_TEXT = "INSERT INTO full_text (rowid, text, reasoning, tool_input, tool_result) VALUES (?, ?, ?, ?, ?)"
 _LAST_NUMBERS = "SELECT (SELECT max(number) FROM commits), (SELECT max(number) FROM message)"
-_UPDATE_MESSAGE = "UPDATE message SET author = ?, author_kind = ?, kind = ?, model = ?, time = ? WHERE number = ?"
 _DELETE_TEXT = """
     INSERT INTO full_text (full_text, rowid, text, reasoning, tool_input, tool_result)
     VALUES ('delete', ?, ?, ?, ?, ?)"""
@@ -253,11 +207,8 @@ class Writer:
             number = self._values[field, text] = int(found[0])
         return number
 
-    def add(self, commit: Commit) -> int:
-        """Add a commit whose parents are in the index, and its message if it is new and readable.
-
-        Return its number, which is that of the one before plus one.
-        """
+    def add(self, commit: Commit) -> None:
+        """Add a commit whose parents are in the index, and its message if it is new and readable."""
         try:
             document = self._describe(commit)
         except (Corrupt, NotFound):
@@ -270,7 +221,6 @@ class Writer:
         if len(self._recent) >= _MAX_REMEMBERED:
             self._recent.clear()
         self._recent[commit.oid] = number
-        return number
 
     def _add_message(self, document: IndexDocument) -> int:
         known = self._find("SELECT number FROM message WHERE id = ?", document.id)
@@ -296,25 +246,8 @@ class Writer:
             document.time,
         )
 
-    def replace(self, number: int, old: Commit, new: Commit) -> None:
-        """Describe a message, which was described by `old`, by another one of its commits.
-
-        Raises:
-            Corrupt, NotFound: the message cannot be read any more.
-        """
-        document, before = self._describe(new), self._describe(old)
-        if document is None or document == before:
-            return
-        self._remove_touched(number, before)
-        touched = [(value, number) for value in self._touched(document)]
-        self._connection.executemany(_INSERT_TOUCHED, touched)
-        self._connection.execute(_UPDATE_MESSAGE, (*self._fields(document), number))
-        if before is not None and document.texts != before.texts:
-            self._connection.execute(_DELETE_TEXT, (number, *map(searchable, before.texts)))
-            self._connection.execute(_INSERT_TEXT, (number, *map(searchable, document.texts)))
-
     def remove(self, number: int, commit: Commit) -> None:
-        """Delete a message. Its document is read again: a full-text table without contents needs the old texts.
+        """Delete a message. Its document is made again: a full-text table without contents needs the old texts.
 
         Raises:
             Corrupt, NotFound: the message cannot be read any more.
@@ -323,12 +256,9 @@ class Writer:
         if document is None:
             raise NotFound(f"commit {commit.oid} has no message")
         self._connection.execute(_DELETE_TEXT, (number, *map(searchable, document.texts)))
-        self._remove_touched(number, document)
+        touched = [(value, number) for value in self._touched(document)]
+        self._connection.executemany("DELETE FROM touched WHERE value = ? AND message = ?", touched)
         self._connection.execute("DELETE FROM message WHERE number = ?", (number,))
-
-    def _remove_touched(self, number: int, document: IndexDocument | None) -> None:
-        gone = [] if document is None else [(value, number) for value in self._touched(document)]
-        self._connection.executemany("DELETE FROM touched WHERE value = ? AND message = ?", gone)
 
     def _touched(self, document: IndexDocument) -> set[int]:
         tools = {self.value_number("tool", name) for name in document.tools}
@@ -345,7 +275,6 @@ _PLACE_NEW = """
         UNION SELECT parent FROM edge JOIN reached ON edge.child = reached.entry
         WHERE NOT EXISTS (SELECT 1 FROM place WHERE conversation = :conversation AND place.entry = parent)
     ) INSERT INTO place SELECT :conversation, entry FROM reached"""
-_PLACE_RANGE = "INSERT OR IGNORE INTO place SELECT ?, number FROM commits WHERE number BETWEEN ? AND ?"
 _IS_TOP = """
     SELECT NOT EXISTS (
         SELECT 1 FROM edge JOIN place ON place.entry = edge.child AND place.conversation = ? WHERE edge.parent = ?
@@ -356,7 +285,7 @@ _DEAD_MESSAGES = """
         SELECT 1 FROM commits JOIN place ON place.entry = commits.number WHERE commits.message = message.number
     )"""
 _DESCRIBED_BY_DEAD = """
-    SELECT dead.message, dead.oid, (
+    SELECT dead.oid, (
         SELECT other.oid FROM commits AS other JOIN place ON place.entry = other.number
         WHERE other.message = dead.message ORDER BY other.number LIMIT 1
     ) AS living FROM commits AS dead
@@ -371,8 +300,8 @@ _DELETE_UNREACHABLE = (
 )
 
 
-class StaleEntryUnreadable(Exception):
-    """A message to delete from the index cannot be read any more; the index must be rebuilt."""
+class StaleIndex(Exception):
+    """A message that changed or is to be deleted cannot be read any more as it was; the index must be rebuilt."""
 
 
 def tips_by_conversation(refs: Mapping[str, str]) -> Tips:
@@ -396,7 +325,7 @@ def sync_index(
     """Update the index for these branches in the current transaction; return the number of commits read.
 
     Raises:
-        StaleEntryUnreadable: the index must be rebuilt.
+        StaleIndex: the index must be rebuilt.
     """
     writer = Writer(connection, describe)
     tips = tips_by_conversation(refs)
@@ -408,13 +337,12 @@ def sync_index(
         old, new = before.get(conversation, {}), tips.get(conversation, {})
         if old != new:
             commits = _new_commits(repository, new, writer)
-            numbers = [writer.add(commit) for commit in commits or ()]
-            read += len(numbers)
-            if commits and not old and _are_whole(commits, new):
-                _place_range(connection, writer.value_number("conversation", conversation), numbers)
+            for commit in commits or ():
+                writer.add(commit)
+                read += 1
             lost |= _move(connection, writer, conversation, old, {} if commits is None else new)
     if lost:
-        _delete_unreachable(connection, repository, writer)
+        _delete_unreachable(connection, repository, writer, describe)
     _save_status(connection, refs, len(tips))
     return read
 
@@ -469,37 +397,25 @@ def _place(connection: sqlite3.Connection, conversation: int, tips: Mapping[Bran
         connection.execute(_PLACE_NEW, {"tip": tip, "conversation": conversation})
 
 
-def _are_whole(commits: Sequence[Commit], tips: Mapping[BranchName, Oid]) -> bool:
-    """Return True if commits are all that the tips reach: no branch of another conversation has some of them."""
-    known = {commit.oid for commit in commits}
-    return known.issuperset(tips.values()) and all(known.issuperset(commit.parents) for commit in commits)
+def _delete_unreachable(
+    connection: sqlite3.Connection, repository: Repository, writer: Writer, describe: Describe
+) -> None:
+    """Delete the commits that no branch reaches any more, and their messages.
 
-
-def _place_range(connection: sqlite3.Connection, conversation: int, numbers: Sequence[int]) -> None:
-    """Record the commits of a conversation that reaches no other ones: much faster than to follow its edges."""
-    connection.execute(_PLACE_RANGE, (conversation, numbers[0], numbers[-1]))
-
-
-def _delete_unreachable(connection: sqlite3.Connection, repository: Repository, writer: Writer) -> None:
-    for number, oid in connection.execute(_DEAD_MESSAGES).fetchall():
-        try:
+    Raises:
+        StaleIndex: a message was described by a commit that goes, and by one that stays it is another: one may be
+            purged where the other is not, as in a restored store.
+    """
+    try:
+        for number, oid in connection.execute(_DEAD_MESSAGES).fetchall():
             writer.remove(number, read_commit(repository, oid))
-        except (Corrupt, NotFound) as error:
-            raise StaleEntryUnreadable from error
-    for number, dead, living in connection.execute(_DESCRIBED_BY_DEAD).fetchall():
-        _describe_again(repository, writer, number, dead, living)
+        for dead, living in connection.execute(_DESCRIBED_BY_DEAD).fetchall():
+            if describe(read_commit(repository, dead)) != describe(read_commit(repository, living)):
+                raise StaleIndex
+    except (Corrupt, NotFound) as error:
+        raise StaleIndex from error
     for statement in _DELETE_UNREACHABLE:
         connection.execute(statement)
-
-
-def _describe_again(repository: Repository, writer: Writer, number: int, dead: Oid, living: Oid) -> None:
-    """Describe a message by a commit that stays: one may be purged where the other is not, as in a restored store."""
-    try:
-        before, after = read_commit(repository, dead), read_commit(repository, living)
-        if before.tree != after.tree:
-            writer.replace(number, before, after)
-    except (Corrupt, NotFound) as error:
-        raise StaleEntryUnreadable from error
 
 
 def _save_status(connection: sqlite3.Connection, refs: Mapping[str, str], conversations: int) -> None:
@@ -604,7 +520,7 @@ def _open_unpurged(directory: str, repository: Repository, describe: Describe, *
     def update(connection: Connection) -> int:
         try:
             return sync_index(connection, repository, refs, describe)
-        except StaleEntryUnreadable as error:
+        except StaleIndex as error:
             raise UnusableIndex(None) from error
 
     with without_purged(directory, repository.path) as prunes:

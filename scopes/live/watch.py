@@ -20,8 +20,8 @@ from scopes.clock import now
 from scopes.errors import Busy, CannotImport, Inaccessible, NotFound, ScopesError
 from scopes.ids import ConversationId
 from scopes.importers.results import REPEAT_WITH, Imported
+from scopes.regular_file import read_private_file, write_private_file
 from scopes.result import Note, Result
-from scopes.tokens.count import read_cache_file, write_file
 
 ImportFile: TypeAlias = Callable[[str], Imported]
 QUIET_SECONDS = 0.3
@@ -191,12 +191,12 @@ def new_notes(directory: str, store: str, notes: Sequence[Note]) -> Sequence[Not
     Sessions without their parents, for example, are the same at each start. What cannot be remembered comes again.
     """
     path = _path_of(directory, store, "notes")
-    known = (read_cache_file(path) or b"").decode("ascii", "replace").split()
+    known = (read_private_file(path) or b"").decode("ascii", "replace").split()
     digests = [_digest(f"{note.text}\n{note.hint}") for note in notes]
     if not set(digests) <= set(known):
         kept = [*digests, *(digest for digest in known if digest not in digests)][:_MAX_NOTES]
         with suppress(OSError):
-            write_file(path, "\n".join(kept).encode())
+            write_private_file(path, "\n".join(kept).encode())
     return [note for note, digest in zip(notes, digests, strict=True) if digest not in known]
 
 

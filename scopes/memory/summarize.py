@@ -163,7 +163,6 @@ def _collect(repository: Repository, tip: Oid, tokenizer: Tokenizer, *, include_
     else:
         heads = headers_since_summary(repository, tip)
     messages = [source for source in read_source_messages(repository, heads) if source.text.strip()]
-    tokenizer.prepare(source.text for source in messages)
     earlier = base.previous_summary(repository, tokenizer) if base is not None and messages else None
     return _Input(messages, sum(tokenizer.count(source.text) for source in messages), base, earlier)
 

@@ -21,8 +21,8 @@ from scopes.purge.held_files import list_held, walk_other_records
 from scopes.purge.records_that_stay import walk_record_keys
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_messages
+from scopes.search.query import text_matcher
 from scopes.search.run import search
-from scopes.search.text_match import text_matcher
 from scopes.store import refs
 from scopes.store.operations import MIN_PREFIX_LENGTH
 from scopes.store.repository import Repository, read_commit

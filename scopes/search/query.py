@@ -1,34 +1,36 @@
-"""The query language: its syntax tree and its parser. Every error points at the offending character.
+"""The query language: its syntax tree, its parser, and the plan of a search. Every error points at the character.
 
 query  := and ("OR" and)*
 and    := not ("AND"? not)*
 not    := ("NOT" | "-") not | atom
 atom   := "(" query ")" | FIELD ":" value | word | word"*" | '"' phrase '"' "*"?
+
+A plan is SQL for the index, and predicates for what the index cannot evaluate: regular expressions, numbers of tokens,
+and the AND, OR and NOT around them. The other parts of such a condition are tested by the index (`Candidate.tests`) and
+come first, so that a message is read only if they leave it open.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import NamedTuple, TypeAlias
 
+from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
-from scopes.index.full_text import FIRST_SINGLE, SINGLE, fold, is_single, tokenize
+from scopes.ids import ConversationId, Oid
+from scopes.index.full_text import COLUMNS, fold, tokenize
+from scopes.model.message import KINDS, Message
+from scopes.search.text import Matcher, Phrase, compile_regex, has_phrase, texts_of
+from scopes.tokens.count import EstimatingTokenizer
 
 FIELDS = (
     *("author", "agent", "kind", "tool", "file", "model", "before", "after", "branch", "tag", "project"),
     *("is", "exit", "tokens", "in", "re"),
 )
-
-
-class Phrase(NamedTuple):
-    """Consecutive words, at least one; with `prefix` the last one matches every word that starts with it."""
-
-    words: tuple[str, ...]
-    prefix: bool
-    at: int
 
 
 class Field(NamedTuple):
@@ -272,109 +274,357 @@ def _skip_whitespace(text: str, at: int) -> int:
     return at if match is None else match.end()
 
 
-_BEFORE = 40  # characters of a snippet's LENGTH that precede the first match
-LENGTH = 240
-_LETTER = r"[^\W_]"
-_LETTER_OF_SPACED_SCRIPT = rf"[^\W_{SINGLE}]"
-_BLANK = re.compile(r"\s+")
-_GAP = r"[\W_]+"
-_MAX_SEARCHED = 1_000_000  # characters of a text; matches beyond them are not marked
-_OVERLAP = 10_000  # a phrase is shorter
+class Candidate(NamedTuple):
+    """A message to test: the results of the index tests, and a function that reads its texts, one per column."""
+
+    tests: Sequence[bool]
+    read: Callable[[], Sequence[str]]
 
 
-class Piece(NamedTuple):
-    """A piece of text; `found` is True if it is a match."""
-
-    text: str
-    found: bool = False
+Predicate: TypeAlias = Callable[[Candidate], bool]
+"""Returns True if a message matches."""
 
 
-SpanFinder: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
-"""Returns the spans of the matches in a text, in order."""
+class Pattern(NamedTuple):
+    """A regular expression and the columns it is searched in; no columns means all."""
+
+    find: Matcher
+    columns: tuple[str, ...]
 
 
-def phrase_finder(phrases: Iterable[Phrase]) -> SpanFinder | None:
-    """Return a function that finds the phrases of a query in a text; None if there are no phrases."""
-    longest_first = sorted(set(phrases), key=lambda phrase: (-sum(map(len, phrase.words)), phrase))
-    return partial(find_phrases, longest_first) if longest_first else None
+_IN_TEXT = "message.number IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)"
+_VALUE = "IN (SELECT number FROM value WHERE field = ? AND text GLOB ?)"
+_TOUCHED = """message.number IN (SELECT message FROM touched WHERE touched.value IN (
+    SELECT number FROM value WHERE field = ? AND text GLOB ?))"""
+_ON_BRANCH = """message.number IN (
+    WITH RECURSIVE reached (entry) AS (
+        SELECT tip FROM branch WHERE (name GLOB ? OR conversation || '/' || name GLOB ?)
+        AND name NOT IN (SELECT value FROM json_each(?))
+        UNION SELECT parent FROM edge JOIN reached ON edge.child = reached.entry
+    ) SELECT message FROM commits JOIN reached ON commits.number = reached.entry WHERE message IS NOT NULL)"""
+_TAGGED = """message.number IN (
+    SELECT message FROM commits WHERE oid IN (SELECT value FROM json_each(?)) AND message IS NOT NULL)"""
+IN_CONVERSATION = """message.number IN (
+    SELECT message FROM commits JOIN place ON place.entry = commits.number WHERE message IS NOT NULL AND
+    place.conversation = (SELECT number FROM value WHERE field = 'conversation' AND text = ?))"""
+_IN_CONVERSATIONS = """message.number IN (
+    SELECT message FROM commits JOIN place ON place.entry = commits.number WHERE message IS NOT NULL AND
+    place.conversation IN (SELECT number FROM value WHERE field = 'conversation' AND text IN (
+        SELECT value FROM json_each(?))))"""
+_COMPARISON = re.compile(r"(>=|<=|>|<|=?)([0-9]{1,9})")
+_COMPARE: dict[str, Callable[[int, int], bool]] = {
+    ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq, "": operator.eq,
+}  # fmt: skip
+_EXIT_CODE = re.compile(r"-?[0-9*?]+")
+_TIME_ADVICE = 'for example: after:"2 hours ago" with these quotes, after:yesterday, before:2026-01-31; or --since WHEN'
+_IN_NEEDS_WORDS = "in: limits where words and re: are searched, so it needs one of them in the same group"
 
 
-def find_phrases(phrases: Sequence[Phrase], text: str) -> list[tuple[int, int]]:
-    """Return the spans of phrases in a text, from the first one as far as a snippet reaches."""
-    text = text[:_MAX_SEARCHED]
-    folded = fold(text)
-    begin = min((at for at in (folded.find(phrase.words[0]) for phrase in phrases) if at >= 0), default=None)
-    if begin is None:
-        return []  # a hundred times faster than searching a megabyte for the patterns
-    pattern = _pattern(phrases, _LETTER)
-    first = pattern.search(folded, begin)
-    if first is None and max(folded) >= FIRST_SINGLE:
-        # A word also ends where a script without spaces begins.
-        pattern = _pattern(phrases, _LETTER_OF_SPACED_SCRIPT)
-        first = pattern.search(folded, begin)
-    if first is None:
-        return []
-    spans = [match.span() for match in pattern.finditer(folded, first.start(), first.end() + LENGTH)]
-    if len(folded) == len(text):
-        return spans
-    offsets = _original_offsets(text)
-    return [(offsets[start], offsets[stop - 1] + 1) for start, stop in spans if stop <= len(offsets)]
+class Names(NamedTuple):
+    """Functions that resolve the names in a query: the commits of a tag, the conversations of a project.
 
-
-def has_phrase(phrase: Phrase, text: str) -> bool:
-    """Return True if a text of any length has a phrase."""
-    starts = range(0, max(len(text), 1), _MAX_SEARCHED - _OVERLAP)
-    return any(find_phrases([phrase], text[start : start + _MAX_SEARCHED]) for start in starts)
-
-
-def cut_snippet(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Piece, ...]:
-    """Cut an excerpt around the first span and mark the spans inside it; without spans it is the text's beginning.
-
-    It begins and ends between words, unless a word is longer than the excerpt.
+    masked_branches: returns the names of branches that are not shown as they are, so that no query finds them; None
+    if all that the index has is shown
     """
-    begin = max(0, spans[0][0] - _BEFORE) if spans else 0
-    end = min(len(text), begin + LENGTH)
-    begin, end = _at_words(text, begin, end, spans[0] if spans else (0, 0))
-    pieces = [Piece("…")] if begin else []
-    at = begin
-    for start, stop in spans:
-        if start >= end:
-            break
-        if start > at:
-            pieces.append(Piece(text[at:start]))
-        pieces.append(Piece(text[max(at, start) : min(stop, end)], found=True))
-        at = max(at, min(stop, end))
-    if at < end:
-        pieces.append(Piece(text[at:end]))
-    return (*pieces, Piece("…")) if end < len(text) else tuple(pieces)
+
+    tagged: Callable[[str], Iterable[Oid]]
+    in_project: Callable[[str], Iterable[ConversationId]]
+    masked_branches: Callable[[], Iterable[str]] | None = None
 
 
-def _at_words(text: str, begin: int, end: int, first: tuple[int, int]) -> tuple[int, int]:
-    """Move both ends of an excerpt inwards to blanks, as far as the first match stays in it."""
-    if begin:
-        blank = _BLANK.search(text, begin - 1, first[0])
-        begin = begin if blank is None else blank.end()
-    if end < len(text):
-        blanks = list(_BLANK.finditer(text, max(begin, min(first[1], end)), end + 1))
-        end = blanks[-1].start() if blanks and blanks[-1].start() > begin else end
-    return begin, end
+class Plan(NamedTuple):
+    """SQL for a query, and predicates for what SQL cannot evaluate.
+
+    match: the full-text expression that rows are ranked by; None if the query has none.
+    condition, parameters: the WHERE condition besides `match`, with a parameter for each `?`.
+    alternatives: True if a message can lack a word of `match`.
+    predicates: conditions on the texts of each row's message.
+    tests, test_parameters: boolean SQL expressions that are selected with each row, for the predicates.
+    patterns: the regular expressions that are not negated, to highlight.
+    columns: the columns that phrases are searched in; all if empty.
+    """
+
+    match: str | None
+    condition: str
+    parameters: tuple[object, ...]
+    alternatives: bool = False
+    predicates: tuple[Predicate, ...] = ()
+    tests: tuple[str, ...] = ()
+    test_parameters: tuple[object, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
-def _pattern(phrases: Iterable[Phrase], letter: str) -> re.Pattern[str]:
-    return re.compile("|".join([_phrase_pattern(phrase, letter) for phrase in phrases]))
+def compile_query(text: str, query: Node, conversation: ConversationId | None, names: Names) -> Plan:
+    """Compile a query; `text` is its source, for error messages.
+
+    Raises:
+        Invalid: a field has an invalid value.
+    """
+    sql, tested = _SqlCompiler(text, names), _PredicateCompiler(text, _SqlCompiler(text, names))
+    ranked: dict[str, Node] = {}
+    conditions: list[str] = []
+    predicates: list[Predicate] = []
+    columns, items = sql.apply_scope(query.items if isinstance(query, And) else (query,), ())
+    for item in items:
+        expression = match_expression(item, columns)
+        if expression is not None:
+            ranked[expression] = item
+        elif _reads_messages(item):
+            predicates.append(tested.predicate(item, columns))
+        else:
+            conditions.append(sql.condition(item, columns))
+    if conversation is not None:
+        conditions.append(IN_CONVERSATION)
+        sql.parameters.append(conversation)
+    return Plan(
+        match=" AND ".join(f"({expression})" for expression in ranked) or None,
+        condition=" AND ".join(f"({condition})" for condition in conditions) or "TRUE",
+        parameters=tuple(sql.parameters),
+        alternatives=any(map(_has_alternatives, ranked.values())),
+        predicates=tuple(predicates),
+        tests=tuple(tested.tests),
+        test_parameters=tuple(tested.sql.parameters),
+        patterns=tuple(tested.patterns),
+        columns=columns,
+    )
 
 
-def _phrase_pattern(phrase: Phrase, letter: str) -> str:
-    pattern = ""
-    for number, word in enumerate(phrase.words):
-        if number:
-            pattern += r"[\W_]*" if is_single(word) or is_single(phrase.words[number - 1]) else _GAP
-        pattern += re.escape(word)
-    before = "" if is_single(phrase.words[0]) else f"(?<!{letter})"
-    after = "" if phrase.prefix or is_single(phrase.words[-1]) else f"(?!{letter})"
-    return before + pattern + after
+def match_expression(node: Node, columns: tuple[str, ...]) -> str | None:
+    """Return the FTS5 MATCH expression of a query that consists of phrases, AND and OR; None for any other query."""
+    if isinstance(node, Phrase):
+        phrase = '"' + " ".join(node.words) + '"' + (" *" if node.prefix else "")
+        return f"{{{' '.join(columns)}}} : {phrase}" if columns else phrase
+    if isinstance(node, And | Or):
+        inner = [match_expression(item, columns) for item in node.items]
+        parts = [expression for expression in inner if expression is not None]
+        word = " AND " if isinstance(node, And) else " OR "
+        return word.join(f"({part})" for part in parts) if len(parts) == len(inner) else None
+    return None
 
 
-def _original_offsets(text: str) -> list[int]:
-    """Return, for each character of the folded text, the offset of the character it came from (approximately)."""
-    return [number for number, character in enumerate(text) for _ in fold(character)]
+class _SqlCompiler:
+    """Writes SQL conditions, and collects their parameters in the same order."""
+
+    def __init__(self, text: str, names: Names) -> None:
+        self.parameters: list[object] = []
+        self._text = text
+        self._names = names
+
+    def apply_scope(
+        self, items: tuple[Node, ...], columns: tuple[str, ...]
+    ) -> tuple[tuple[str, ...], tuple[Node, ...]]:
+        """Remove the `in:` fields from a group; return the columns they select, and the remaining items."""
+        scopes = [item for item in items if isinstance(item, Field) and item.name == "in"]
+        if not scopes:
+            return columns, items
+        remaining = tuple(item for item in items if item not in scopes)
+        if not any(_searches_text(item) for item in remaining):
+            raise query_error(self._text, scopes[0].at, _IN_NEEDS_WORDS)
+        named = {self._column(name, field) for field in scopes for name in field.value.split(",")}
+        return tuple(column for column in COLUMNS if column in named), remaining
+
+    def condition(self, node: Node, columns: tuple[str, ...]) -> str:
+        """Return a query as a condition on a row of `message`."""
+        expression = match_expression(node, columns)
+        if expression is not None:
+            self.parameters.append(expression)
+            return _IN_TEXT
+        if isinstance(node, Not):
+            return f"NOT ({self.condition(node.item, columns)})"
+        if isinstance(node, Or):
+            return " OR ".join(f"({self.condition(item, columns)})" for item in node.items)
+        if isinstance(node, And):
+            inner, items = self.apply_scope(node.items, columns)
+            return " AND ".join(f"({self.condition(item, inner)})" for item in items)
+        if isinstance(node, Field):
+            return self._field(node)
+        raise AssertionError  # a phrase has a match expression
+
+    def _field(self, field: Field) -> str:
+        pattern = fold(field.value).replace("[", "[[]")
+        match field.name:
+            case "author" | "model":
+                return self._with(_false_if_null(f"message.{field.name} {_VALUE}"), field.name, pattern)
+            case "agent":
+                agent = f"message.author {_VALUE} AND message.author_kind {_VALUE}"
+                return self._with(agent, "author", pattern, "author_kind", "agent")
+            case "kind":
+                self._check_kind(field)
+                return self._with(f"message.kind {_VALUE}", "kind", pattern)
+            case "tool" | "exit" | "is":
+                self._check_outcome(field)
+                return self._with(_TOUCHED, field.name, pattern)
+            case "file":
+                path = pattern.removeprefix("./").rstrip("/")
+                globs = [path, f"{path}/*", f"*/{path}", f"*/{path}/*"]
+                return self._with(" OR ".join([_TOUCHED] * 4), *(word for glob in globs for word in ("file", glob)))
+        return self._position_or_time(field)
+
+    def _position_or_time(self, field: Field) -> str:
+        match field.name:
+            case "branch":
+                pattern = field.value.replace("[", "[[]")
+                masked = self._names.masked_branches
+                return self._with(_ON_BRANCH, pattern, pattern, json.dumps([] if masked is None else list(masked())))
+            case "tag":
+                return self._with(_TAGGED, json.dumps(list(self._names.tagged(field.value))))
+            case "project":
+                return self._with(_IN_CONVERSATIONS, json.dumps(list(self._names.in_project(field.value))))
+            case "before":
+                return self._with(_false_if_null("message.time < ?"), self._seconds(field))
+            case "after":
+                return self._with(_false_if_null("message.time >= ?"), self._seconds(field))
+        raise query_error(self._text, field.at, _IN_NEEDS_WORDS)
+
+    def _with(self, condition: str, *parameters: object) -> str:
+        self.parameters.extend(parameters)
+        return condition
+
+    def _column(self, name: str, field: Field) -> str:
+        if name not in COLUMNS:
+            raise query_error(self._text, field.at, f"in: takes {', '.join(COLUMNS)}, not {name!a}")
+        return name
+
+    def _check_kind(self, field: Field) -> None:
+        if field.value.lower() not in KINDS[1:] and not any(wildcard in field.value for wildcard in "*?"):
+            known = f"kinds: {', '.join(KINDS[1:])}"
+            raise query_error(self._text, field.at, f"{field.value!a} is not a message kind", known)
+
+    def _check_outcome(self, field: Field) -> None:
+        if field.name == "is" and field.value.lower() != "failed":
+            raise query_error(self._text, field.at, f"{field.value!a} is not a valid value of is:", "valid: is:failed")
+        if field.name == "exit" and not _EXIT_CODE.fullmatch(field.value):
+            raise query_error(self._text, field.at, f"{field.value!a} is not an exit code", "for example: exit:1")
+
+    def _seconds(self, field: Field) -> int:
+        try:
+            return parse_date(field.value, now_nanoseconds()) // 1_000_000_000
+        except Invalid as error:
+            raise query_error(self._text, field.at, error.message, _TIME_ADVICE) from error
+
+
+class _PredicateCompiler:
+    """Compiles the parts of a query that need the texts of messages; `sql` writes the tests for the index."""
+
+    def __init__(self, text: str, sql: _SqlCompiler) -> None:
+        self.sql = sql
+        self._text = text
+        self.tests: list[str] = []
+        self.patterns: list[Pattern] = []
+
+    def predicate(self, node: Node, columns: tuple[str, ...], *, negated: bool = False) -> Predicate:
+        """Compile a part of a query; patterns below a NOT are not highlighted.
+
+        Raises:
+            Invalid: a field has an invalid value.
+        """
+        match node:
+            case Not(item=item):
+                positive = self.predicate(item, columns, negated=not negated)
+                return lambda candidate: not positive(candidate)
+            case And(items=items) | Or(items=items):
+                if isinstance(node, And):
+                    columns, items = self.sql.apply_scope(items, columns)
+                decide = all if isinstance(node, And) else any
+                cheapest_first = sorted(items, key=_reads_messages)
+                predicates = [self.predicate(item, columns, negated=negated) for item in cheapest_first]
+                return lambda candidate: decide(predicate(candidate) for predicate in predicates)
+            case Field(name="re", value=value):
+                return self._pattern(Pattern(compile_regex(value), columns), negated=negated)
+            case Field(name="tokens"):
+                return self._token_limit(node)
+        self.tests.append(self.sql.condition(node, columns))
+        number = len(self.tests) - 1
+        return lambda candidate: bool(candidate.tests[number])
+
+    def _pattern(self, pattern: Pattern, *, negated: bool) -> Predicate:
+        if not negated:
+            self.patterns.append(pattern)
+        searched = [number for number, column in enumerate(COLUMNS) if column in (pattern.columns or COLUMNS)]
+
+        def matches(candidate: Candidate) -> bool:
+            texts = candidate.read()
+            return any(pattern.find(texts[number]) is not None for number in searched)
+
+        return matches
+
+    def _token_limit(self, field: Field) -> Predicate:
+        comparison = _COMPARISON.fullmatch(field.value)
+        if comparison is None:
+            problem = f"{field.value!a} is not a number of tokens"
+            raise query_error(self._text, field.at, problem, "for example: tokens:>2000")
+        compare, limit, tokenizer = _COMPARE[comparison[1]], int(comparison[2]), EstimatingTokenizer()
+        return lambda candidate: compare(sum(map(tokenizer.count, candidate.read())), limit)
+
+
+def _false_if_null(condition: str) -> str:
+    """Make a condition on a nullable column false for NULL, so that its negation is true."""
+    return f"ifnull({condition}, FALSE)"
+
+
+def _has_alternatives(node: Node) -> bool:
+    return isinstance(node, Or) or (isinstance(node, And) and any(map(_has_alternatives, node.items)))
+
+
+def _searches_text(node: Node) -> bool:
+    return any(isinstance(leaf, Phrase) or _has_regex(leaf) for leaf in leaves(node))
+
+
+def _reads_messages(node: Node) -> bool:
+    """Return True if a part of a query needs the texts of messages: regular expressions, and numbers of tokens."""
+    return any(isinstance(leaf, Field) and leaf.name in {"re", "tokens"} for leaf in leaves(node))
+
+
+def _has_regex(node: Node) -> bool:
+    return any(isinstance(leaf, Field) and leaf.name == "re" for leaf in leaves(node))
+
+
+def text_matcher(query: str) -> Callable[[Message], bool]:
+    """Return a test of messages.
+
+    Raises:
+        Invalid: the query is not valid.
+    """
+    test = _compile(parse(query))
+    return lambda message: test([text for text in texts_of(message) if text]) is True
+
+
+def _compile(node: Node) -> Callable[[list[str]], bool | None]:
+    """Return a test of texts, which answers None for what is left open."""
+    if isinstance(node, Phrase):
+        return lambda texts: any(has_phrase(node, text) for text in texts)
+    if isinstance(node, Field):
+        return _compile_regex(node.value) if node.name == "re" else lambda _: None
+    if isinstance(node, Not):
+        item = _compile(node.item)
+        return lambda texts: None if (found := item(texts)) is None else not found
+    items = [_compile(each) for each in node.items]
+    decides = isinstance(node, Or)
+    return lambda texts: _combine([item(texts) for item in items], decides=decides)
+
+
+def _combine(found: list[bool | None], *, decides: bool) -> bool | None:
+    """Combine answers: one that decides is enough; otherwise what is known is the answer."""
+    if decides in found:
+        return decides
+    return None if found.count(None) == len(found) else not decides
+
+
+def _compile_regex(pattern: str) -> Callable[[list[str]], bool]:
+    find = compile_regex(pattern)
+    return lambda texts: any(find(text) is not None for text in texts)
+
+
+def grep_messages(patterns: Sequence[str], *, ignore_case: bool = False) -> Callable[[Message], bool]:
+    """Return a test: one of the patterns matches in a text of the message, of its reasoning or of its tools.
+
+    Raises:
+        Invalid: a pattern is not a valid regular expression.
+    """
+    matchers = [compile_regex(f"(?i){pattern}" if ignore_case else pattern) for pattern in patterns]
+
+    def matches(message: Message) -> bool:
+        return any(find(text) is not None for text in texts_of(message) if text for find in matchers)
+
+    return matches

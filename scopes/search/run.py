@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache, partial
+from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -34,24 +34,34 @@ from scopes.index.database import State
 from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, open_index, tokenize
 from scopes.model.message import Message, decode
 from scopes.result import Note, Result, Stream
-from scopes.search.compile import IN_CONVERSATION, Candidate, Names, Plan, Predicate, Texts, compile_query
 from scopes.search.query import (
     FIELDS,
+    IN_CONVERSATION,
     And,
+    Candidate,
     Field,
+    Names,
     Node,
-    Phrase,
-    Piece,
-    SpanFinder,
-    cut_snippet,
+    Plan,
+    Predicate,
+    compile_query,
     parse,
-    phrase_finder,
     positive_phrases,
     unknown_fields,
     with_any_phrase,
     without_times,
 )
-from scopes.search.text_match import Matcher, Progress, describe_from, texts_of
+from scopes.search.text import (
+    Matcher,
+    Phrase,
+    Piece,
+    Progress,
+    SpanFinder,
+    cut_snippet,
+    describe_from,
+    phrase_finder,
+    texts_of,
+)
 from scopes.store.objects import Commit
 from scopes.store.projects import find_project
 from scopes.store.repository import Repository, read_commit
@@ -76,6 +86,7 @@ _NEWEST = "SELECT max(message.time) "
 _COUNT_MATCHES = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
 _COUNT_BRANCHES = "SELECT count(*) FROM branch WHERE conversation = ?"
 _PERIOD = "SELECT min(message.time), max(message.time) FROM message WHERE "
+_MAX_COUNTED = 500  # messages of which each is read to count it
 _ALWAYS_RANKED = 10_000  # messages: ranking fewer takes no noticeable time
 
 
@@ -91,12 +102,12 @@ class Row(NamedTuple):
 def walk_rows(
     index: Index, plan: Plan, limit: int, *, newest_first: bool, matching: int | None = None
 ) -> Iterator[Row]:
-    """Yield the rows that match a plan, before its predicates; `limit` applies only if there are no predicates.
+    """Yield at most `limit` rows that match a plan, before its predicates; all if it is negative.
 
     matching: the number of rows that match, if known.
     """
     ranked = plan.match is not None and not newest_first
-    if limit and plan.match is not None and plan.condition == "TRUE" and not plan.predicates:
+    if limit > 0 and plan.match is not None and plan.condition == "TRUE" and not plan.tests:
         found = _find_best(index, plan, limit) if ranked else _find_newest_rows(index, plan, limit, matching or 0)
         if found is not None:
             return iter(found)
@@ -104,7 +115,7 @@ def walk_rows(
     source = _FROM_MESSAGE if plan.match is None else _FROM_FULL_TEXT
     rows = index.walk(
         select + source + plan.condition + (_BEST_FIRST if ranked else _NEWEST_FIRST),
-        (*plan.test_parameters, *_match_parameters(plan), *plan.parameters, -1 if plan.predicates else limit),
+        (*plan.test_parameters, *_match_parameters(plan), *plan.parameters, limit),
         (int, str, float | None),
     )
     return (Row(row[0], row[1], row[2], row[3:]) for row in rows)
@@ -131,26 +142,6 @@ def _find_newest_rows(index: Index, plan: Plan, limit: int, matching: int) -> li
     found = (Row(number, id_, None) for number, id_ in newest if index.rows(_MATCHES, (plan.match, number)))
     rows = list(islice(found, limit))
     return rows if len(rows) == limit else None
-
-
-class PostFilter:
-    """Drops rows whose messages do not satisfy every predicate; `texts` reads a message by its row number.
-
-    Afterwards `finished` is True if all rows were tested.
-    """
-
-    def __init__(self, predicates: Sequence[Predicate], texts: Callable[[int], Texts]) -> None:
-        self.finished = False
-        self._predicates = predicates
-        self._texts = texts
-
-    def filter(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield the rows that match, in order."""
-        for row in rows:
-            candidate = Candidate(row.tests, cache(partial(self._texts, row.number)))
-            if all(predicate(candidate) for predicate in self._predicates):
-                yield row
-        self.finished = True
 
 
 def count_rows(index: Index, plan: Plan) -> int:
@@ -194,7 +185,6 @@ def _match_parameters(plan: Plan) -> tuple[str, ...]:
     return () if plan.match is None else (plan.match,)
 
 
-_TEXTS = ("text", "reasoning")  # types of parts that have no other values
 _COMMITS = """
     SELECT value.text, commits.number, commits.oid FROM commits
     JOIN place ON place.entry = commits.number JOIN value ON value.number = place.conversation
@@ -304,7 +294,7 @@ class HitReader:
             raise IndexDamaged(f"message {row.id} has no commit")
         conversation, entry, oid = commits[0]
         branch = self._branch_of(conversation, entry)
-        head, message = self._message(oid, is_shown=True)
+        head, message = self._message(oid)
         if head.id != row.id:
             raise IndexDamaged(f"{oid} is another message")
         part, snippet = _snippet(_shown_texts(message), marks)
@@ -327,25 +317,28 @@ class HitReader:
             tools=tuple(name for (name,) in self._index.rows(_TOOLS, (row.number,), (str,))),
         )
 
-    def texts(self, number: int) -> Texts:
-        """Read the texts of a message as they may be shown, by its row number; raises as `read` does."""
+    def matches(self, row: Row, predicates: Sequence[Predicate]) -> bool:
+        """Return True if a message satisfies every predicate, and is shown as it is; raise as `read` does."""
+        clear = self._repository.clear_message
+        data = cache(lambda: self._stored_bytes(row.number))
+        candidate = Candidate(row.tests, cache(lambda: texts_of(decode(data()))))
+        return all(predicate(candidate) for predicate in predicates) and (clear is None or clear(data()) == data())
+
+    def _stored_bytes(self, number: int) -> bytes:
         rows = self._index.rows(_FIRST_COMMIT, (number,), (str,))
         if not rows:
             raise IndexDamaged(f"message {number} has no commit")
-        stored = self._message(rows[0][0], is_shown=False)[1]
-        if self._repository.clear_message is None:
-            return Texts(texts_of(stored))
-        shown = self._message(rows[0][0], is_shown=True)[1]
-        return Texts(texts_of(shown), shown != stored, frozenset(_walk_masked_fields(stored, shown)))
+        try:
+            head = header_of(read_commit(self._repository, rows[0][0]))
+            return read_stored_body(self._repository, head)
+        except (NotFound, Corrupt) as error:
+            raise IndexDamaged(error.message) from error
 
-    def _message(self, oid: Oid, *, is_shown: bool) -> tuple[MessageHeader, Message]:
-        """Read a message; one that is shown may be redacted, so that a snippet is cut from what may leave."""
+    def _message(self, oid: Oid) -> tuple[MessageHeader, Message]:
+        """Read a message as it is shown."""
         try:
             commit = read_commit(self._repository, oid)
-            head = header_of(commit)
-            if is_shown:
-                return head, decode(read_message_bytes_at(self._repository, commit.tree))
-            return head, decode(read_stored_body(self._repository, head))
+            return header_of(commit), decode(read_message_bytes_at(self._repository, commit.tree))
         except (NotFound, Corrupt) as error:
             raise IndexDamaged(error.message) from error
 
@@ -444,17 +437,6 @@ class HitReader:
             raise IndexDamaged(error.message) from error
 
 
-def _walk_masked_fields(stored: Message, shown: Message) -> Iterator[str]:
-    """Yield the fields of a message that a query may not find, because another value is shown."""
-    if stored.author != shown.author:
-        yield from ("author", "agent")
-    if stored.model != shown.model:
-        yield "model"
-    pairs = zip(stored.parts, shown.parts, strict=True)
-    if stored.files != shown.files or any(one != other and one.type not in _TEXTS for one, other in pairs):
-        yield from ("file", "tool")
-
-
 def _shown_texts(message: Message) -> tuple[str, ...]:
     """Return the texts of a message; the values of a typed message without text have the names of their fields."""
     texts = texts_of(message)
@@ -470,9 +452,6 @@ def _snippet(texts: tuple[str, ...], marks: Sequence[Highlighter]) -> tuple[str,
                 return column, cut_snippet(text, spans)
     column, text = next(((c, text) for c, text in zip(COLUMNS, texts, strict=True) if text.strip()), (COLUMNS[0], ""))
     return column, cut_snippet(text, ())
-
-
-_MAX_COUNTED = 500  # further messages of which each is read to count it
 
 
 class TitleHit(NamedTuple):
@@ -531,6 +510,7 @@ class _Request:
     query: Node
     plan: Plan
     names: Names
+    leaves_out_masked: bool
     conversation: ConversationId | None
     limit: int
     newest_first: bool
@@ -568,7 +548,8 @@ def search(
     since, until: dates; only messages of that time.
     progress: called for each message that is added to the index, and with the number of them.
     reading: makes what is entered while hits are read, but not while the index is updated.
-    clear: returns a name as it is shown; nothing is found by what it hides, or by what `reading` hides in messages.
+    clear: returns a name as it is shown; nothing is found by what it hides, and messages in which `reading` hides
+        something are left out.
 
     Raises:
         Invalid, NotFound, Ambiguous: the query, an option or the conversation is not valid.
@@ -589,9 +570,18 @@ def search(
     plan = compile_query(query, parsed, conversation_id, names)
     unknown = () if regex else tuple(_unknown_field_notes(query))
     request = _Request(
-        text=query, query=parsed, plan=plan, names=names, conversation=conversation_id, limit=limit,
-        newest_first=newest_first, context=context, count_only=count_only, notes=unknown,
-    )  # fmt: skip
+        text=query,
+        query=parsed,
+        plan=plan,
+        names=names,
+        leaves_out_masked=clear is not None,
+        conversation=conversation_id,
+        limit=limit,
+        newest_first=newest_first,
+        context=context,
+        count_only=count_only,
+        notes=unknown,
+    )
     describe = describe_from(repository, progress)
 
     def run(index: Index) -> Search:
@@ -670,23 +660,22 @@ def _with_index(repository: Repository, directory: str, describe: Describe, run:
 def _run(repository: Repository, index: Index, request: _Request) -> Search:
     plan = request.plan
     reader = HitReader(repository, index, request.conversation, request.context)
-    post_filter = PostFilter(plan.predicates, reader.texts)
-    is_masked = request.names.masked_branches is not None
-    matching = None if plan.predicates and not is_masked else count_rows(index, plan)
+    matching = None if plan.predicates else count_rows(index, plan)
     newest_first = request.newest_first or (matching is not None and not can_rank(index, plan, matching))
-    rows = post_filter.filter(walk_rows(index, plan, request.limit, newest_first=newest_first, matching=matching))
-    if is_masked and not newest_first:
-        rows = _masked_last(rows, reader, request.limit)
-    marks = highlighters(plan, request.query)
+    is_filtered = bool(plan.predicates) or request.leaves_out_masked
+    limit = -1 if is_filtered else request.limit
+    rows = walk_rows(index, plan, limit, newest_first=newest_first, matching=matching)
+    if is_filtered:
+        rows = (row for row in rows if reader.matches(row, plan.predicates))
     hits: tuple[SearchHit, ...] = ()
-    if not request.count_only:
-        hits = tuple(reader.read(row, marks) for row in islice(rows, request.limit))
-    seen = sum(1 for _ in rows) if request.count_only and plan.predicates else len(hits)
-    if is_masked and not request.count_only:
-        seen += sum(1 for _ in islice(rows, _MAX_COUNTED))
     total = matching
-    if plan.predicates:
-        total = seen if post_filter.finished else None
+    if not request.count_only:
+        marks = highlighters(plan, request.query)
+        hits = tuple(reader.read(row, marks) for row in islice(rows, request.limit))
+        if is_filtered:
+            total = len(hits) if len(hits) < request.limit else None
+    elif is_filtered:
+        total = sum(1 for _ in rows)
     coverage = _coverage(index, request, len(hits), total)
     notes = (*index.notes, *request.notes)
     if not hits and not total:
@@ -695,34 +684,15 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     return Search(items=(*hits, coverage), hits=hits, coverage=coverage, counted=counted, notes=notes)
 
 
-def _masked_last(rows: Iterable[Row], reader: HitReader, limit: int) -> Iterator[Row]:
-    """Yield rows in their order, and those of masked messages behind the others, in one that no score decides.
-
-    The score of a message tells whether the index has a word of it, and so its place among the others.
-    """
-    masked: list[Row] = []
-    count = 0
-    for row in rows:
-        if reader.texts(row.number).is_masked:
-            masked.append(row)
-        else:
-            count += 1
-            yield row
-        if count + len(masked) > limit + _MAX_COUNTED:
-            break
-    yield from sorted(masked, key=lambda row: row.number, reverse=True)
-
-
 def _suggest_any(index: Index, request: _Request, reader: HitReader) -> Iterator[Note]:
     """Yield a note with the number of messages that contain some of the words, if there are any."""
     query = with_any_phrase(request.query)
-    is_masked = request.names.masked_branches is not None
-    if query is request.query or (request.plan.predicates and not is_masked) or not request.limit:
+    if query is request.query or request.plan.predicates or not request.limit:
         return
     plan = compile_query(request.text, query, request.conversation, request.names)
-    if is_masked:
-        rows = walk_rows(index, plan, 0, newest_first=True)
-        matching = sum(1 for _ in islice(PostFilter(plan.predicates, reader.texts).filter(rows), _MAX_COUNTED))
+    if request.leaves_out_masked:
+        rows = walk_rows(index, plan, -1, newest_first=True)
+        matching = sum(1 for _ in islice((row for row in rows if reader.matches(row, ())), _MAX_COUNTED))
     else:
         matching = count_rows(index, plan)
     if matching:
@@ -737,11 +707,11 @@ def _period_notes(index: Index, request: _Request) -> Iterator[Note]:
     count, newest = _match_at_any_time(index, request, query)
     if count and newest is not None:
         one = "message matches" if count == 1 else "messages match"
-        yield Note(f"no message of that time matches; {count:,} {one} outside of it, the newest of {_day(newest)}")
+        yield Note(f"no message of that time matches; {count:,} {one} outside of it, the newest of {local_day(newest)}")
         return
     period = find_period(index, request.conversation)
     if period is not None:
-        first, last = map(_day, period)
+        first, last = map(local_day, period)
         yield Note("no message of that time matches", f"messages: from {first} to {last}")
 
 
@@ -750,14 +720,10 @@ def _match_at_any_time(index: Index, request: _Request, query: Node | None) -> t
 
     A query with a regular expression is not run again, as it has read all messages of that time already.
     """
-    if query is None or request.plan.predicates:
+    if query is None or request.plan.predicates or request.leaves_out_masked:
         return 0, None
     plan = compile_query(request.text, query, request.conversation, request.names)
     return count_rows(index, plan), find_newest(index, plan)
-
-
-def _day(seconds: int) -> str:
-    return local_day(seconds)
 
 
 def _coverage(index: Index, request: _Request, shown: int, total: int | None) -> SearchCoverage:

@@ -25,14 +25,11 @@ def gate_maker(repository: Repository, mode: Mode) -> Callable[[], Gate]:
 
 
 @contextmanager
-def redacting(repository: Repository, gate: Gate, clear: Callable[[bytes], bytes] | None = None) -> Iterator[None]:
-    """Redact every message that is read from the store in the block, if the gate redacts.
-
-    clear: replaces secrets in a stored message; by default `gate.clear_line`
-    """
+def redacting(repository: Repository, gate: Gate) -> Iterator[None]:
+    """Redact every message that is read from the store in the block, if the gate redacts."""
     before = repository.clear_message
     if gate.mode == "redact":
-        repository.clear_message = clear or (lambda data: gate.clear_line(data, "a message"))
+        repository.clear_message = lambda data: gate.clear_line(data, "a message")
     try:
         yield
     finally:

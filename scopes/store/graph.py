@@ -1,8 +1,4 @@
-"""Walk over the history: orders, ancestors, merge bases, and what only one side has.
-
-A long walk reads commits from kept chunks, if the caller has some (`index/caches`): read one by one, a history of
-20,000 messages takes four times as long.
-"""
+"""Walk over the history: orders, ancestors, merge bases, and what only one side has."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from functools import partial
 from heapq import heappop, heappush
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final
 
 from scopes.errors import NotFound
 from scopes.ids import Oid, is_oid
@@ -18,92 +14,7 @@ from scopes.store.libgit2 import pygit2, refusal
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
 
-CHUNK_COMMITS: Final = 256
-FEW_COMMITS: Final = 64  # a walk of fewer commits does not open the chunks, and a shorter rest is not kept
 _NOTHING_KNOWN: Final[Mapping[Oid, Commit]] = MappingProxyType({})
-
-
-class CommitChunks(Protocol):
-    """Kept chunks of commits; without them everything works, but slower. No method raises."""
-
-    def __contains__(self, key: object) -> bool:
-        """Return True if there is a chunk with this key."""
-
-    def find(self, key: Oid) -> Sequence[Commit]:
-        """Return the commits of a chunk, none if it is not there or damaged."""
-
-    def add(self, commits: Sequence[Commit]) -> None:
-        """Keep a chunk; its first commit is the key."""
-
-    def knows_work_items(self, tip: Oid) -> bool:
-        """Return True if the work items of this history are kept, if the file is not damaged."""
-
-    def find_work_items(self, tip: Oid) -> Mapping[str, int] | None:
-        """Return when each work item of the history of a tip was last named; None if that is not kept or damaged."""
-
-    def add_work_items(self, items: Mapping[Oid, Mapping[str, int]]) -> None:
-        """Keep the work items of the histories of tips."""
-
-
-def reader_of(objects: Objects) -> Callable[[Oid], Commit]:
-    """Return the function that reads the commits of one walk; it raises as `read_commit` does."""
-    open_chunks = objects.open_commit_chunks if isinstance(objects, Repository) else None
-    return partial(read_commit, objects) if open_chunks is None else _ChunkReader(objects, open_chunks).read
-
-
-class _ChunkReader:
-    """Reads the commits of one walk; opens the chunks only after a number of commits."""
-
-    def __init__(self, objects: Objects, open_chunks: Callable[[], CommitChunks]) -> None:
-        self._objects = objects
-        self._open_chunks = open_chunks
-        self._chunks: CommitChunks | None = None
-        self._ahead: dict[Oid, Commit] = {}
-        self._read: list[Commit] = []
-        self._is_long = False  # a whole chunk was found or kept
-
-    def read(self, oid: Oid) -> Commit:
-        """Read a commit: the next one of a chunk, the first one of another chunk, or one in the store."""
-        commit = self._ahead.pop(oid, None)
-        if commit is not None:
-            return commit
-        if self._chunks is not None and oid in self._chunks:
-            found = self._chunks.find(oid)
-            if found:
-                self._use(found)
-                return self._ahead.pop(oid)
-        commit = read_commit(self._objects, oid)
-        self._read.append(commit)
-        number = len(self._read)
-        if number == CHUNK_COMMITS or (self._is_long and number >= FEW_COMMITS and not commit.parents):
-            self._keep()
-        elif number == FEW_COMMITS and self._chunks is None:
-            self._open()
-        return commit
-
-    def _use(self, found: Sequence[Commit]) -> None:
-        self._read.clear()
-        self._ahead = {commit.oid: commit for commit in found}
-        self._is_long = True
-
-    def _open(self) -> CommitChunks:
-        """Open the chunks; use the one whose first commit was the first one of the walk."""
-        self._chunks = self._open_chunks()
-        found = self._chunks.find(self._read[0].oid) if self._read[0].oid in self._chunks else ()
-        if found:
-            before = self._read.copy()
-            self._use(found)
-            for commit in before:
-                self._ahead.pop(commit.oid, None)
-        return self._chunks
-
-    def _keep(self) -> None:
-        """Keep what was read as a chunk, unless it is one already."""
-        chunks = self._open() if self._chunks is None else self._chunks
-        if self._read and self._read[0].oid not in chunks:
-            chunks.add(self._read)
-        self._read = []
-        self._is_long = True
 
 
 def walk_newest_first(
@@ -118,7 +29,7 @@ def walk_newest_first(
     pending = list(dict.fromkeys(tips))
     if len(pending) == 1 and pending[0] not in hidden:
         oid: Oid | None = pending[0]
-        read = reader_of(objects)
+        read = partial(read_commit, objects)
         while oid is not None and oid not in hidden:
             commit = known.get(oid) or read(oid)
             if len(commit.parents) > 1:
@@ -143,7 +54,7 @@ def _oldest_first(
     The linear end of a history with one tip is read without a search.
     """
     line: list[Commit] = []
-    read = reader_of(objects)
+    read = partial(read_commit, objects)
     while len(tips) == 1 and tips[0] not in hidden:
         commit = known.get(tips[0]) or read(tips[0])
         if len(commit.parents) > 1:
@@ -261,7 +172,7 @@ def _read_line(repository: Repository, tip: Oid, bases: Sequence[Oid]) -> tuple[
     """Return the commits above a base up to the tip, oldest first; None if a merge or a root is among them."""
     line: list[Commit] = []
     oid = tip
-    read = reader_of(repository)
+    read = partial(read_commit, repository)
     while oid not in bases:
         commit = read(oid)
         if len(commit.parents) != 1:

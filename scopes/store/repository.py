@@ -15,7 +15,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from tempfile import TemporaryDirectory, gettempdir
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound, Refused, ScopesError, TooNew
 from scopes.ids import ConversationId, Oid, OperationId, is_oid
@@ -57,10 +57,6 @@ from scopes.store.refs import (
     read_packed_refs,
     read_ref_files,
 )
-
-if TYPE_CHECKING:
-    from scopes.store.graph import CommitChunks
-
 
 FORMAT_VERSION = 2
 HEAD = "ref: refs/heads/scopes-none\n"  # no branch: scopes has none of its own
@@ -165,11 +161,10 @@ class Repository:
     """One open store.
 
     `clear_message` is what makes of stored messages what is read of them; `secrets.gates.redacting` sets it while text
-    leaves the store with secrets redacted. `open_commit_chunks` opens the kept chunks of commits that long walks use.
-    `index_directory` is where what was derived from the store is kept. `committed` describes the last commit, for the
-    message after an interrupt. `command_operations` are those of the present command that the next one belongs to;
-    `history.transaction.same_command` sets them. `prunes` knows what was deleted since the store was opened;
-    `store.transactions` opens it again then.
+    leaves the store with secrets redacted. `index_directory` is where what was derived from the store is kept.
+    `committed` describes the last commit, for the message after an interrupt. `command_operations` are those of the
+    present command that the next one belongs to; `history.transaction.same_command` sets them. `prunes` knows what was
+    deleted since the store was opened; `store.transactions` opens it again then.
     """
 
     def __init__(self, path: str, git: pygit2.Repository, config: Config, caller: Caller) -> None:
@@ -187,7 +182,6 @@ class Repository:
         self.packs = _open_packs(self._objects)
         self.recent: dict[Oid, tuple[str, bytes]] = {}
         self.clear_message: Callable[[bytes], bytes] | None = None
-        self.open_commit_chunks: Callable[[], CommitChunks] | None = None
         self.index_directory: str | None = None
         self._last_was_packed = True
         self._last_stamp: _Stamp | None = None
@@ -293,12 +287,8 @@ class Repository:
     @contextlib.contextmanager
     def from_disk(self) -> Iterator[None]:
         """Read every object from disk, for commands that verify the store; the copies in memory are dropped."""
-        chunks, self.open_commit_chunks = self.open_commit_chunks, None
         self.recent.clear()
-        try:
-            yield
-        finally:
-            self.open_commit_chunks = chunks
+        yield
 
     def has(self, oid: Oid) -> bool:
         """Return True if the object is in the store."""

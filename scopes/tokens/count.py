@@ -1,18 +1,19 @@
-"""Read and write files of the cache directory: atomic writes, readable by the owner only; reads that never block."""
+"""Count tokens: exactly with tiktoken where the data of an encoding is on this machine, otherwise by an estimate.
+
+`choose_tokenizer` picks a tokenizer for a model, `resolve_model` finds the window and the encoding of a model name,
+`CountCache` keeps counts between processes. `fetch_ranks` and `tokens_status` are the commands `tokens fetch` and
+`tokens status`: the data of an encoding is a rank file, from our cache, that of tiktoken, or the package bpe-openai.
+"""
 
 from __future__ import annotations
 
 import difflib
-import gzip
 import os
 import re
-import stat
 import sys
-import zlib
-from _thread import allocate_lock
 from binascii import a2b_base64
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from shlex import quote
@@ -20,6 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from scopes.errors import Corrupt, Inaccessible, Invalid, Refused
+from scopes.regular_file import read_private_file, write_private_file
 from scopes.result import Note, Result
 from scopes.store.config import MODEL_SETTING, Setting
 from scopes.store.projects import cache_directory
@@ -28,34 +30,6 @@ if TYPE_CHECKING:
     import tiktoken
 
     from scopes.index.database import Connection, Layout
-
-
-_MAX_BYTES = 64 << 20
-
-
-def write_file(path: str, data: bytes) -> None:
-    """Write a file with mode 0600 atomically, and create its directories.
-
-    Raises:
-        OSError: the file cannot be written; an existing file is unchanged.
-    """
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    temporary = f"{path}.{os.getpid()}.new"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(data)
-    os.replace(temporary, path)
-
-
-def read_cache_file(path: str) -> bytes | None:
-    """Read at most 64 MiB of a regular file, decompressed if it ends in `.gz`; None if it cannot be read."""
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return None
-            return (gzip.GzipFile(fileobj=file) if path.endswith(".gz") else file).read(_MAX_BYTES)
-    except (OSError, EOFError, zlib.error):
-        return None
 
 
 _CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
@@ -148,16 +122,11 @@ def find_ranks(paths: RankFilePaths, encoding: Encoding) -> tuple[bytes | None, 
     return None, tuple(notes)
 
 
-def decode_ranks(data: bytes) -> Sequence[bytes]:
-    """Return the tokens of a rank file in the order of their ranks, which is that of the lines."""
-    return tuple(map(a2b_base64, data.split()[::2]))
-
-
 def walk_rank_files(paths: RankFilePaths, encoding: Encoding) -> Iterator[RankFile]:
     """Yield the existing rank files, preferred first; each is read and verified when it is reached."""
     for path, origin in _candidate_paths(paths, encoding):
         if os.path.lexists(path):
-            data = read_cache_file(path)
+            data = read_private_file(path)
             valid = data is not None and sha256(data).hexdigest() == encoding.sha256
             yield RankFile(path, origin, data if valid else None)
 
@@ -171,29 +140,10 @@ def _candidate_paths(paths: RankFilePaths, encoding: Encoding) -> Iterator[tuple
         yield os.path.join(directory, _PACKAGE_DATA, f"{encoding.name}.tiktoken.gz"), "carrier"
 
 
-MAX_TOKEN_BYTES = 128
 _MAX_BLANK = 500_000  # characters; tiktoken panics on longer runs of white space
-_BLANK = re.compile(rf"\s{{{_MAX_BLANK}}}")
+_LONG_RUN = re.compile(rf"\s{{{_MAX_BLANK}}}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MAX_PARTIAL_BUILDS = 4  # together they take as long as one build with the whole vocabulary
-_MAX_PARTIAL_CHARACTERS = 500_000  # of text; searching more for chunks takes longer than a whole build
-_MAX_PARTS = 600_000
-_NUMBERS = frozenset(f"{n:0{width}}".encode() for width in (1, 2, 3) for n in range(10**width))  # of headings
-_SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # Unicode white space
-_OTHER = (  # neither white space nor ASCII
-    r"\x80-\x84\x86-\x9f\xa1-\u167f\u1681-\u1fff\u200b-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff"
-    r"\u3001-\U0010ffff"
-)
-_ASCII_PUNCTUATION = r"\x00-\x08\x0e-\x1f!-/:-@\[-`{-\x7f"
-_CHUNKS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"[^\r\nA-Za-z0-9]?[A-Za-z'{_OTHER}]+",  # a word with one character before it and contractions after it
-        rf" ?[{_ASCII_PUNCTUATION}{_OTHER}\r\n]+",
-        rf"[0-9{_OTHER}]+",
-        rf"[{_SPACE}]+",
-    )
-)
+_built: dict[str, tiktoken.Encoding] = {}  # by the hash of the rank file: a process builds each encoding once
 
 
 class ExactTokenizer:
@@ -205,121 +155,37 @@ class ExactTokenizer:
         self.name = encoding.name
         self._encoding = encoding
         self._ranks = ranks
-        self._tokens: Sequence[bytes] = ()
-        self._built: tiktoken.Encoding | None = None
-        self._builds = 0
-        self._is_whole = False
-        self._chunks: set[str] = set()
-        self._parts = set(_NUMBERS)
-        self._announced: list[str] = []
-        self._announced_characters = 0
-        self._needs_whole = False  # the announced texts are too long
-        self._lock = allocate_lock()
-
-    def prepare(self, texts: Iterable[str]) -> None:
-        """Announce texts that will be counted, so that one build of the encoding covers all of them."""
-        announced = list(texts)
-        with self._lock:
-            if not (self._is_whole or self._needs_whole):
-                self._announced += announced
-                self._announced_characters += sum(map(len, announced))
-                if self._announced_characters > _MAX_PARTIAL_CHARACTERS:
-                    self._needs_whole = True
-                    self._announced.clear()
 
     def count(self, text: str) -> int:
         """Count the tokens of a text; an unpaired surrogate is counted as the replacement character."""
         if not text:
             return 0
-        with self._lock:
-            encoding = self._encoding_for(text)
-        return sum(len(encoding.encode_ordinary(piece)) for piece in _split_long_blanks(_replace_surrogates(text)))
+        encoding = _built.get(self._encoding.sha256) or self._build()
+        return sum(len(encoding.encode_ordinary(piece)) for piece in _split_long_runs(_SURROGATE.sub("\ufffd", text)))
 
-    def _encoding_for(self, text: str) -> tiktoken.Encoding:
-        """Return the encoding with at least the tokens that can occur in this text."""
-        if self._is_whole and self._built is not None:
-            return self._built
-        texts = [_replace_surrogates(each) for each in (text, *self._announced)]
-        self._announced.clear()
-        self._announced_characters = 0
-        new_parts = None if self._needs_whole else self._find_new_parts(texts)
-        if new_parts is not None and self._built is not None and new_parts <= self._parts:
-            return self._built
-        self._tokens = self._tokens or decode_ranks(self._ranks)
-        self._builds += 1
-        self._is_whole = new_parts is None or self._builds > _MAX_PARTIAL_BUILDS
-        self._parts |= new_parts or set()
-        tokens = self._tokens if self._is_whole else filter(self._parts.__contains__, self._tokens)
-        self._built = _load_tiktoken()(
+    def _build(self) -> tiktoken.Encoding:
+        try:
+            import tiktoken
+        except (ImportError, OSError) as error:
+            raise Inaccessible(
+                f"tiktoken cannot be loaded: {error}", hint="reinstall it, or remove its rank files to get estimates"
+            ) from error
+        tokens = map(a2b_base64, self._ranks.split()[::2])  # the lines are in the order of the ranks
+        built = tiktoken.Encoding(
             self.name,
             pat_str=self._encoding.pattern,
             mergeable_ranks={token: rank for rank, token in enumerate(tokens)},
             special_tokens={},
         )
-        return self._built
-
-    def _find_new_parts(self, texts: list[str]) -> set[bytes] | None:
-        """Return the parts of chunks that were not seen before; None if there are too many."""
-        if sum(map(len, texts)) > _MAX_PARTIAL_CHARACTERS:
-            return None
-        chunks = set().union(*map(chunks_of, texts)) - self._chunks
-        self._chunks |= chunks
-        return parts_of(chunks)
+        _built[self._encoding.sha256] = built
+        return built
 
 
-_shared: dict[str, ExactTokenizer] = {}
-
-
-def shared_tokenizer(encoding: Encoding, ranks: bytes) -> ExactTokenizer:
-    """Return the one tokenizer of a process for this encoding, so that a program builds its vocabulary once.
-
-    The data of an encoding is always the same: its hash is part of `Encoding`, and was checked.
-    """
-    return _shared.setdefault(encoding.sha256, ExactTokenizer(encoding, ranks))
-
-
-def chunks_of(text: str) -> set[str]:
-    """Return substrings of a text such that every piece that an encoding cuts it into lies within one of them."""
-    return {chunk for pattern in _CHUNKS for chunk in pattern.findall(text)}
-
-
-def parts_of(chunks: Iterable[str]) -> set[bytes] | None:
-    """Return every substring of the chunks that is short enough to be a token; None if there are too many."""
-    parts: set[bytes] = set()
-    considered = 0
-    for chunk in chunks:
-        data = chunk.encode()
-        length = len(data)
-        considered += length * min(length, MAX_TOKEN_BYTES)
-        if considered > _MAX_PARTS:
-            return None
-        parts.update(
-            data[start:end]
-            for start in range(length)
-            for end in range(start + 1, min(length, start + MAX_TOKEN_BYTES) + 1)
-        )
-    return parts
-
-
-def _load_tiktoken() -> type[tiktoken.Encoding]:
-    try:
-        import tiktoken
-    except (ImportError, OSError) as error:
-        raise Inaccessible(
-            f"tiktoken cannot be loaded: {error}", hint="reinstall it, or remove its rank files to get estimates"
-        ) from error
-    return tiktoken.Encoding
-
-
-def _replace_surrogates(text: str) -> str:
-    return _SURROGATE.sub("\ufffd", text)
-
-
-def _split_long_blanks(text: str) -> Iterator[str]:
+def _split_long_runs(text: str) -> Iterator[str]:
     """Split a text inside every run of white space that is too long for tiktoken."""
     start = 0
     if len(text) > _MAX_BLANK:
-        for match in _BLANK.finditer(text):
+        for match in _LONG_RUN.finditer(text):
             yield text[start : match.end()]
             start = match.end()
     yield text[start:]
@@ -344,9 +210,6 @@ class EstimatingTokenizer:
 
     method = "estimate"
     name = "estimate"
-
-    def prepare(self, texts: Iterable[str]) -> None:
-        """Do nothing: an estimate needs no preparation."""
 
     def count(self, text: str) -> int:
         """Estimate the tokens of a text; the result is more often too high than too low."""
@@ -450,7 +313,6 @@ def _with_setting(row: Model, field: str, setting: Setting) -> Model:
     return row._replace(factor=number, fixed=True) if field == "factor" else row._replace(window=number)
 
 
-_CHARACTERS_PER_TOKEN = 5  # somewhat more than the average of text
 FETCH_HINT = "for exact counts: scopes tokens fetch, or pip install 'scopes-ai[tokens]'"
 
 
@@ -459,9 +321,6 @@ class Tokenizer(Protocol):
 
     method: str
     name: str
-
-    def prepare(self, texts: Iterable[str]) -> None:
-        """Announce texts that will be counted, which makes counting them faster."""
 
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
@@ -484,10 +343,6 @@ class ScaledTokenizer:
         """Return a copy that scales another tokenizer, optionally with another factor."""
         return ScaledTokenizer(counter, factor or self._factor, self.family, fixed=self.fixed)
 
-    def prepare(self, texts: Iterable[str]) -> None:
-        """Announce texts that will be counted."""
-        self.counter.prepare(texts)
-
     def count(self, text: str) -> int:
         """Estimate the tokens of a text, rounded up."""
         return -(-self.counter.count(text) * self._factor // 100)
@@ -509,7 +364,7 @@ def choose_tokenizer(paths: RankFilePaths, model: Model | None = None, *, strict
     encoding = ENCODINGS[DEFAULT_ENCODING if model is None else model.encoding]
     ranks, notes = find_ranks(paths, encoding)
     factor = 100 if model is None else model.factor
-    exact = None if ranks is None else shared_tokenizer(encoding, ranks)
+    exact = None if ranks is None else ExactTokenizer(encoding, ranks)
     if strict and (exact is None or factor != 100):
         reason = f"there is no data of {encoding.name}" if factor == 100 else "its tokens can only be estimated"
         raise Refused(f"exact token counts are not possible here: {reason}", hint=FETCH_HINT if factor == 100 else None)
@@ -522,113 +377,73 @@ def choose_tokenizer(paths: RankFilePaths, model: Model | None = None, *, strict
     return TokenizerChoice(ScaledTokenizer(tokenizer, factor, model.name, fixed=model.fixed), (*notes, note))
 
 
-def prepare_for_room(tokenizer: Tokenizer, texts: Iterable[str], room: int) -> None:
-    """Announce the first texts, up to about `room` tokens; the others will not be counted."""
-    announced = []
-    characters_left = room * _CHARACTERS_PER_TOKEN
-    for text in texts:
-        announced.append(text)
-        characters_left -= len(text)
-        if characters_left < 0:
-            break
-    tokenizer.prepare(announced)
-
-
 FILE: Final = "counts.sqlite"
-KEY_BYTES: Final = 16
+_KEY_BYTES: Final = 16
+_VERSION: Final = 3
 _TABLES: Final = "CREATE TABLE count (key BLOB PRIMARY KEY, tokens INTEGER NOT NULL) STRICT, WITHOUT ROWID"
-_VERSION: Final = 2
-_OF_ALL_STORES: Final = ""
 _BUSY_SECONDS: Final = 0.25
 _MAX_FILE_BYTES: Final = 64 << 20  # about a million and a half counts
 
 
 class CountCache:
-    """Counts by key (16 bytes) in an SQLite file; opened by the first `find` if it exists, closed on exit of `with`."""
+    """Counts in a file of the cache directory; used in a `with` statement, which saves new ones at its end.
+
+    A file that is missing, locked or damaged is as good as an empty one.
+    """
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._path = os.path.join(directory, FILE)
-        self._connection: Connection | None = None
-        self._is_looked_for = False
         self._new: dict[bytes, int] = {}
+        self._connection: Connection | None = None
+        self._open_file = ExitStack()
 
     def __enter__(self) -> Self:
+        if os.path.lexists(self._path):  # without a file SQLite is not loaded
+            from scopes.index.database import ROW_ERRORS, open_rows
+
+            with suppress(*ROW_ERRORS):
+                rows = open_rows(self._directory, _layout(), self._directory, _BUSY_SECONDS)
+                self._connection = self._open_file.enter_context(rows)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; a later call opens it again."""
-        if self._connection is not None:
-            self._connection.close()
         self._connection = None
+        self._open_file.close()
+        if self._new:
+            self._save()
 
     def find(self, key: bytes) -> int | None:
         """Return a count; None if it is not cached."""
         count = self._new.get(key)
-        if count is not None or not (self._connection or self._can_open()):
+        if count is not None or self._connection is None:
             return count
-        from scopes.index.database import ROW_ERRORS
+        from scopes.index.database import ROW_ERRORS, remove_unusable
 
         try:
-            self._connection = self._connection or self._connect()
             row = self._connection.execute("SELECT tokens FROM count WHERE key = ?", (key,)).fetchone()
-        except ROW_ERRORS as error:
-            self._give_up(error)
+            return None if row is None else int(row[0])
+        except ROW_ERRORS as problem:
+            self._connection = None
+            remove_unusable(self._directory, _layout(), problem)
             return None
-        return None if row is None else int(row[0])
 
     def add(self, key: bytes, tokens: int) -> None:
-        """Add a count; `save` writes it to the file."""
+        """Add a count."""
         self._new[key] = tokens
 
-    def save(self) -> None:
+    def _save(self) -> None:
         """Write added counts to the file, which is emptied first if it is too large."""
-        if not self._new:
-            return
-        from scopes.index.database import ROW_ERRORS
+        from scopes.index.database import ROW_ERRORS, change_rows
 
-        try:
-            self._connection = self._connection or self._connect()
-            self._connection.execute("BEGIN IMMEDIATE")
-            with self._connection:  # commits, or rolls back
-                if os.path.getsize(self._path) > _MAX_FILE_BYTES:
-                    self._connection.execute("DELETE FROM count")
-                self._connection.executemany("INSERT OR REPLACE INTO count VALUES (?, ?)", self._new.items())
-        except ROW_ERRORS as error:
-            self._give_up(error)
+        rows = change_rows(self._directory, _layout(), self._directory, _BUSY_SECONDS)
+        with suppress(*ROW_ERRORS), rows as connection:
+            if os.path.getsize(self._path) > _MAX_FILE_BYTES:
+                connection.execute("DELETE FROM count")
+            connection.executemany("INSERT OR REPLACE INTO count VALUES (?, ?)", self._new.items())
         self._new.clear()
-
-    def _can_open(self) -> bool:
-        """Return True the first time, if there is a file; without one SQLite is not loaded."""
-        is_first, self._is_looked_for = not self._is_looked_for, True
-        return is_first and os.path.lexists(self._path)
-
-    def _connect(self) -> Connection:
-        """Open the file or create it.
-
-        Raises:
-            ROW_ERRORS: it cannot be used now, or not at all.
-        """
-        from scopes.index.database import connect, prepare_rows
-
-        layout = _layout()
-        with ExitStack() as on_error:
-            connection = on_error.enter_context(closing(connect(self._directory, layout, _BUSY_SECONDS)))
-            prepare_rows(connection, layout, _OF_ALL_STORES)
-            on_error.pop_all()
-            return connection
-
-    def _give_up(self, error: Exception) -> None:
-        """Close the file, and delete it if it is damaged or not ours."""
-        from scopes.index.database import remove_unusable
-
-        self.close()
-        remove_unusable(self._directory, _layout(), error)
 
 
 def _layout() -> Layout:
@@ -646,22 +461,15 @@ class CachingTokenizer:
         self._tokenizer = tokenizer
         self._cache = cache
 
-    def prepare(self, texts: Iterable[str]) -> None:
-        """Announce texts that will be counted; cached ones are skipped."""
-        self._tokenizer.prepare([text for text in texts if self._cache.find(self._key(text)) is None])
-
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
-        key = self._key(text)
+        # a tokenizer's name never contains a zero byte
+        key = sha256(f"{self.name}\0{text}".encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
         tokens = self._cache.find(key)
         if tokens is None:
             tokens = self._tokenizer.count(text)
             self._cache.add(key, tokens)
         return tokens
-
-    def _key(self, text: str) -> bytes:
-        """Hash a text with the tokenizer's name, which never contains a zero byte."""
-        return sha256(f"{self.name}\0{text}".encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
 
 
 def with_cache(choice: TokenizerChoice, cache: CountCache) -> TokenizerChoice:
@@ -700,7 +508,7 @@ def fetch_ranks(paths: RankFilePaths, name: str, download: Callable[[str], bytes
         )
     path = paths.own_file(encoding)
     try:
-        write_file(path, data)
+        write_private_file(path, data)
     except OSError as error:
         raise Inaccessible(f"cannot write {path}: {error.strerror}", hint="check its directory") from error
     return RanksFetched(encoding=name, path=path, size=len(data))

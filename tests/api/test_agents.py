@@ -25,22 +25,13 @@ def ready(team, talk):
     return talk
 
 
-def test_agents_are_registered_changed_and_removed(store):
+def test_agents_are_registered_and_listed(store):
     made = store.register_agent(
         "ann", capabilities=["review"], dependencies=["Seeds"], metadata={"model": "m"}, description="reviews"
     )
     assert (made.change, made.agent.number, made.agent.metadata) == ("registered", 1, {"model": "m"})
-    assert store.update_agent("ann", scopes.AgentChanges(add_capabilities=["go"])).agent.capabilities == (
-        "review",
-        "go",
-    )
-    assert store.set_agent_available("1", available=False).change == "away"
-    assert [row.name for row in store.agents(available=False).rows] == ["ann"]
+    assert [row.name for row in store.agents(available=True).rows] == ["ann"]
     assert store.agents(capability="@fly").rows == ()
-    assert store.agent("ann").row.agent.registered
-    assert store.remove_agent("ann").change == "removed"
-    with pytest.raises(scopes.NotFound):
-        store.agent("ann")
 
 
 def test_a_message_is_sent_as_on_the_command_line(team, same):
@@ -84,25 +75,18 @@ def test_a_proposal_is_made_as_on_the_command_line(team, same):
 def test_a_proposal_goes_its_way(ready):
     made = ready.propose("task/42", {"status": "done"}, append={"labels": "ui"}, author="ann")
     assert [row.proposal.id for row in ready.proposals().rows] == [made.id]
-    assert [each.after for each in ready.try_proposal(made.id).values] == ["done", ["ui"]]
     done = ready.accept_proposal(made.id, feedback="go", rating=4)
     assert (done.proposal.state, [each.after for each in done.values]) == ("applied", ["done", ["ui"]])
-    ready.give_feedback(made.id, "no timeout since then", rating=5)
-    ready.rollback_proposal(made.id, "the build fails")
     history = [event.decision for event in ready.proposal(made.id).history]
-    assert history == ["create", "accept", "apply", "outcome", "rollback"]
+    assert history == ["create", "accept", "apply"]
     assert ready.proposals().rows == ()
     assert len(ready.proposals(include_closed=True).rows) == len(ready.proposals(state="applied").rows) == 1
 
 
-def test_a_proposal_is_modified_rejected_or_applied_later(ready):
-    names = [ready.propose(f"task/{number}", {"status": "done"}, author="ann").id for number in range(3)]
-    assert ready.modify_proposal(names[0], {"status": "review"}).values[0].after == "review"
-    assert ready.reject_proposal(names[1], "too-risky", rating=1).proposal.state == "rejected"
-    assert ready.accept_proposal(names[2], apply=False).proposal.state == "accepted"
-    assert ready.apply_proposal(names[2]).proposal.state == "applied"
-    with pytest.raises(scopes.Refused):
-        ready.apply_proposal(names[1])
+def test_a_proposal_is_rejected_or_applied_later(ready):
+    names = [ready.propose(f"task/{number}", {"status": "done"}, author="ann").id for number in range(2)]
+    assert ready.reject_proposal(names[0], "too-risky", rating=1).proposal.state == "rejected"
+    assert ready.accept_proposal(names[1], apply=False).proposal.state == "accepted"
     with pytest.raises(scopes.Refused):
         ready.propose("task/0", {"status": "x"}, before={"status": "done"})
 
@@ -120,26 +104,24 @@ def test_a_fact_is_proposed_as_on_the_command_line(team, same):
     assert type(done.fact) is scopes.ProposedFact
 
 
-def test_a_proposed_fact_becomes_a_fact_only_by_its_validation(ready, store):
-    store.add_fact_key("Requirements")
-    ready.propose_fact("requirements", "fast", id="fast")
+def test_a_proposed_fact_becomes_a_fact_only_by_its_validation(ready):
+    ready.propose_fact("seeds", "fast", id="fast")
     assert (ready.facts().rows, len(ready.proposed_facts().rows)) == ((), 1)
     assert isinstance(ready.fact("fast"), scopes.ProposedFactView)
     fact = ready.promote_fact("fast").fact
     assert (type(fact), fact.validation) == (scopes.Fact, "rules")
-    ready.propose_fact("Requirements", "slow", id="fast")
+    ready.propose_fact("Seeds", "slow", id="fast")
     with pytest.raises(scopes.ValidationError, match="with other content"):
         ready.accept_fact("fast")
-    assert [row.fact.content for row in ready.facts("Requirements").rows] == ["fast"]
+    assert [row.fact.content for row in ready.facts("Seeds").rows] == ["fast"]
 
 
 def test_people_decide_about_facts(ready):
-    for name in ("a", "b", "c"):
+    for name in ("a", "b"):
         ready.propose_fact("Seeds", name, id=name, author="ann")
     assert ready.accept_fact("a", "measured").decision.actor == "user"
     assert ready.reject_fact("b", "no", author="carol").proposal.state == "rejected"
-    assert ready.decide("c", "refine", "why?").decision.decision == "refine"
-    assert [row.state for row in ready.proposed_facts(include_all=True).rows] == ["rejected", "refine"]
+    assert [row.state for row in ready.proposed_facts(include_all=True).rows] == ["rejected"]
     assert isinstance(ready.fact("Seeds/a"), scopes.FactView)
 
 
@@ -156,7 +138,7 @@ def test_a_run_stops_at_its_limits(ready, tmp_path):
     program = f"""{sys.executable} -c "import json,sys; n=len(json.load(sys.stdin)['facts']); print(json.dumps({{'facts':
       [{{'key':'Seeds','content':str(n)}}]}}))" """
     done = ready.run_facts({"ann": program}, max_cycles=2)
-    assert (done.ending, done.exit_code, len(ready.fact_log(1).cycles)) == ("cycles", 9, 1)
+    assert (done.ending, done.exit_code) == ("cycles", 9)
     assert ready.run_facts({"ann": program}, max_facts=4).ending == "facts"
     assert ready.run_facts({"ann": program}, review=True, seconds=60, all_keys=True).waiting == 1
 
@@ -167,25 +149,11 @@ def test_a_collaboration_is_opened_as_on_the_command_line(team, same):
     assert done.branch == "collaboration/consensus"
 
 
-def test_a_collaboration_is_joined_argued_in_and_closed(ready):
+def test_a_position_is_argued_in_a_collaboration(ready):
     ready.collaborate("consensus", "Choose", "ann", urgency="high", entity="file/login.py")
-    ready.join(author="ann")
     argument = scopes.Argument(
         about="the task", position="JWT", evidence=(scopes.Evidence(type="best-practice", description="RFC 7519"),)
     )
     ready.argue(argument, author="ann")
     report = ready.collaboration()
     assert [each.argument.position for each in report.positions] == ["JWT"]
-    assert ready.close_collaboration("JWT").outcome == "JWT"
-    assert (ready.collaborations().rows, len(ready.collaborations(include_closed=True).rows)) == ((), 1)
-    assert ready.collaboration().collaboration.status == "closed"  # the newest closed one, if none is open
-
-
-def test_a_conflict_is_argued_about(ready):
-    ready.create_branch("alt")
-    for branch, decision in (("main", "jwt"), ("alt", "sessions")):
-        document = {"topic": "auth", "decision": decision}
-        ready.append("decided", author=branch, kind="decision", branch=branch, decision=document)
-    ready.merge("alt", target="main")
-    ready.argue_about_conflict(1, scopes.Argument(about="", position="jwt"), author="ann")
-    assert ready.conflict(1).row.conflict.status == "debate"

@@ -1,4 +1,4 @@
-"""Decisions in a program: listed, found in texts, accepted, dismissed and withdrawn as on the command line."""
+"""Decisions in a program: listed, found in texts, accepted and withdrawn as on the command line."""
 
 from __future__ import annotations
 
@@ -50,24 +50,10 @@ def test_an_accepted_candidate_goes_to_the_branch_that_is_named(decided, talk):
     assert next(talk.log("fix")).author == ("user", "human")
 
 
-def test_a_candidate_is_dismissed_as_on_the_command_line(decided, same):
-    name = f"{decided.message}.2"
-    gone = same(
-        ("decisions", "dismiss", decided.id, name, "--reason", "a quotation", "--as", "erin"),
-        lambda talk: talk.dismiss_decision(name, "a quotation", author="erin"),
-    )
-    assert isinstance(gone, scopes.CandidateDismissed)
-    assert [each["id"] for each in decided.run("decisions", decided.id, "--candidates", "--json")["candidates"]] == [
-        f"{decided.message}.1"
-    ]
-
-
-def test_accepting_and_dismissing_are_undone(decided, store, talk):
+def test_accepting_is_undone(decided, store, talk):
     both = [each.id for each in talk.decision_candidates().candidates]
-    talk.dismiss_decision(both[0])
     talk.accept_decision(both[1])
-    assert talk.decision_candidates().candidates == ()
-    store.undo()
+    assert [each.id for each in talk.decision_candidates().candidates] == both[:1]
     store.undo()
     assert [each.id for each in talk.decision_candidates().candidates] == both
 
@@ -93,7 +79,6 @@ REFUSED = {
     "a branch that does not exist": lambda talk: talk.decisions("none"),
     "candidates of a branch that does not exist": lambda talk: talk.decision_candidates("none"),
     "an unknown candidate": lambda talk: talk.accept_decision("ffff.1"),
-    "an unknown candidate to dismiss": lambda talk: talk.dismiss_decision("ffff.1"),
     "a topic without a decision": lambda talk: talk.withdraw_decision("nothing"),
     "a topic of another branch": lambda talk: talk.withdraw_decision("cache"),
 }

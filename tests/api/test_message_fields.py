@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.api.message_fields import make_message
+from scopes.api.conversation import make_message
 from scopes.errors import Invalid, Refused
 from scopes.ids import is_message_id
 from scopes.model.message import Author

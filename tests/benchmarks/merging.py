@@ -20,7 +20,6 @@ from scopes.history.messages import plain_message
 from scopes.history.metadata import branch_change, write_metadata
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.index.caches import CommitCache
 from scopes.merge.compare import Divergence, compare_sides, find_disagreements, state_of
 from scopes.merge.files import compare_files
 from scopes.merge.plan import describe, merge_text, merged_state, write_merge_commit
@@ -214,7 +213,7 @@ class Fork:
     def _open(self, store: str, kept: str) -> Repository:
         """Open a copy with an index in a directory."""
         repository = self._open_store(store)
-        repository.open_commit_chunks = lambda: CommitCache(kept, self._store)
+        repository.index_directory = kept
         return repository
 
     def run_git(self, words: tuple[str, ...]) -> float:

@@ -11,7 +11,7 @@ from scopes.conversation.append import append
 from scopes.history.messages import plain_message
 from scopes.ids import Oid
 from scopes.index.full_text import LAYOUT, open_index
-from scopes.search.text_match import describe_from
+from scopes.search.text import describe_from
 from scopes.store.graph import walk_oldest_first
 from scopes.store.projects import index_directory
 from scopes.store.repository import Repository

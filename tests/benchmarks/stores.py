@@ -12,7 +12,6 @@ from scopes import clock
 from scopes.history.messages import plain_message, write_message_blob, write_message_commit, write_root_commit
 from scopes.history.metadata import branch_change, write_metadata
 from scopes.ids import BranchName, Oid
-from scopes.index.caches import CommitCache
 from scopes.model.conversation import BranchEntry, Root
 from scopes.model.message import Message
 from scopes.store import refs as names
@@ -150,7 +149,7 @@ def _write(path: str, lines: Iterable[str]) -> None:
 
 
 def open_as_command(store: str) -> Repository:
-    """Open a store as a command does that finds the commits which an earlier one kept, in `<store>-index`."""
+    """Open a store as a command does, with its index in `<store>-index`."""
     repository = open_store(store, FULL)
-    repository.open_commit_chunks = lambda: CommitCache(f"{store}-index", store)
+    repository.index_directory = f"{store}-index"
     return repository

@@ -17,17 +17,15 @@ from tests.context.test_turns import head, text
 
 
 class Words:
-    """A tokenizer that counts words and records the texts it was asked to prepare."""
+    """A tokenizer that counts words and records the texts that it counted."""
 
     method, name = "exact", "words"
 
     def __init__(self):
-        self.prepared = []
-
-    def prepare(self, texts):
-        self.prepared += texts
+        self.counted = []
 
     def count(self, text):
+        self.counted.append(text)
         return len(text.split())
 
 
@@ -141,7 +139,7 @@ def test_older_conversations_are_counted_in_the_warning():
     assert "Session history limited: 2 older sessions excluded due to token budget" in warnings
 
 
-def test_only_turns_that_could_fit_are_prepared():
+def test_only_turns_that_could_fit_are_counted():
     tokenizer = Words()
     assembled(collected(*[200] * 500), 1000, tokenizer=tokenizer)
-    assert 5 <= sum("word word" in prepared for prepared in tokenizer.prepared) <= 15
+    assert 5 <= sum("word word" in counted for counted in tokenizer.counted) <= 20

@@ -17,13 +17,10 @@ from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid, NotFound
 from scopes.history.handles import Limits
 from scopes.history.names import list_branch_tips
-from scopes.loading import load
 from scopes.model.message import Author
-from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.context.building import built, numbers, put, talk
 from tests.support.examples import examples
 from tests.support.history import history, say, texts
-from tests.tokens.conftest import INSTALLED, skip_without_rank_files
 
 lasting = settings(
     max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -335,24 +332,6 @@ def test_the_share_of_files_can_be_set(repository, exact, tmp_path):
         len(built(repository, exact, tmp_path, max_tokens=8000, file_share=share).files_embedded) for share in (10, 70)
     ]
     assert kept == [0, 1]
-
-
-@pytest.mark.parametrize("options", [{}, {"task": "session cookie"}, {"mode": "files"}])
-def test_an_encoding_is_built_once_for_a_whole_context(repository, tmp_path, options):
-    """S1-30: building it takes most of the time."""
-    skip_without_rank_files()
-    new(repository)
-    talk(repository, 60, length=900)
-    built_encodings = []
-    encoding = load("tiktoken:Encoding")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scopes.tokens.count._shared", {})
-        choice = choose_tokenizer(RankFilePaths(str(tmp_path / "cache"), None, INSTALLED))
-        patch.setattr(
-            "tiktoken.Encoding", lambda name, **given: built_encodings.append(name) or encoding(name, **given)
-        )
-        result = built(repository, choice, tmp_path, max_tokens=3000, **options)
-    assert (built_encodings, result.utilisation >= 0.85) == (["o200k_base"], True)
 
 
 def test_a_deeply_nested_branch_has_all_inherited_messages(repository, exact, tmp_path):

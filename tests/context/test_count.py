@@ -20,9 +20,6 @@ class Refusing:
     def __init__(self, name):
         self.name = name
 
-    def prepare(self, texts):
-        """Accept texts without counting them."""
-
     def count(self, text):
         raise AssertionError(f"{text!r} was counted again")
 

@@ -11,18 +11,8 @@ from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import NotFound
 from scopes.history.names import list_branch_tips
-from scopes.index.caches import CommitCache
 from tests.context.building import built, talk
 from tests.support.history import say
-
-
-@pytest.fixture
-def decoded(monkeypatch):
-    """Return a list that grows with every decoded message."""
-    calls = []
-    decode = work_items.decode
-    monkeypatch.setattr(work_items, "decode", lambda data: calls.append(data) or decode(data))
-    return calls
 
 
 def conversations(repository, *items):
@@ -41,12 +31,6 @@ def test_the_conversation_with_the_newest_message_for_it_comes_last(repository):
     conversations(repository, "SHOP-1", "SHOP-2", "SHOP-1", "SHOP-1")
     say(repository, "conv-001", "and again", work_item="SHOP-1")
     assert found(repository) == ["conv-003", "conv-004", "conv-001"]
-
-
-def test_messages_without_the_id_in_their_bytes_are_not_decoded(repository, decoded):
-    conversations(repository, "SHOP-2", None, "SHOP-1", "SHOP-11")
-    assert found(repository) == ["conv-003"]
-    assert len(decoded) == 1
 
 
 def test_a_message_that_only_mentions_the_id_does_not_count(repository):
@@ -79,11 +63,11 @@ def indexed(repository, tmp_path):
 
     def find(item="SHOP-1"):
         plain = find_work_item(repository, item)
-        repository.open_commit_chunks = lambda: CommitCache(str(tmp_path / "index"), repository.path)
+        repository.index_directory = str(tmp_path / "index")
         try:
             assert find_work_item(repository, item) == plain
         finally:
-            repository.open_commit_chunks = None
+            repository.index_directory = None
         return [revision.conversation for revision in plain]
 
     return find
@@ -104,18 +88,6 @@ def test_the_index_knows_every_work_item_after_one_search(repository, indexed, r
     read.clear()
     assert (indexed("SHOP-2"), indexed("SHOP-9")) == (["conv-002"], [])
     assert len(read) == 2 * 4  # without the index
-
-
-def test_with_the_index_only_new_messages_are_read(repository, indexed, read):
-    conversations(repository, "SHOP-1", "SHOP-2")
-    indexed()
-    say(repository, "conv-001", "later", work_item="SHOP-2")
-    repository.open_commit_chunks = None
-    read.clear()
-    assert indexed("SHOP-2") == ["conv-002", "conv-001"]
-    newest_only = 2  # without the index, the search ends at the newest message of each conversation
-    assert len(read) == newest_only + 1
-    assert indexed("SHOP-1") == ["conv-001"]
 
 
 def test_merged_branches_are_found_with_the_index_as_without(repository, indexed):

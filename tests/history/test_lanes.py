@@ -38,7 +38,7 @@ class _Known:
 
 @pytest.fixture(autouse=True)
 def _read_from_memory(monkeypatch):
-    monkeypatch.setattr("scopes.store.graph.reader_of", lambda objects: objects.commit)
+    monkeypatch.setattr("scopes.store.graph.read_commit", lambda objects, oid: objects.commit(oid))
 
 
 def shown(commits, order, tips=()):

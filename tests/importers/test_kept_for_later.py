@@ -11,7 +11,6 @@ import pytest
 
 from scopes.errors import Corrupt
 from scopes.importers import import_sources, kept_for_later, shared_prefix
-from scopes.index import caches as commit_cache
 from scopes.index import caches as session_cache
 from scopes.store.locks import LOCK_FILE, TURNSTILE_FILE
 from tests.importers.demo_format import session_records, write_transcript
@@ -34,7 +33,6 @@ def no_process(_):
 def import_into(directory, transcripts):
     """Import into a new store, and return the store and the directory of its index."""
     repository, index = make_store(directory), str(directory / "index")
-    repository.open_commit_chunks = lambda: commit_cache.CommitCache(index, repository.path)
     import_demo(repository, *transcripts, index_directory=index)
     return repository, index
 

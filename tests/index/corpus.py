@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from scopes.index.full_text import open_index
-from scopes.search.text_match import describe_from
+from scopes.search.text import describe_from
 
 _TERMS = 'SELECT term, "col", id, "offset" FROM terms JOIN message ON message.number = doc ORDER BY 1, 2, 3, 4'
 _DUMP = {

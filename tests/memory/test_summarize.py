@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -54,20 +53,6 @@ def test_a_summary_is_a_message_that_names_its_sources(repository):
         "original_tokens": 17, "summary_tokens": 6, "counted": "exact", "ratio": 0.3529, "method": "textrank",
     }  # fmt: skip
     assert (done.messages, done.compact) == (3, False)
-
-
-def test_all_texts_are_announced_before_the_first_is_counted(repository):
-    """Otherwise an encoding is built for each of the first texts."""
-    say(repository, *TALK)
-    calls = []
-    tokenizer = SimpleNamespace(
-        method="exact",
-        count=lambda text: calls.append(text) or words(text),
-        prepare=lambda texts: calls.append(tuple(texts)),
-    )
-    summarize(repository, CONVERSATION, tokenizer)
-    assert [call for call in calls if isinstance(call, tuple)] == [TALK]
-    assert calls[:2] == [TALK, TALK[0]]
 
 
 def test_the_next_summary_covers_only_what_is_new(repository):

@@ -20,9 +20,6 @@ from scopes.index import (
     caches as code_lines,
 )
 from scopes.index import (
-    caches as commit_cache,
-)
-from scopes.index import (
     caches as session_cache,
 )
 from scopes.index import (
@@ -281,7 +278,7 @@ def test_a_directory_of_another_program_in_the_cache_keeps_its_files(repository,
 @pytest.mark.parametrize(
     "layout",
     [
-        schema.LAYOUT, code_lines.CODE_LINES, commit_cache.LAYOUT, conversation_table.LAYOUT,
+        schema.LAYOUT, code_lines.CODE_LINES, conversation_table.LAYOUT,
         session_cache.SESSIONS, usage_cache.USAGE,
     ],
     ids=lambda layout: layout.file,

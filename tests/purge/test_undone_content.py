@@ -12,7 +12,7 @@ from scopes.model.message import Author, Message, text_parts
 from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.purge.stored_messages import walk_named_messages, walk_stored_headers, walk_stored_messages
-from scopes.search.text_match import text_matcher
+from scopes.search.query import text_matcher
 from tests.support.every_byte import find_word
 from tests.support.history import history, say, texts
 

@@ -132,8 +132,8 @@ from scopes.proposals.proposal import FieldChange, Proposal
 from scopes.proposals.steps import ProposalReviewed, ValueChange
 from scopes.render.view_options import ViewOptions
 from scopes.result import Note
-from scopes.search.query import Piece
 from scopes.search.run import Neighbor, Search, SearchCoverage, SearchHit, TitleHit
+from scopes.search.text import Piece
 from scopes.secrets.allow import SecretAllowed
 from scopes.secrets.allowed import AllowedSecret
 from scopes.secrets.list import SecretExplained, SecretGroup, SecretList, SecretRule, SecretRules

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scopes.history.messages import is_root
 from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.index.full_text import fold, tokenize
-from scopes.search.query import And, Field, Not, Or, Phrase
-from scopes.search.text_match import describe_from
+from scopes.search.query import And, Field, Not, Or
+from scopes.search.text import Phrase, describe_from
 from scopes.store.graph import walk_oldest_first
 from tests.support.history import say
 

@@ -6,8 +6,7 @@ import pytest
 
 from scopes.errors import Invalid
 from scopes.ids import ConversationId
-from scopes.search.compile import Names, compile_query, match_expression
-from scopes.search.query import leaves, parse, unknown_fields, with_any_phrase
+from scopes.search.query import Names, compile_query, leaves, match_expression, parse, unknown_fields, with_any_phrase
 
 NAMES = Names(tagged=lambda _: [], in_project=lambda _: [])
 

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.errors import Invalid
 from scopes.model.message import Author, Message, Part
-from scopes.search.text_match import grep_messages
+from scopes.search.query import grep_messages
 
 MESSAGE = Message(
     id="m", author=Author("carol"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.history.names import list_branch_tips
-from scopes.search.text_match import describe_from
+from scopes.search.text import describe_from
 from scopes.store.graph import walk_oldest_first
 from tests.support.history import history, say
 

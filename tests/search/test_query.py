@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
-from scopes.search.query import MAX_TERMS, And, Field, Not, Or, Phrase, parse, positive_phrases, without_times
+from scopes.search.query import MAX_TERMS, And, Field, Not, Or, parse, positive_phrases, without_times
+from scopes.search.text import Phrase
 
 
 def word(text, at=0, *, prefix=False):

@@ -8,9 +8,8 @@ import time
 import pytest
 
 from scopes.errors import Invalid
-from scopes.search.compile import Texts
-from scopes.search.run import search
-from scopes.search.text_match import compile_regex
+from scopes.search.run import HitReader, search
+from scopes.search.text import compile_regex
 from tests.support.history import history, say
 
 
@@ -109,8 +108,7 @@ def test_the_snippet_is_from_the_column_that_was_searched(repository, directory)
 def test_a_message_is_not_read_if_the_index_decides(repository, directory, monkeypatch):
     history(repository, "main: parser lexer login")
     read = []
-    monkeypatch.setattr(
-        "scopes.search.run.HitReader.texts", lambda _self, number: read.append(number) or Texts(("", "", "", ""))
-    )
+    original = HitReader._stored_bytes
+    monkeypatch.setattr(HitReader, "_stored_bytes", lambda self, number: read.append(number) or original(self, number))
     search(repository, 're:"x" OR parser OR lexer', index_directory=str(directory))
     assert len(read) == 1

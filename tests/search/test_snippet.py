@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.index.full_text import tokenize
-from scopes.search.query import LENGTH, cut_snippet, parse, phrase_finder, positive_phrases
+from scopes.search.query import parse, positive_phrases
+from scopes.search.text import LENGTH, cut_snippet, phrase_finder
 
 
 def marked(query, text):

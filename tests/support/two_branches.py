@@ -12,7 +12,6 @@ from scopes.conversation.new_rename_delete import new
 from scopes.conversation.rebase import cherry_pick
 from scopes.errors import ScopesError
 from scopes.history.names import list_branch_tips
-from scopes.index.caches import CommitCache
 from scopes.model.message import Author
 from tests.support.history import say
 from tests.support.store import open_store
@@ -101,7 +100,7 @@ def outcome(repository, directory, copy):
     shutil.copytree(repository.path, copy)
     opened = open_store(copy)
     if directory is not None:
-        opened.open_commit_chunks = lambda: CommitCache(directory, repository.path)
+        opened.index_directory = directory
     found = []
     for source, target in (BRANCHES, BRANCHES[::-1]):
         found.append(merged(opened, source, target, dry_run=True))

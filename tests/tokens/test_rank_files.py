@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gzip
 import os
-from base64 import b64encode
 from hashlib import sha1, sha256
 
 import pytest
 
-from scopes.tokens.count import ENCODINGS, RankFilePaths, decode_ranks, find_ranks, walk_rank_files
+from scopes.tokens.count import ENCODINGS, RankFilePaths, find_ranks, walk_rank_files
 from tests.tokens.conftest import INSTALLED, skip_without_rank_files
 
 ENCODING = ENCODINGS["o200k_base"]._replace(sha256=sha256(b"ranks").hexdigest())
@@ -76,15 +75,9 @@ def test_without_rank_files_there_are_no_ranks(tmp_path):
     assert find_ranks(RankFilePaths(str(tmp_path)), ENCODING) == (None, ())
 
 
-def test_tokens_have_the_order_of_the_rank_file():
-    tokens = (b"a", b"b\n", b"\xff", b"ab")
-    data = b"".join(b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens))
-    assert decode_ranks(data) == tokens
-
-
 @pytest.mark.parametrize("name", ENCODINGS)
 def test_the_real_rank_files_are_found(name, tmp_path):
     skip_without_rank_files()
     data, notes = find_ranks(RankFilePaths(str(tmp_path), None, INSTALLED), ENCODINGS[name])
     assert notes == ()
-    assert len(decode_ranks(data)) > 100_000
+    assert data.count(b"\n") > 100_000

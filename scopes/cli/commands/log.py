@@ -106,7 +106,7 @@ def log(
         include_all = True
     if paths and not separated:
         where, paths = _split_range(invocation, where, paths, include_all=include_all)
-    from scopes.search.text_match import grep_messages
+    from scopes.search.query import grep_messages
 
     log_filter = LogFilter(
         author=author, kind=parse_kinds(kind or ()), since=since, until=until, path=paths[0] if paths else None,

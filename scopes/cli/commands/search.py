@@ -18,6 +18,8 @@ from scopes.result import Note
 from scopes.search.run import search as run_search
 
 _CONVERSATION_ID = re.compile(r"conv-[0-9]+")
+_ON_A_TERMINAL = 20  # hits, if no number is given
+_ALL = 1_000_000_000
 
 
 Query: TypeAlias = Annotated[
@@ -38,7 +40,10 @@ def search(
     context: usage.Context,
     words: Query,
     conversation: InConversation = None,
-    count: Annotated[int, usage.Option("-n", min=0, metavar="N", help="Show at most N messages")] = 20,
+    count: Annotated[
+        int | None,
+        usage.Option("-n", min=0, metavar="N", help="At most N messages (default: 20 on a terminal, all in a pipe)"),
+    ] = None,
     regex: Annotated[bool, usage.Option("--regex", help="QUERY is a regular expression; case matters")] = False,
     newest: Annotated[bool, usage.Option("--newest", help="Newest first; default: best first")] = False,
     any_word: Annotated[bool, usage.Option("--any", help="Find messages with any of the words, best first")] = False,
@@ -90,16 +95,17 @@ def search(
       scopes search login --remote-titles
     """
     invocation: Invocation = context.obj
+    limit = count if count is not None else _ON_A_TERMINAL if invocation.stdout.isatty() else _ALL
     if remote_titles:
         if any((conversation, regex, newest, any_word, around, since, until, count_only)):
             raise Invalid("--remote-titles can be combined with -n only", hint="leave the other options out")
-        return _search_titles(invocation, words, count)
+        return _search_titles(invocation, words, limit)
     if conversation is None and len(words) > 1 and _names_one(invocation, words[-1]):
         conversation = words.pop()
     with progress(invocation.output(), "indexing messages") as meter:
         found = run_search(
             invocation.repository(), " ".join(words), index_directory=invocation.index_directory,
-            conversation=conversation, regex=regex, limit=count, newest_first=newest, context=around,
+            conversation=conversation, regex=regex, limit=limit, newest_first=newest, context=around,
             any_word=any_word, count_only=count_only, since=since, until=until, progress=meter,
         )  # fmt: skip
     if conversation is None:
@@ -107,11 +113,10 @@ def search(
     return invocation.show(found, options=ViewOptions(around=around > 0))
 
 
-def _search_titles(invocation: Invocation, words: list[str], count: int) -> int:
-    from scopes.sync.remote_conversations import search_titles as search_titles_
+def _search_titles(invocation: Invocation, words: list[str], limit: int) -> int:
+    from scopes.sync.remote_conversations import search_titles
 
-    search_titles = search_titles_
-    return invocation.show(search_titles(invocation.repository(), words, invocation.index_directory, limit=count))
+    return invocation.show(search_titles(invocation.repository(), words, invocation.index_directory, limit=limit))
 
 
 def _misplaced_conversations(invocation: Invocation, words: list[str]) -> Iterator[Note]:

@@ -24,8 +24,8 @@ from scopes.sanitize import clean_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scopes.search.query import Piece
     from scopes.search.run import Neighbor, Search, SearchCoverage, SearchHit
+    from scopes.search.text import Piece
 
 _INDENT = 4
 _MAX_ROWS = 3

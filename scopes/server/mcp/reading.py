@@ -111,7 +111,8 @@ class ReadingTools:
     ) -> CallToolResult:
         """Search what was said in all conversations: prompts, answers, tool calls, file names, errors.
 
-        Call it before you solve a problem that may have been solved before.
+        Call it before you solve a problem that may have been solved before. Messages with a possible secret are left
+        out.
         """
         with self._access.find(client) as store:
             if store is None:

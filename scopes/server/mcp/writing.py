@@ -14,7 +14,7 @@ from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.inbox import read_inbox
 from scopes.agents.registry import Registry
 from scopes.agents.send import Routed, send
-from scopes.api.message_fields import MessageFields, make_message
+from scopes.api.conversation import MessageFields, make_message
 from scopes.conversation.append import append_to, message_writers
 from scopes.conversation.branch import branch as create_branch
 from scopes.conversation.merge import MergeOptions, MergeOutcome, merge

@@ -12,8 +12,8 @@ from scopes.model.message import Author, Message, Part
 from scopes.render.dispatch import render_text
 from scopes.render.view import PlainView
 from scopes.render.view_options import ViewOptions
-from scopes.search.query import Piece
 from scopes.search.run import Neighbor, Search
+from scopes.search.text import Piece
 from tests.render.rendering import piped, seen, seen_lines
 from tests.render.results import CALL, DEEP, FOUND, HIT
 from tests.render.with_options import WithOptions

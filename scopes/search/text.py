@@ -1,0 +1,352 @@
+r"""The texts of messages: what the index has of them, phrases and regular expressions in them, and excerpts of them.
+
+Regular expressions have the syntax of RE2, which takes time linear in the text whatever the pattern is. Classes know
+all scripts: \w, \d and \s, and \W, \D and \S outside of brackets. \b knows ASCII letters only, and there is neither
+lookaround nor a back-reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from scopes.errors import Invalid
+from scopes.history.messages import MESSAGE_FILE, header_of, is_root
+from scopes.ids import Oid
+from scopes.index.full_text import FIRST_SINGLE, SINGLE, Describe, IndexDocument, fold, is_single
+from scopes.model.message import Message, Part, decode
+from scopes.store.objects import Commit
+from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.trees import find_blob
+
+Matcher: TypeAlias = Callable[[str], tuple[int, int] | None]
+"""Returns the span of the first match in a text, or None."""
+
+SpanFinder: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
+"""Returns the spans of the matches in a text, in order."""
+
+_PART_COLUMN = {"text": 0, "reasoning": 1, "tool_call": 2, "tool_result": 3}
+_TEXT_FIELDS = ("text", "text", "input", "output")  # of a part, by column; `<field>_text` holds invalid JSON
+_CALL_DISTANCE = 16  # messages between a tool call and its result: results of parallel calls come one by one
+_CACHED_MESSAGES = 64
+_RETRACTED = "retracted: "  # prefix of a retraction without a reason; the retracted text follows
+
+
+class Progress(Protocol):
+    """Is called with 1 for each message that is read."""
+
+    def __call__(self, count: int, /) -> None:
+        """Add finished messages."""
+
+    def expect(self, count: Callable[[], int], /) -> None:
+        """Take a function that counts the messages that are not finished."""
+
+
+def describe_from(repository: Repository, progress: Progress | None = None) -> Describe:
+    """Return the object that makes index documents of commits."""
+    return _Documents(repository, progress)
+
+
+class _Documents:
+    def __init__(self, repository: Repository, progress: Progress | None) -> None:
+        self._repository = repository
+        self._progress = progress
+        self._calls = _ToolCalls(repository)
+
+    def __call__(self, commit: Commit) -> IndexDocument | None:
+        if is_root(commit):
+            return None
+        if self._progress is not None:
+            self._progress(1)
+        return _describe(commit, _read(self._repository, commit), self._calls)
+
+    def expect(self, count: Callable[[], int]) -> None:
+        if self._progress is not None:
+            self._progress.expect(count)
+
+
+def texts_of(message: Message) -> tuple[str, str, str, str]:
+    """Return the texts of a message in the order of the index's columns.
+
+    Tool inputs and results contribute all strings in their JSON, a typed message those of its payload as well.
+    """
+    columns: tuple[list[str], ...] = ([], [], [], [])
+    for part in message.parts:
+        column = _PART_COLUMN.get(part.type)
+        if column is not None:
+            name = _TEXT_FIELDS[column]
+            for field in (name, f"{name}_text"):
+                _add_strings(columns[column], part.fields.get(field))
+    _add_strings(columns[0], message.payload)
+    if message.retracts is not None and message.text.startswith(_RETRACTED):
+        columns[0][:] = [_RETRACTED.strip(": ")]  # the retracted text is indexed with its own message
+    text, reasoning, tool_input, tool_result = map("\n".join, columns)
+    return text, reasoning, tool_input, tool_result
+
+
+def _describe(commit: Commit, message: Message, calls: _ToolCalls) -> IndexDocument:
+    head = header_of(commit)
+    calls.add(commit, message)
+    tools = {message.tool or ""}
+    files = {name or "" for touch in message.files for name in (touch.path, touch.source)}
+    for part in message.parts:
+        if part.type == "tool_call":
+            tools.add(_tool_name(part))
+        elif part.type == "tool_result":
+            call = part.fields.get("call_id")
+            tools.add((calls.find_tool(commit, call) or "") if isinstance(call, str) else "")
+        elif part.type == "file_ref":
+            files.add(str(part.fields.get("path", "")))
+    return IndexDocument(
+        head.id, message.author.name, message.author.kind, message.kind, message.model, head.time or None,
+        tuple(sorted(tools - {""})), tuple(sorted(files - {""})), texts_of(message), tuple(sorted(_outcomes(message))),
+    )  # fmt: skip
+
+
+def _outcomes(message: Message) -> set[tuple[str, str]]:
+    """Return the exit codes of the tool results of a message, and whether one failed or the message is an error."""
+    results = [part.fields for part in message.parts if part.type == "tool_result"]
+    if not results:
+        return {("is", "failed")} if message.status == "error" else set()
+    codes = {fields["exit_code"] for fields in results if type(fields.get("exit_code")) is int}
+    failed = message.status == "error" or codes - {0} or any(fields.get("is_error") is True for fields in results)
+    return {("exit", str(code)) for code in codes} | ({("is", "failed")} if failed else set())
+
+
+class _ToolCalls:
+    """Finds the tool that a result belongs to: its call is in one of the messages just before.
+
+    The last messages are cached, because parents are indexed before their children.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._cache: dict[Oid, tuple[Sequence[Oid], dict[str, str]]] = {}  # first parent, tool by call id
+
+    def add(self, commit: Commit, message: Message) -> None:
+        """Cache the calls of a message."""
+        if len(self._cache) >= _CACHED_MESSAGES:
+            del self._cache[next(iter(self._cache))]
+        tools = {
+            str(part.fields.get("call_id")): _tool_name(part) for part in message.parts if part.type == "tool_call"
+        }
+        self._cache[commit.oid] = (commit.parents[:1], {call: name for call, name in tools.items() if name})
+
+    def find_tool(self, commit: Commit, call: str) -> str | None:
+        """Return the name of the tool of a call shortly before a commit."""
+        parents: Sequence[Oid] = commit.parents[:1]
+        for _ in range(_CALL_DISTANCE):
+            if not parents:
+                return None
+            if parents[0] not in self._cache:
+                parent = read_commit(self._objects, parents[0])
+                if is_root(parent):
+                    return None
+                self.add(parent, _read(self._objects, parent))
+            parents, tools = self._cache[parents[0]]
+            if call in tools:
+                return tools[call]
+        return None
+
+
+def _tool_name(part: Part) -> str:
+    return str(part.fields.get("name", ""))
+
+
+def _add_strings(found: list[str], value: object) -> None:
+    """Add the strings in a JSON value, in order."""
+    if isinstance(value, str):
+        found.append(value)
+    elif value is not None:
+        found.extend(_strings(value))
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield the strings in a JSON value, in order; iterative, because a message may be nested 200 levels deep."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, list | tuple):
+            stack.extend(reversed(item))
+        elif hasattr(item, "values"):
+            stack.extend(reversed(list(item.values())))
+
+
+def _read(objects: Objects, commit: Commit) -> Message:
+    return decode(find_blob(objects, commit.tree, MESSAGE_FILE) or b"")
+
+
+_MAX_PATTERN_CHARACTERS: Final = 10_000
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_ESCAPE_OR_BRACKET: Final = re.compile(r"\\(?P<escaped>.)|(?P<begin>\[\^?\]?)|(?P<end>\])", re.DOTALL)
+_WORD: Final = r"\p{L}\p{N}_"
+_SPACE: Final = r"\s\x0b\x1c-\x1f\x{85}\p{Z}"
+_IN_BRACKETS: Final = {"w": _WORD, "d": r"\p{Nd}", "D": r"\P{Nd}", "s": _SPACE}
+_OUTSIDE: Final = {
+    "w": f"[{_WORD}]", "W": f"[^{_WORD}]", "d": r"\p{Nd}", "D": r"\P{Nd}", "s": f"[{_SPACE}]", "S": f"[^{_SPACE}]",
+    "Z": r"\z",
+}  # fmt: skip
+_SYNTAX: Final = "the syntax is that of RE2: without lookaround, without back-references"
+
+
+def compile_regex(pattern: str) -> Matcher:
+    """Compile a regular expression; ^ and $ match at line ends, and case matters unless it starts with `(?i)`.
+
+    Raises:
+        Invalid: the pattern is not valid, or too long.
+    """
+    import re2  # type: ignore[import-untyped]
+
+    if len(pattern) > _MAX_PATTERN_CHARACTERS:
+        raise Invalid(f"a regular expression has at most {_MAX_PATTERN_CHARACTERS:,} characters")
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        compiled = re2.compile(f"(?m:{_with_all_scripts(pattern)})", options)
+    except (re2.error, UnicodeEncodeError) as error:
+        raise Invalid(f"{pattern!a} is not a valid regular expression: {_reason(error)}", hint=_SYNTAX) from error
+
+    def find(text: str) -> tuple[int, int] | None:
+        match = compiled.search(text if text.isascii() else _SURROGATE.sub("\ufffd", text))
+        return None if match is None else (int(match.start()), int(match.end()))
+
+    return find
+
+
+def _reason(error: Exception) -> str:
+    reason = error.args[0] if error.args else ""
+    text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    return text.partition(": (?m:")[0]  # which is not part of what was given
+
+
+def _with_all_scripts(pattern: str) -> str:
+    r"""Write classes such as \w by their Unicode categories: RE2's own know ASCII only."""
+    pieces: list[str] = []
+    done = 0
+    in_brackets = False
+    for token in _ESCAPE_OR_BRACKET.finditer(pattern):
+        replaced = (_IN_BRACKETS if in_brackets else _OUTSIDE).get(token["escaped"] or "")
+        if replaced is not None:
+            pieces += (pattern[done : token.start()], replaced)
+            done = token.end()
+        elif token["begin"]:
+            in_brackets = True
+        elif token["end"]:
+            in_brackets = False
+    return "".join([*pieces, pattern[done:]])
+
+
+class Phrase(NamedTuple):
+    """Consecutive words, at least one; with `prefix` the last one matches every word that starts with it."""
+
+    words: tuple[str, ...]
+    prefix: bool
+    at: int
+
+
+_BEFORE = 40  # characters of a snippet's LENGTH that precede the first match
+LENGTH = 240
+_LETTER = r"[^\W_]"
+_LETTER_OF_SPACED_SCRIPT = rf"[^\W_{SINGLE}]"
+_BLANK = re.compile(r"\s+")
+_GAP = r"[\W_]+"
+_MAX_SEARCHED = 1_000_000  # characters of a text; matches beyond them are not marked
+_OVERLAP = 10_000  # a phrase is shorter
+
+
+class Piece(NamedTuple):
+    """A piece of text; `found` is True if it is a match."""
+
+    text: str
+    found: bool = False
+
+
+def phrase_finder(phrases: Iterable[Phrase]) -> SpanFinder | None:
+    """Return a function that finds the phrases of a query in a text; None if there are no phrases."""
+    longest_first = sorted(set(phrases), key=lambda phrase: (-sum(map(len, phrase.words)), phrase))
+    return partial(find_phrases, longest_first) if longest_first else None
+
+
+def find_phrases(phrases: Sequence[Phrase], text: str) -> list[tuple[int, int]]:
+    """Return the spans of phrases in a text, from the first one as far as a snippet reaches."""
+    text = text[:_MAX_SEARCHED]
+    folded = fold(text)
+    begin = min((at for at in (folded.find(phrase.words[0]) for phrase in phrases) if at >= 0), default=None)
+    if begin is None:
+        return []  # a hundred times faster than searching a megabyte for the patterns
+    pattern = _pattern(phrases, _LETTER)
+    first = pattern.search(folded, begin)
+    if first is None and max(folded) >= FIRST_SINGLE:
+        # A word also ends where a script without spaces begins.
+        pattern = _pattern(phrases, _LETTER_OF_SPACED_SCRIPT)
+        first = pattern.search(folded, begin)
+    if first is None:
+        return []
+    spans = [match.span() for match in pattern.finditer(folded, first.start(), first.end() + LENGTH)]
+    if len(folded) == len(text):
+        return spans
+    offsets = _original_offsets(text)
+    return [(offsets[start], offsets[stop - 1] + 1) for start, stop in spans if stop <= len(offsets)]
+
+
+def has_phrase(phrase: Phrase, text: str) -> bool:
+    """Return True if a text of any length has a phrase."""
+    starts = range(0, max(len(text), 1), _MAX_SEARCHED - _OVERLAP)
+    return any(find_phrases([phrase], text[start : start + _MAX_SEARCHED]) for start in starts)
+
+
+def cut_snippet(text: str, spans: Sequence[tuple[int, int]]) -> tuple[Piece, ...]:
+    """Cut an excerpt around the first span and mark the spans inside it; without spans it is the text's beginning.
+
+    It begins and ends between words, unless a word is longer than the excerpt.
+    """
+    begin = max(0, spans[0][0] - _BEFORE) if spans else 0
+    end = min(len(text), begin + LENGTH)
+    begin, end = _at_words(text, begin, end, spans[0] if spans else (0, 0))
+    pieces = [Piece("…")] if begin else []
+    at = begin
+    for start, stop in spans:
+        if start >= end:
+            break
+        if start > at:
+            pieces.append(Piece(text[at:start]))
+        pieces.append(Piece(text[max(at, start) : min(stop, end)], found=True))
+        at = max(at, min(stop, end))
+    if at < end:
+        pieces.append(Piece(text[at:end]))
+    return (*pieces, Piece("…")) if end < len(text) else tuple(pieces)
+
+
+def _at_words(text: str, begin: int, end: int, first: tuple[int, int]) -> tuple[int, int]:
+    """Move both ends of an excerpt inwards to blanks, as far as the first match stays in it."""
+    if begin:
+        blank = _BLANK.search(text, begin - 1, first[0])
+        begin = begin if blank is None else blank.end()
+    if end < len(text):
+        blanks = list(_BLANK.finditer(text, max(begin, min(first[1], end)), end + 1))
+        end = blanks[-1].start() if blanks and blanks[-1].start() > begin else end
+    return begin, end
+
+
+def _pattern(phrases: Iterable[Phrase], letter: str) -> re.Pattern[str]:
+    return re.compile("|".join([_phrase_pattern(phrase, letter) for phrase in phrases]))
+
+
+def _phrase_pattern(phrase: Phrase, letter: str) -> str:
+    pattern = ""
+    for number, word in enumerate(phrase.words):
+        if number:
+            pattern += r"[\W_]*" if is_single(word) or is_single(phrase.words[number - 1]) else _GAP
+        pattern += re.escape(word)
+    before = "" if is_single(phrase.words[0]) else f"(?<!{letter})"
+    after = "" if phrase.prefix or is_single(phrase.words[-1]) else f"(?!{letter})"
+    return before + pattern + after
+
+
+def _original_offsets(text: str) -> list[int]:
+    """Return, for each character of the folded text, the offset of the character it came from (approximately)."""
+    return [number for number, character in enumerate(text) for _ in fold(character)]
