@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from scopes.cli.table import Command
     from scopes.ids import ConversationId
+    from scopes.index.caches import CommitCache
     from scopes.render.output import Output
     from scopes.render.view_options import ViewOptions
     from scopes.result import Note, Result
@@ -253,6 +254,7 @@ class Invocation:
                 sign=self._find_signer(opened.config),
             )
             opened.index_directory = self.index_directory
+            opened.open_commit_chunks = self._open_commit_chunks
             opened.lock.on_wait = self._note_waiting
             self._repository = opened
             if self.at_operation is not None:
@@ -274,6 +276,11 @@ class Invocation:
         from scopes.result import Note
 
         self.output().note(Note(text))
+
+    def _open_commit_chunks(self) -> CommitCache:
+        from scopes.index.caches import CommitCache
+
+        return CommitCache(self.index_directory, self.store_path)
 
     def _find_signer(self, config: Config) -> Callable[[bytes], bytes]:
         """Return what signs commits as the user's git does; behind a server that agents talk to, nothing does."""

@@ -11,10 +11,73 @@ from typing import Final
 from scopes.errors import NotFound
 from scopes.ids import Oid, is_oid
 from scopes.store.libgit2 import pygit2, refusal
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, CommitChunks
 from scopes.store.repository import Objects, Repository, read_commit
 
+CHUNK_COMMITS: Final = 256
+FEW_COMMITS: Final = 64  # a walk of fewer commits does not open the chunks, and a shorter rest is not kept
 _NOTHING_KNOWN: Final[Mapping[Oid, Commit]] = MappingProxyType({})
+
+
+def reader_of(objects: Objects) -> Callable[[Oid], Commit]:
+    """Return the function that reads the commits of one walk; it raises as `read_commit` does."""
+    open_chunks = objects.open_commit_chunks if isinstance(objects, Repository) else None
+    return partial(read_commit, objects) if open_chunks is None else _ChunkReader(objects, open_chunks).read
+
+
+class _ChunkReader:
+    """Reads the commits of one walk; opens the chunks only after a number of commits."""
+
+    def __init__(self, objects: Objects, open_chunks: Callable[[], CommitChunks]) -> None:
+        self._objects = objects
+        self._open_chunks = open_chunks
+        self._chunks: CommitChunks | None = None
+        self._ahead: dict[Oid, Commit] = {}
+        self._read: list[Commit] = []
+        self._is_long = False  # a whole chunk was found or kept
+
+    def read(self, oid: Oid) -> Commit:
+        """Read a commit: the next one of a chunk, the first one of another chunk, or one in the store."""
+        commit = self._ahead.pop(oid, None)
+        if commit is not None:
+            return commit
+        if self._chunks is not None and oid in self._chunks:
+            found = self._chunks.find(oid)
+            if found:
+                self._use(found)
+                return self._ahead.pop(oid)
+        commit = read_commit(self._objects, oid)
+        self._read.append(commit)
+        number = len(self._read)
+        if number == CHUNK_COMMITS or (self._is_long and number >= FEW_COMMITS and not commit.parents):
+            self._keep()
+        elif number == FEW_COMMITS and self._chunks is None:
+            self._open()
+        return commit
+
+    def _use(self, found: Sequence[Commit]) -> None:
+        self._read.clear()
+        self._ahead = {commit.oid: commit for commit in found}
+        self._is_long = True
+
+    def _open(self) -> CommitChunks:
+        """Open the chunks; use the one whose first commit was the first one of the walk."""
+        self._chunks = self._open_chunks()
+        found = self._chunks.find(self._read[0].oid) if self._read[0].oid in self._chunks else ()
+        if found:
+            before = self._read.copy()
+            self._use(found)
+            for commit in before:
+                self._ahead.pop(commit.oid, None)
+        return self._chunks
+
+    def _keep(self) -> None:
+        """Keep what was read as a chunk, unless it is one already."""
+        chunks = self._open() if self._chunks is None else self._chunks
+        if self._read and self._read[0].oid not in chunks:
+            chunks.add(self._read)
+        self._read = []
+        self._is_long = True
 
 
 def walk_newest_first(
@@ -29,7 +92,7 @@ def walk_newest_first(
     pending = list(dict.fromkeys(tips))
     if len(pending) == 1 and pending[0] not in hidden:
         oid: Oid | None = pending[0]
-        read = partial(read_commit, objects)
+        read = reader_of(objects)
         while oid is not None and oid not in hidden:
             commit = known.get(oid) or read(oid)
             if len(commit.parents) > 1:
@@ -54,7 +117,7 @@ def _oldest_first(
     The linear end of a history with one tip is read without a search.
     """
     line: list[Commit] = []
-    read = partial(read_commit, objects)
+    read = reader_of(objects)
     while len(tips) == 1 and tips[0] not in hidden:
         commit = known.get(tips[0]) or read(tips[0])
         if len(commit.parents) > 1:
@@ -172,7 +235,7 @@ def _read_line(repository: Repository, tip: Oid, bases: Sequence[Oid]) -> tuple[
     """Return the commits above a base up to the tip, oldest first; None if a merge or a root is among them."""
     line: list[Commit] = []
     oid = tip
-    read = partial(read_commit, repository)
+    read = reader_of(repository)
     while oid not in bases:
         commit = read(oid)
         if len(commit.parents) != 1:

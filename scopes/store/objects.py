@@ -13,12 +13,12 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, starmap
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from scopes.clock import random_bytes
 from scopes.errors import Corrupt
@@ -418,3 +418,16 @@ def try_write(objects_directory: str, size: int) -> None:
     finally:
         with suppress(OSError):
             os.unlink(path)
+
+
+class CommitChunks(Protocol):
+    """Kept chunks of commits, each by its first one; without them everything works, but slower. No method raises."""
+
+    def __contains__(self, key: object) -> bool:
+        """Return True if there is a chunk with this key."""
+
+    def find(self, key: Oid) -> Sequence[Commit]:
+        """Return the commits of a chunk, none if it is not there or damaged."""
+
+    def add(self, commits: Sequence[Commit]) -> None:
+        """Keep a chunk; its first commit is the key."""

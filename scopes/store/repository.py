@@ -39,6 +39,7 @@ from scopes.store.objects import (
     COMMIT,
     TREE,
     Commit,
+    CommitChunks,
     LooseReader,
     TreeEntry,
     find_loose,
@@ -161,7 +162,8 @@ class Repository:
     """One open store.
 
     `clear_message` is what makes of stored messages what is read of them; `secrets.gates.redacting` sets it while text
-    leaves the store with secrets redacted. `index_directory` is where what was derived from the store is kept.
+    leaves the store with secrets redacted. `open_commit_chunks` opens the chunks of commits that long walks read; it is
+    in the index. `index_directory` is where what was derived from the store is kept.
     `committed` describes the last commit, for the message after an interrupt. `command_operations` are those of the
     present command that the next one belongs to; `history.transaction.same_command` sets them. `prunes` knows what was
     deleted since the store was opened; `store.transactions` opens it again then.
@@ -182,6 +184,7 @@ class Repository:
         self.packs = _open_packs(self._objects)
         self.recent: dict[Oid, tuple[str, bytes]] = {}
         self.clear_message: Callable[[bytes], bytes] | None = None
+        self.open_commit_chunks: Callable[[], CommitChunks] | None = None
         self.index_directory: str | None = None
         self._last_was_packed = True
         self._last_stamp: _Stamp | None = None
