@@ -164,7 +164,7 @@ def decisions(repository: Repository, where: str) -> DecisionList:
             titled = head._replace(subject=subject_of(head, message))
             rows.append(DecisionRow(topic=topic, decision=decision, head=titled, current=current, branches=branches))
     ends = _Withdrawals(repository, tip, tuple(scope.tips.values()), rows, notices)
-    found = tuple(replace(row, withdrawn=ends.include(row)) for row in _with_other_spellings(rows))
+    found = tuple(replace(row, withdrawn=ends.include(row)) for row in _in_one_spelling(rows))
     return DecisionList(
         conversation=scope.conversation,
         decisions=found,
@@ -179,14 +179,16 @@ def _note_open_conflict(conversation: ConversationId, conflict: Conflict) -> Not
     return Note(text, f"see: scopes conflicts show {quote(conversation)} {quote(conflict.id[:8])}")
 
 
-def _with_other_spellings(rows: Sequence[DecisionRow]) -> Iterator[DecisionRow]:
-    """Yield rows with the other spellings of their topics."""
+def _in_one_spelling(rows: Sequence[DecisionRow]) -> Iterator[DecisionRow]:
+    """Yield rows with the other spellings of their topics; of a decision in effect that has several only the last."""
     spellings: dict[str, dict[str, None]] = {}
     for row in rows:
         spellings.setdefault(row.key, {})[row.topic] = None
+    last = {row.key: row for row in rows if row.current}
     for row in rows:
         others = tuple(topic for topic in spellings[row.key] if topic != row.topic)
-        yield replace(row, other_spellings=others) if others else row
+        if not row.current or not others or row is last[row.key]:
+            yield replace(row, other_spellings=others) if others else row
 
 
 class _Claims:

@@ -33,7 +33,7 @@ def texts(repository, directory=None):
     opened = open_store(repository.path)
     if directory is not None:
         opened.open_commit_chunks = lambda: CommitCache(str(directory), opened.path)
-    return [entry.head.subject for entry in log(opened, "conv-001")]
+    return [entry.message.text for entry in log(opened, "conv-001").items]
 
 
 def test_the_commits_of_a_second_walk_come_from_the_chunks(repository, directory, monkeypatch):
