@@ -16,7 +16,6 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
-from tempfile import mkdtemp
 from typing import Final
 
 from scopes.errors import Corrupt, Inaccessible
@@ -143,6 +142,8 @@ def private_directory(store: str, *, in_store: bool = True) -> Iterator[str]:
         if in_store:
             with suppress(FileExistsError):
                 os.mkdir(os.path.join(store, "logs"), 0o700)
+        from tempfile import mkdtemp
+
         path: str = mkdtemp(prefix=PRIVATE_PREFIX, dir=store if in_store else None)
     try:
         with translated("prepare a directory for git", store):
@@ -237,6 +238,8 @@ def _directory(store: str) -> Iterator[tuple[str, int]]:
     mask = os.umask(0o077)
     try:
         with translated("prepare a directory for git", store):
+            from tempfile import mkdtemp
+
             path: str = mkdtemp(prefix=QUARANTINE_PREFIX, dir=store)
             lock = os.open(os.path.join(path, _LOCK), _OPEN, 0o600)
     finally:

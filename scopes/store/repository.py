@@ -14,7 +14,6 @@ import shutil
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from tempfile import TemporaryDirectory, gettempdir
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound, Refused, ScopesError, TooNew
@@ -703,6 +702,8 @@ def overlay_of(repository: Repository) -> Iterator[Repository]:
     Raises:
         Inaccessible: temporary files cannot be written.
     """
+    from tempfile import TemporaryDirectory, gettempdir
+
     with ExitStack() as stack:
         with translated("make a temporary store", gettempdir()):
             path = stack.enter_context(TemporaryDirectory(prefix="scopes-"))
@@ -724,6 +725,8 @@ def empty_store() -> Iterator[Repository]:
     Raises:
         Inaccessible: temporary files cannot be written.
     """
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory(prefix="scopes-") as directory:
         path = os.path.join(directory, "store")
         create_store(path, durable=False)

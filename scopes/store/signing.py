@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -178,7 +177,9 @@ def list_options(settings: Mapping[str, str]) -> list[str]:
 @contextmanager
 def scratch_repository() -> Iterator[str]:
     """Create an empty git directory outside the store, for as long as the block runs."""
-    with tempfile.TemporaryDirectory(prefix="scopes-signatures-") as directory:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="scopes-signatures-") as directory:
         for name in ("objects", "refs"):
             os.makedirs(os.path.join(directory, name))
         for name, text in (("HEAD", "ref: refs/heads/none\n"), ("config", _CONFIG)):

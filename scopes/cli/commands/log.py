@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from scopes.cli import usage
 from scopes.cli.arguments import LATEST, CommitOption, Since, Until, find_conversation, names_revision, replace_head
@@ -13,6 +13,11 @@ from scopes.conversation.log import LogFilter, parse_kinds
 from scopes.conversation.log import log as run_log
 from scopes.errors import Invalid, NotFound
 from scopes.render.view_options import ViewOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scopes.model.message import Message
 
 Where: TypeAlias = Annotated[
     str,
@@ -106,11 +111,9 @@ def log(
         include_all = True
     if paths and not separated:
         where, paths = _split_range(invocation, where, paths, include_all=include_all)
-    from scopes.search.query import grep_messages
-
     log_filter = LogFilter(
         author=author, kind=parse_kinds(kind or ()), since=since, until=until, path=paths[0] if paths else None,
-        body=grep_messages(grep, ignore_case=ignore_case) if grep else None,
+        body=_match(grep, ignore_case=ignore_case) if grep else None,
         messages=messages,
     )  # fmt: skip
     on_terminal = invocation.stdout.isatty() and not invocation.wants_data
@@ -180,3 +183,10 @@ def _refuse_swapped(invocation: Invocation, where: str, word: str) -> None:
             f"the conversation comes first: {where!a} was given before it",
             hint=f"name it first: scopes log {quote(word)} {quote(where)}",
         )
+
+
+def _match(patterns: list[str], *, ignore_case: bool) -> Callable[[Message], bool]:
+    """Return a test of the bodies of messages; it loads the regular expressions."""
+    from scopes.search.query import grep_messages
+
+    return grep_messages(patterns, ignore_case=ignore_case)
