@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from scopes.history.messages import read_body_bytes, walk_headers_newest_first
 from scopes.history.names import Revision, choose_active_branch
 from scopes.ids import BranchName, ConversationId, Oid
-from scopes.index.caches import find_or_compute
 from scopes.model.message import decode
 from scopes.store.refs import ACTIVE, HEADS, active_ref, split_branch_ref
 from scopes.store.repository import Repository
@@ -23,6 +22,8 @@ def find_work_item(repository: Repository, work_item: str) -> list[Revision]:
     message comes last.
     """
     tips = list(_walk_tips(repository.list_refs(HEADS, ACTIVE)))
+    from scopes.index.caches import find_or_compute
+
     items = find_or_compute(
         repository.index_directory,
         repository.path,

@@ -57,6 +57,7 @@ LIST_OPERATIONS = "see: scopes operations list"
 IMPORT, RESOLVE = "import", "resolve"
 PUSH = "push"
 REMOTE = "remote"
+_DELETES = "delete "  # how the summary of `push --delete` begins
 _FETCHES = "fetch "  # that of what a push fetches for itself
 _ON_REMOTES = (refs.REMOTES, refs.REMOTE_SOURCES)
 REDO = "redo"
@@ -178,7 +179,7 @@ def _find_newest(
             other = record if other is None and not skipped and record.kind not in FINAL else other
             continue
         if record.kind not in FINAL:
-            return record, (*_note_one_more(last), *_note_kept(since))
+            return record, (*_note_one_more(last), *_note_kept(record, since))
         if conversation is None and canceled <= seen:
             raise final_operation(record)
     return _nothing(UNDO, "" if any_actor else repository.caller.actor, other)
@@ -491,14 +492,20 @@ def final_push(record: Operation) -> Refused:
     return Refused(f"a push cannot be undone: {record.summary}", hint=hint)
 
 
-def _note_kept(since: Iterable[Operation]) -> tuple[Note, ...]:
+def _note_kept(target: Operation, since: Iterable[Operation]) -> tuple[Note, ...]:
     """Return a note if an undo passes over something that it cannot take back: what was sent, or a changed remote."""
     for record in since:
         if record.kind == REMOTE:
             return (Note(f"not undone: {record.summary}", "see: scopes help remote"),)
-        if not record.summary.startswith(_FETCHES) and any(each.ref.startswith(_ON_REMOTES) for each in record.changes):
-            text = f"not undone: {record.summary}; what was pushed stays there"
-            return (Note(text, "to have it there as it is here then: scopes push CONV --force"),)
+        sent = [each.ref for each in record.changes if each.ref.startswith(_ON_REMOTES)]
+        if not sent or record.summary.startswith(_FETCHES):
+            continue
+        if record.summary.startswith(_DELETES):
+            return (Note(f"not undone: push --delete: {record.summary}", "send it again: scopes push CONV"),)
+        there, names = "/".join(sent[0].split("/")[3:-1]), sorted(conversations_of(target))
+        name = quote(names[0]) if len(names) == 1 else "CONV"
+        hint = f"to have it there as it is here then: scopes push {name} --force"
+        return (Note(f"not undone: {record.summary}; what was pushed stays on {there}", hint),)
     return ()
 
 
@@ -612,7 +619,7 @@ def _hint_later(repository: Repository, operations: Sequence[Operation], target:
             break
         for change in record.changes if record.id not in taken_back else ():
             if change.ref == ref and any(each.path == path for each in walk_path_changes(repository, change)):
-                return f"undo first '{record.summary}': scopes undo {record.id[:8]}"
+                return f"undo first '{record.summary}': scopes undo {quote(record.id[:8])}"
     return LIST_OPERATIONS
 
 

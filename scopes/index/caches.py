@@ -23,7 +23,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt
 from scopes.ids import ConversationId, Oid
@@ -42,7 +42,9 @@ from scopes.index.database import (
     remove_unusable,
 )
 from scopes.result import Note
-from scopes.store.objects import Commit, Identity
+
+if TYPE_CHECKING:
+    from scopes.store.objects import Commit
 
 TABLES: Final = ("conversation", "source", "origin", "tip", "ids", "work_items")
 SESSIONS: Final = Layout(
@@ -326,6 +328,8 @@ def _pack(key: Oid, commits: Sequence[Commit]) -> tuple[bytes, bytes]:
 
 def _unpack(data: bytes) -> Sequence[Commit]:
     """Return the commits of a row."""
+    from scopes.store.objects import Commit, Identity
+
     fields = marshal.loads(data)  # noqa: S302 - our own file
     names, oids, trees, parents, numbers, times, *texts, others = fields
     authors = [Identity(*name) for name in names]

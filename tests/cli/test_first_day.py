@@ -114,7 +114,7 @@ def test_the_files_of_the_same_name_are_the_hint_of_blame(two_branches):
     two_branches.append("main", "--file", "edit:src/helper.go", "--file", "edit:lib/helper.go", "edited")
     done = run(two_branches, "blame", "{}", "--file", "helper.go")
     assert done.returncode == 4
-    assert "did you mean lib/helper.go or src/helper.go?" in done.stderr
+    assert "did you mean src/helper.go or lib/helper.go?" in done.stderr
 
 
 @pytest.mark.parametrize("verb", ["search", "actions"])

@@ -20,8 +20,6 @@ from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import abort_merge, merge
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.undo import undo
-from scopes.facts.decide import accept
-from scopes.facts.propose import Proposal, propose
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.merge.conflicts import walk_conflicts
@@ -270,11 +268,3 @@ def test_a_conflict_that_was_argued_about_is_aborted_as_it_was(team):
     abort_merge(team, CONV)
     found = [(row[2] and row[2]["status"], row[3]["status"]) for row in rows(team, path) if row[1] == path]
     assert found == [(None, "open"), ("open", "debate"), ("debate", "aborted")]
-
-
-def test_a_fact_is_decided_by_the_person_who_decided_whoever_ran_the_command(team):
-    propose(team, CONV, Proposal(key="Seeds", content="slow", agent="ann", id="slow"))
-    accept(team, CONV, "slow", actor="dora")
-    assert {row[4] for row in rows(team, "facts") + rows(team, "fact_decisions")} == {"user:dora"}
-    undo(team, CONV)
-    assert rows(team, "facts")[-1][0::4] == ("DELETE", "user:carol")

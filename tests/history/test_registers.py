@@ -9,7 +9,7 @@ import pytest
 
 from scopes.conversation.branch import branch, delete_tag, tag
 from scopes.conversation.new_rename_delete import delete_branch, new, rename_branch, rename_title
-from scopes.conversation.verify import repair, verify
+from scopes.conversation.verify import verify
 from scopes.errors import Corrupt, Invalid
 from scopes.history import metadata as registers
 from scopes.history.metadata import Clock, decode_clock, encode_clock, read_clocks, read_metadata, write_metadata
@@ -180,11 +180,3 @@ def test_verify_reports_a_damaged_clock_and_the_next_change_replaces_it(reposito
     rename_title(repository, CONV, "three")
     assert verify(repository).sound
     assert clocks(repository) == {"title": 1}
-
-
-def test_repair_removes_a_damaged_merge_request_as_a_change_of_this_machine(repository):
-    new(repository)
-    meta = Oid(repository.find_ref(meta_ref(CONV)))
-    git(repository, "update-ref", meta_ref(CONV), write_metadata(repository, meta, {"merge-requests/x": b"{"}, "x"))
-    repair(repository)
-    assert clocks(repository) == {"merge-requests/x": 1}

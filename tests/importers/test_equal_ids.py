@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import zlib
 
 import pytest
 
@@ -13,8 +14,7 @@ from scopes.importers import import_groups
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
-from scopes.store import packs as pack_format
-from scopes.store import packs as writer
+from scopes.store import packs
 from scopes.store.config import Setting
 from tests.benchmarks.transcripts import drawn_session
 from tests.importers.test_import_groups import refs_of
@@ -61,7 +61,7 @@ def import_with(tmp_path, sources, monkeypatch):
                 fast_json.library = None
                 patched.setattr(fast_json, "enable", lambda: None)
             if deflater is ZLIB:
-                patched.setattr(pack_format, "_deflater", lambda: pack_format.deflate_by_zlib)
+                patched.setattr(packs, "_deflater", lambda: zlib.compress)
             import_sources(store, chosen, FORMATS)
         return store
 
@@ -92,9 +92,11 @@ def test_every_way_of_importing_gives_the_same_refs_and_objects(import_with):
 def test_the_ways_differ_in_the_code_that_runs(import_with, sources, monkeypatch):
     """Otherwise the comparison would be of one way with itself."""
     used = set()
-    decode, deflate = pack_format.deflate_by_zlib, writer.format_entry
-    monkeypatch.setattr(pack_format, "deflate_by_zlib", lambda data: used.add("zlib") or decode(data))
-    monkeypatch.setattr(writer, "format_entry", lambda *entry: used.add(fast_json.library is None) or deflate(*entry))
+    deflate, format_entry = zlib.compress, packs.format_entry
+    monkeypatch.setattr(zlib, "compress", lambda data: used.add("zlib") or deflate(data))
+    monkeypatch.setattr(
+        packs, "format_entry", lambda *entry: used.add(fast_json.library is None) or format_entry(*entry)
+    )
     import_with(1, JSON, ZLIB, sources[:2])
     assert used == {"zlib", True}
     used.clear()

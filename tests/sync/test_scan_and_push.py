@@ -176,7 +176,7 @@ def test_messages_without_a_secret_are_read_once(store, tmp_path, monkeypatch):
     monkeypatch.setattr(clearance, "read_blob", lambda *words: read.append(words[1]) or original(*words))
     say(store, "conv-001/main", f"use {TOKEN}")
     scan(store, index_directory=str(tmp_path), find_outside=find_outside_messages)
-    assert len(read) == 2  # the root, and the message with a secret
+    assert len(read) == len(set(read)) + 1  # only the message with a secret is read again, for its place
 
 
 def test_a_scan_writes_nothing_into_the_store(store, tmp_path):

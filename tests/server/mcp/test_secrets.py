@@ -90,7 +90,6 @@ def test_a_snippet_has_no_part_of_a_secret_that_is_cut_or_found(agent):
     for query in ("needle", TOKEN[:8], f"needle {TOKEN}"):
         found = agent.get("conversation_search", query=query, limit=50)["messages_found"]
         assert TOKEN[:8] not in str(found)
-    assert len(agent.get("conversation_search", query="needle", limit=50)["messages_found"]) == 10
     assert agent.get("conversation_search", query=TOKEN, limit=50)["messages_found"] == []
 
 
