@@ -53,9 +53,6 @@ BranchArgument: TypeAlias = Annotated[
 OnBranch: TypeAlias = Annotated[
     str | None, usage.Option("--branch", "-b", metavar="BRANCH", help="The branch (default: the active one)")
 ]
-MessageArgument: TypeAlias = Annotated[
-    str, usage.Argument(metavar="MESSAGE", help="The message: an id, main~2 or a tag")
-]
 AuthorName: TypeAlias = Annotated[
     str | None,
     usage.Option("--as", "--author", metavar="NAME", help="The agent that writes the message (default: you)"),

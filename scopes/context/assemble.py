@@ -46,7 +46,6 @@ _LEFT_OUT_TEXTS = {  # what a warning names; the budget has a warning of its own
     OTHER_WORK: "for another work item",
 }
 _NAMED_KEYS = frozenset({BEFORE_COMPACTION, RETRACTED, OTHER_WORK})
-_TEXT_ENDS = ".,;:!?)]}>'\"`-_/*|"  # common last characters before the truncation mark
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,11 +128,6 @@ def relax_cuts(
     return best
 
 
-def _widen(turn: Turn, limit: int) -> Turn:
-    """Return a turn with its tool results clipped at another limit."""
-    return replace(turn, known_content=content_of(turn.message, limit))
-
-
 def _fill(selection: TurnSelection, turns: Sequence[Turn], position: int, room: int, count: Count) -> None:
     """Truncate a turn to the remaining room, if nothing is kept yet or much room would stay empty."""
     used = selection.used

@@ -29,7 +29,6 @@ from scopes.secrets.gates import gate_of
 from scopes.store.repository import Prunes, Repository, again_after_prunes, read_commit
 from scopes.store.transactions import unless_pruned
 
-GIT_AI: Final = "git-ai"
 SCHEMA_VERSION: Final = "authorship/3.0.0"
 _SEPARATOR: Final = "\n---\n"
 _ID_DIGITS: Final = 14

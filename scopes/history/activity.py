@@ -29,7 +29,7 @@ from scopes.history.names import list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import PURGED, PURGED_TEXT, Message, Part, file_operations
 from scopes.model.tools import command_of, is_refused, summarize_calls, touches_of_call
-from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
+from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import Commit, one_line
 from scopes.store.repository import Objects, Repository, read_commit
 
@@ -441,22 +441,6 @@ def read_acceptances(repository: Repository, conversation: ConversationId) -> Ma
         ):
             found.setdefault(acceptance.candidate, acceptance)
     return found
-
-
-def find_second_acceptance(
-    repository: Repository, conversation: ConversationId, old: Oid | None, new: Oid
-) -> Acceptance | None:
-    """Return a decision in effect whose candidate another message accepts between two commits; None if there is none.
-
-    `new` is the value that a branch would get, `old` the value it has.
-    """
-    again = [acceptance for _, acceptance in _walk_acceptances(repository, list_new_commits(repository, new, old))]
-    accepted = read_acceptances(repository, conversation) if again else {}
-    for each in again:
-        first = accepted.get(each.candidate)
-        if first is not None and first.message != each.message:
-            return first
-    return None
 
 
 def _walk_acceptances(objects: Objects, commits: Iterable[Commit]) -> Iterator[tuple[Commit, Acceptance]]:

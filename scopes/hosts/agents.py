@@ -60,12 +60,6 @@ class Agent(NamedTuple):
         """Return the configuration directory on an operating system, from the home directory."""
         return self.elsewhere.get(platform, self.directory)
 
-    def variables_on(self, platform: str) -> tuple[str, ...]:
-        """Return the environment variables that move the directory, the strongest first."""
-        directory = self.directory_on(platform)
-        bases = [variable for beginning, variable in _BASES if directory.startswith(beginning)]
-        return tuple(dict.fromkeys(filter(None, [self.variable, *bases])))
-
 
 class UserDirectories(NamedTuple):
     """Where configuration is written: the home directory, that of the project, and the variables that move others."""

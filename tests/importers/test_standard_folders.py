@@ -96,7 +96,9 @@ def test_the_manual_names_the_folders_and_the_variables_of_every_agent(name):
     first, *others = known.paths({}, HOME, "linux")
     assert first.replace(HOME, "~") in line
     assert all(os.path.basename(path) in line for path in others)
-    variables = [name for name in (known.variable, *known.agent.variables_on("linux")) if name is not None]
+    base = {".config/": "XDG_CONFIG_HOME", ".local/share/": "XDG_DATA_HOME"}
+    bases = [variable for start, variable in base.items() if known.agent.directory_on("linux").startswith(start)]
+    variables = list(dict.fromkeys(name for name in (known.variable, known.agent.variable, *bases) if name is not None))
     assert (f"({', '.join(variables)})" if variables else "~") in line
 
 
