@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ from scopes.history.messages import (
     summarize_payload,
     walk_headers_oldest_first,
 )
-from scopes.history.metadata import read_metadata
+from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.names import MAIN, conversation_ids, list_branch_tips, resolve_conversation, walk_directories
 from scopes.history.titles import Heading, heading_of, may_be_title
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
@@ -62,6 +62,7 @@ from scopes.search.text import (
     phrase_finder,
     texts_of,
 )
+from scopes.store import refs
 from scopes.store.objects import Commit
 from scopes.store.projects import find_project
 from scopes.store.repository import Repository, read_commit
@@ -258,11 +259,7 @@ def highlighters(plan: Plan, query: Node) -> list[Highlighter]:
 
 
 def _first_match(find: Matcher) -> SpanFinder:
-    def spans(text: str) -> Sequence[tuple[int, int]]:
-        span = find(text)
-        return () if span is None else (span,)
-
-    return spans
+    return lambda text: [span for span in (find(text),) if span is not None]
 
 
 class HitReader:
@@ -277,7 +274,6 @@ class HitReader:
         self._conversation = conversation
         self._context = context
         self._branches: dict[ConversationId, list[BranchName]] = {}
-        self._tips: dict[tuple[ConversationId, BranchName], Oid] = {}
         self._reachable: dict[tuple[ConversationId, BranchName], frozenset[int]] = {}
         self._headings: dict[ConversationId, Heading | None] = {}
         self._heads: dict[tuple[ConversationId, BranchName], list[MessageHeader]] = {}
@@ -386,18 +382,21 @@ class HitReader:
             return Neighbor(head, None)
 
     def _tip(self, conversation: ConversationId, branch: BranchName) -> Oid:
-        key = (conversation, branch)
-        if key not in self._tips:
-            tip = list_branch_tips(self._repository, conversation).get(branch)
-            if tip is None:
-                raise IndexDamaged(f"there is no branch {branch}")
-            self._tips[key] = tip
-        return self._tips[key]
+        tip = self._refs.get(refs.branch_ref(conversation, branch))
+        if tip is None:
+            raise IndexDamaged(f"there is no branch {branch}")
+        return Oid(tip)
+
+    @cached_property
+    def _refs(self) -> Mapping[str, str]:
+        """The branches and metadata of all conversations: one listing is quicker than thousands of look-ups."""
+        return self._repository.list_refs(refs.HEADS, refs.META)
 
     def _heading(self, conversation: ConversationId) -> Heading | None:
         """Return the title of a conversation, or its first prompt; the index knows where that is."""
         if conversation not in self._headings:
-            title = read_metadata(self._repository, conversation).title
+            found = self._refs.get(refs.meta_ref(conversation))
+            title = read_metadata_at(self._repository, Oid(found)).title if found else None
             self._headings[conversation] = heading_of(
                 self._repository, title, () if title else self._beginning(conversation)
             )
