@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.loading import deferred, load
+from scopes.loading import load
 
 
 def test_an_object_is_loaded_by_name():
@@ -18,10 +18,3 @@ def test_an_unknown_module_or_name_raises_the_error_of_python():
         load("scopes.render.nothing:at_all")
     with pytest.raises(AttributeError):
         load("os.path:at_all")
-
-
-def test_a_deferred_function_is_imported_at_its_first_call():
-    join, missing = deferred("os.path:join"), deferred("scopes.render.nothing:at_all")
-    assert join("a", "b") == os.path.join("a", "b")
-    with pytest.raises(ImportError):
-        missing()

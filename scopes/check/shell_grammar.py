@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from functools import cache
+from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from time import process_time
 from typing import Any
@@ -13,7 +14,6 @@ from tree_sitter import Language, Node, Parser, Point
 
 from scopes.check.shell_misread import find_places, has_misread_heredoc
 from scopes.lazy_patterns import compile_lazily
-from scopes.loading import load
 
 MAX_SECONDS = 1.0  # of the processor for one command line; an ordinary one takes a tenth of a millisecond
 MAX_HEREDOCS = 50  # of a text that is mended
@@ -119,11 +119,10 @@ def _load_binding() -> Any:
 
     Importing its package takes a tenth of the processor time of a hook, for `importlib.resources` and its query files.
     """
-    package = PathFinder.find_spec(_PACKAGE)
-    folders = None if package is None else package.submodule_search_locations
+    folders = getattr(PathFinder.find_spec(_PACKAGE), "submodule_search_locations", None)
     spec = None if folders is None else PathFinder.find_spec(f"{_PACKAGE}._binding", folders)
     if not isinstance(spec, ModuleSpec) or spec.loader is None:  # another way of packaging
-        return load(f"{_PACKAGE}:_binding")
+        return import_module(f"{_PACKAGE}._binding")
     module: Any = spec.loader.create_module(spec)
     spec.loader.exec_module(module)
     return module

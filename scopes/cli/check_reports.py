@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from typing import NamedTuple
 
 from scopes import __version__
@@ -16,21 +17,13 @@ from scopes.check.check import Checked
 from scopes.cli.invocation import Invocation
 from scopes.errors import Inaccessible, Invalid, ScopesError
 from scopes.exporters.atomic_save import write_file
-from scopes.loading import load
 from scopes.render.dispatch import render_text
+from scopes.render.json_line import result_line
 from scopes.render.view import PlainView
 from scopes.sanitize import escape_runner_commands, is_read_by_runner
 from scopes.secret_scan.clearance import Cleared, without_store
 
 FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
-_WRITERS = {  # loaded when a report is asked for
-    "json": "scopes.render.json_line:result_line",
-    "junit": "scopes.render.reports.junit:write_junit",
-    "github": "scopes.render.reports.github:write_github",
-    "gitlab": "scopes.render.reports.gitlab:write_gitlab",
-    "markdown": "scopes.render.reports.markdown:write_markdown",
-    "sarif": "scopes.render.reports.sarif:write_sarif",
-}
 _AS_JSON = ("json", "sarif", "gitlab")
 _WORKFLOW = re.compile(r"([^/@]+/[^/@]+)/(\.github/workflows/[\w.-]+)@.+")
 _CONFIGURATION = re.compile(r"[\w.-]+(?:/[\w.-]+)*\.ya?ml")  # and not an address, or a file of another project
@@ -187,7 +180,9 @@ def _render(name: str, checked: Checked) -> str:
         text = io.StringIO()
         render_text(checked, PlainView(text.write))
         return text.getvalue()
-    write: Callable[..., str] = load(_WRITERS[name])
+    if name == "json":
+        return result_line(checked)
+    write: Callable[..., str] = getattr(import_module(f"scopes.render.reports.{name}"), f"write_{name}")
     return write(checked, __version__) if name == "sarif" else write(checked)
 
 

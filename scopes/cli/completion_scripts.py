@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from scopes.errors import Invalid
-from scopes.loading import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,6 +91,11 @@ def print_script(_table: Table, words: list[str], invocation: Invocation) -> int
             hint='for example: eval "$(scopes completion bash)"',
         )
     name = functions.get(words[0])
-    script = SCRIPTS[words[0]] if name is None else load(f"scopes.cli.fzf_scripts:{name}")
+    if name is None:
+        script = SCRIPTS[words[0]]
+    else:
+        from scopes.cli import fzf_scripts
+
+        script = getattr(fzf_scripts, name)
     invocation.stdout.write(script)
     return 0

@@ -28,7 +28,6 @@ from scopes.history.metadata import read_metadata
 from scopes.history.names import Revision, resolve_revision
 from scopes.history.sessions import reader_notes
 from scopes.ids import ConversationId, MessageId, Oid
-from scopes.loading import deferred
 from scopes.merge.lanes import may_be_resolution, resolution_line
 from scopes.merge.plan import is_written_by_scopes
 from scopes.model.conversation import CONFLICT_RESOLUTION
@@ -43,8 +42,6 @@ from scopes.store.repository import Repository
 if TYPE_CHECKING:
     from scopes.conversation.decisions import StatedDecision
     from scopes.merge.lanes import LaneMark, MarkedLanes
-else:
-    MarkedLanes = deferred("scopes.merge.lanes:MarkedLanes")
 
 _READING = frozenset({"read", "mention"})
 BEFORE_COMPACTION, NO_CONTENT, RETRACTED = "before_compaction", "no_content", "retracted"
@@ -204,6 +201,8 @@ def _add_conversation(
 def _find_lanes(repository: Repository, revision: Revision, commits: Sequence[Commit]) -> MarkedLanes | None:
     if all(len(commit.parents) < 2 for commit in commits):
         return None
+    from scopes.merge.lanes import MarkedLanes
+
     return MarkedLanes(repository, revision.conversation, commits, revision.branch)
 
 

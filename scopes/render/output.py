@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from scopes.errors import Refused, ScopesError
-from scopes.loading import load
 from scopes.render.color import Style, paint
 from scopes.render.dispatch import render_text
 from scopes.render.stream import OutputStream, RunnerStream
@@ -18,9 +17,6 @@ from scopes.sanitize import clean, clean_line, escape_runner_commands, is_read_b
 
 if TYPE_CHECKING:
     from scopes.render.pager import Pager
-
-
-_WRAP = "scopes.render.wrap:wrap_sentence"
 
 
 class OutputSettings(NamedTuple):
@@ -264,7 +260,9 @@ class Output:
         width = self.stderr.size()[0] if self.stderr.screen else 0
         if not width or len(line) <= width // 2:  # a character takes at most two cells
             return line
-        return "\n".join(row.strip() if number else row for number, row in enumerate(load(_WRAP)(line, width)))
+        from scopes.render.wrap import wrap_sentence
+
+        return "\n".join(row.strip() if number else row for number, row in enumerate(wrap_sentence(line, width)))
 
 
 def _as_text(piece: bytes) -> str:

@@ -23,7 +23,6 @@ from scopes.history.sources import (
     write_alone,
 )
 from scopes.ids import Oid
-from scopes.loading import deferred
 from scopes.model.message import MAX_MESSAGE_BYTES
 from scopes.purge.offers import read_undecided
 from scopes.purge.rewrite_source import walk_records
@@ -39,8 +38,6 @@ from scopes.sync.purge_notes import HELD
 
 if TYPE_CHECKING:
     from scopes.secrets.scan import SecretRow
-else:
-    SecretRow = deferred("scopes.secrets.scan:SecretRow")
 
 _SHOWN: Final = 60  # characters of the name of a source
 _BETWEEN: Final = b" \t\r\n,"  # records of a file that is one JSON document
@@ -167,6 +164,8 @@ def clear_sources(objects: Objects, outgoing: OutgoingSources, known: Oid | None
 
 def find_source_secrets(repository: Repository) -> list[SecretRow]:
     """Return the secrets in original files that are not allowed; a push refuses these, a scan does not read them."""
+    from scopes.secrets.scan import SecretRow
+
     rows: list[SecretRow] = []
     objects = ObjectsInMemory(repository)
     roots = list_roots(repository)

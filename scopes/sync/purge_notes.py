@@ -17,7 +17,6 @@ from scopes.history.messages import MessageHeader, header_of
 from scopes.history.names import list_branch_tips
 from scopes.history.purged import NOTHING, Purged, read_purged
 from scopes.ids import ConversationId, Oid
-from scopes.loading import deferred
 from scopes.purge.offers import (
     DECIDE,
     fingerprint,
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from scopes.purge.derived import Derived
     from scopes.sync.accept import FetchedConversation
     from scopes.sync.outgoing import Outgoing
-else:  # without an offer nothing is derived
-    Derived = deferred("scopes.purge.derived:Derived")
 
 _SHORT_MESSAGE: Final = 8
 FILE: Final = "purge-offers.json"  # in the store: a count of offered content, and the refs it is for
@@ -99,6 +96,8 @@ def _count_offered(repository: Repository) -> _Offered:
 
 def _undecided_with_derived(repository: Repository) -> Purged:
     """Return the undecided entries, with messages made from them that only this store has."""
+    from scopes.purge.derived import Derived
+
     return Derived(repository).add_to(read_undecided(repository)).without(read_purged(repository))
 
 
@@ -196,6 +195,8 @@ class JoinGate:
 
     @cached_property
     def _derived(self) -> Derived:
+        from scopes.purge.derived import Derived
+
         return Derived(self._repository)
 
     @cached_property

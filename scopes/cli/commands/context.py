@@ -24,7 +24,6 @@ from scopes.context.context import context as run_context
 from scopes.context.context import find_smallest_budget
 from scopes.context.request import Request, new_request
 from scopes.errors import BudgetExhausted, Invalid
-from scopes.loading import deferred
 from scopes.render.view_options import ViewOptions, check_layout
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import gate_of
@@ -34,8 +33,6 @@ from scopes.tokens.count import TokenizerChoice
 if TYPE_CHECKING:
     from scopes.context.result import Context
     from scopes.exporters.export import Exported
-else:
-    Exported = deferred("scopes.exporters.export:Exported")
 
 _EXTENSIONS = {"markdown": "md", "messages": "json", "json": "json"}
 
@@ -171,7 +168,7 @@ def _export(repository: Repository, build: Callable[[], Context], layout: str, g
     prunes = Prunes(repository.path)
     result = build()
     name = f"{result.conversation}-context.{_EXTENSIONS[layout]}"
-    from scopes.exporters.export import ExportedFile
+    from scopes.exporters.export import Exported, ExportedFile
     from scopes.render.wire.context import write_context
 
     file = ExportedFile(name, None, [gate.clear(write_context(result, layout).encode(), "the context")])

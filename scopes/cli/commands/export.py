@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import partial
 from shlex import quote
 from typing import Annotated, Literal, TypeAlias
@@ -21,10 +22,11 @@ from scopes.errors import Invalid
 from scopes.exporters.atomic_save import save_unless_purged
 from scopes.exporters.export import Exported
 from scopes.exporters.export import export as run_export
-from scopes.loading import deferred, load
+from scopes.ids import Oid
 from scopes.render.progress import progress
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import redacted_notes
+from scopes.store.repository import Repository
 
 _JSON_FORMS = frozenset({"json", "jsonl", "openai", "atif", "otel", "a2a", "agent-trace", "git-ai"})
 _OF_COMMITS = {"agent-trace": "Agent Trace", "git-ai": "git-ai"}
@@ -115,11 +117,17 @@ def export(
     make = partial(
         run_export, repository, where,
         format_name=export_format, all_branches=include_all, source=source, secrets=secrets,
-        find_versions=deferred("scopes.importers.program_versions:find_program_versions"),
+        find_versions=_find_program_versions,
     )  # fmt: skip
     if output != STANDARD_OUTPUT:
         return invocation.show(save_unless_purged(repository, make, output, force=force))
     return _print(invocation, make())
+
+
+def _find_program_versions(repository: Repository, commits: Container[Oid]) -> dict[Oid, str]:
+    from scopes.importers.program_versions import find_program_versions
+
+    return find_program_versions(repository, commits)
 
 
 def _check_stdout(invocation: Invocation, export_format: str) -> None:
@@ -198,9 +206,11 @@ def _export_traces(
             from scopes.exporters.commit_notes import read_notes_ref
 
             notes_ref = read_notes_ref(ref)
-            is_git_ai = form == "git-ai"
-            name = "scopes.exporters.git_ai:note_git_ai" if is_git_ai else "scopes.exporters.agent_trace:note_traces"
-            return invocation.show(load(name)(invocation.repository(), request, notes_ref))
+            if form == "git-ai":
+                from scopes.exporters.git_ai import note_git_ai as write_notes
+            else:
+                from scopes.exporters.agent_trace import note_traces as write_notes
+            return invocation.show(write_notes(invocation.repository(), request, notes_ref))
         from scopes.exporters.agent_trace import export_traces
 
         make = partial(export_traces, invocation.repository(), request)

@@ -9,9 +9,6 @@ from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.conversation.store import gc as run_gc
 from scopes.conversation.store import parse_cutoff, plan_gc
-from scopes.loading import load
-
-_JOURNALS = ("scopes.importers.deleted_journals:list_trash", "scopes.importers.deleted_journals:remove_expired")
 
 
 def gc(
@@ -43,7 +40,8 @@ def gc(
         invocation.confirm(f"delete everything that was moved to the trash before {expire}?")
     caches = (invocation.index_directory, os.path.join(invocation.cache_directory, "contexts"))
     repository = invocation.repository()
-    list_trash, remove_expired = map(load, _JOURNALS)
+    from scopes.importers.deleted_journals import list_trash, remove_expired
+
     before = list_trash(repository, invocation.environ)
     result = run_gc(repository, expire_before=expire, caches=caches)
     remove_expired(before - list_trash(repository, invocation.environ), invocation.environ)

@@ -15,14 +15,11 @@ from scopes.hosts.mcp_servers import HOSTS, install, remove
 from scopes.hosts.mcp_status import mcp_status as read_status
 from scopes.hosts.program import program_words
 from scopes.ids import parse_agent_name
-from scopes.loading import deferred
 from scopes.model.message import Author
 from scopes.server.mcp.address import McpServer
 
 if TYPE_CHECKING:
     from scopes.server.mcp.access import StoreAccess
-else:
-    StoreAccess = deferred("scopes.server.mcp.access:StoreAccess")
 
 _TOKEN = "SCOPES_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _MIN_TOKEN = 16
@@ -64,7 +61,13 @@ def mcp(
     invocation: Invocation = context.obj
     name = None if agent is None else check_typed_author(Author(agent)).name
     settings = {key: setting.value for key, setting in invocation.overrides.items()}
-    access = _with_extra(lambda: StoreAccess(invocation.store_path, agent=name, settings=settings))
+
+    def make_access() -> StoreAccess:
+        from scopes.server.mcp.access import StoreAccess
+
+        return StoreAccess(invocation.store_path, agent=name, settings=settings)
+
+    access = _with_extra(make_access)
     if http is None:
         from scopes.server.mcp.server import run_stdio
 

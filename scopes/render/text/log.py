@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from scopes.conversation.log import Log, LogEntry
 from scopes.history.messages import NO_TEXT, display_time, shown_author
-from scopes.loading import load
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, UNKNOWN_TIME, ending_mark, summary_text
 from scopes.render.view import Column, Span, View
@@ -31,7 +30,6 @@ _PIPED_COLUMNS = (
     Column("Signer", hidden=True),
 )
 _PIPED_ONELINE = (Column("Line"),)
-_BRIEFLY = "scopes.render.text.verify_signatures:signature_mark"
 
 
 @render_text.register
@@ -77,7 +75,11 @@ def _write_rows(entries: Iterable[LogEntry], view: View) -> None:
 
 def _oneline(entry: LogEntry) -> str:
     """Return a message as one line, with what git thinks of its signature and whose key it is, if it was asked."""
-    mark = "" if entry.signature is None else f" {load(_BRIEFLY)(entry.signature).text}"
+    mark = ""
+    if entry.signature is not None:
+        from scopes.render.text.verify_signatures import signature_mark
+
+        mark = f" {signature_mark(entry.signature).text}"
     return f"{entry.head.id[:SHORT_ID_LENGTH]}{mark} {_subject(entry)}"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scopes.history.messages import display_time
-from scopes.loading import load
 from scopes.render.dispatch import render_text
 from scopes.render.text.part import format_files, write_document, write_part
 from scopes.render.text.phrases import (
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from scopes.conversation.show import MessageView
     from scopes.history.messages import MessageHeader
     from scopes.model.message import Message
-
-_SIGNATURES = "scopes.render.text.verify_signatures"
 
 
 @render_text.register
@@ -76,8 +73,9 @@ def render_message_view(result: MessageView, view: View) -> None:
         *change_mark(retracted=result.retracted, amended=result.amended),
     )
     if view.options.signatures:
-        signature = result.signature
-        signed = ("no",) if signature is None else load(f"{_SIGNATURES}:signature_spans")(signature)
+        from scopes.render.text.verify_signatures import signature_spans
+
+        signed = ("no",) if result.signature is None else signature_spans(result.signature)
         write_field(view, "Signed", *signed)
     for name, value in _details(message):
         write_field(view, name, value)
