@@ -9,9 +9,9 @@ from scopes.agents.inbox import decode_entry
 from scopes.agents.registry import file_of
 from scopes.errors import Corrupt, Invalid, ScopesError
 from scopes.ids import Oid
+from scopes.store.objects import read_blob, read_commit, walk_blobs
 from scopes.store.refs import AGENTS
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.repository import Repository
 from scopes.store.verify import Finding
 
 

@@ -23,9 +23,9 @@ from scopes.model.conflicts import ENDED
 from scopes.model.encoding import leaf
 from scopes.model.message import REVIEWS, Message
 from scopes.store.graph import is_ancestor
+from scopes.store.objects import find_blob, read_commit
 from scopes.store.refs import meta_ref
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import find_blob
+from scopes.store.repository import Repository
 
 _FINAL = ("applied", "rejected", "expired")  # what a review of a proposal ends with
 

@@ -36,11 +36,20 @@ from scopes.ids import (
 from scopes.model import encoding
 from scopes.model.encoding import without_none
 from scopes.result import Note, Result, plural
-from scopes.store.objects import TREE, TreeEntry, parse_tree
+from scopes.store.objects import (
+    TREE,
+    BlobChange,
+    TreeEntry,
+    find_blob,
+    find_entry,
+    parse_tree,
+    read_blob,
+    read_commit,
+    read_data,
+)
 from scopes.store.refs import AGENTS
-from scopes.store.repository import Repository, read_commit, read_data
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
 
 _POLL_SECONDS = 0.2
 _DIRECTORY, _SEQUENCE = "inbox", "sequence"

@@ -14,7 +14,8 @@ from scopes.history.handles import ParticipantCache, participants_of
 from scopes.history.names import conversation_ids, list_branch_tips, match_prefix
 from scopes.ids import AgentName
 from scopes.result import Note, Result
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 
 class AgentRow(NamedTuple):

@@ -14,7 +14,8 @@ from scopes.history.transaction import NamesOfUuids
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
 from scopes.model.encoding import without_none
 from scopes.model.message import Message
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 _MAY_END: Final = frozenset({"proposal", "collaboration-request", "notice"})  # kinds of messages that ask for something
 

@@ -17,9 +17,9 @@ from scopes.history.messages import check_typed_author
 from scopes.ids import AgentName, OperationId
 from scopes.model.message import Author
 from scopes.result import Note, Result, plural
+from scopes.store.objects import BlobChange
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import BlobChange
 
 _SETTINGS = ("delivery", "command", "timeout")  # scopes.agent.<name>.*
 

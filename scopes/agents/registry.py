@@ -20,10 +20,10 @@ from scopes.history.names import find_nearest, match_prefix
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid, OperationId
 from scopes.result import Note
+from scopes.store.objects import BlobChange, find_blob, find_entry, read_blob, read_commit, read_tree
 from scopes.store.operations import walk_operation_commits
 from scopes.store.refs import AGENTS
-from scopes.store.repository import Repository, read_commit, read_operation, read_tree
-from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
+from scopes.store.repository import Repository, read_operation
 
 KIND = "agents"
 """The kind of the operations that change the registry; one that registers has the number in its details."""

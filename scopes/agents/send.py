@@ -23,10 +23,9 @@ from scopes.history.transaction import Transaction, same_command
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.message import Message
 from scopes.result import Result
+from scopes.store.objects import BlobChange, read_commit
 from scopes.store.refs import AGENTS
-from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write, require_unpurged
-from scopes.store.trees import BlobChange
 
 REVIEWERS = "@review"
 _ROUTING = "routing"

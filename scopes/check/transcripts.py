@@ -28,7 +28,8 @@ from scopes.importers.session_commits import Segment
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.streams import content_key, is_stream_part
 from scopes.model.message import Part
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 _LINKED = frozenset({"claude-code", "qwen"})  # formats whose records name their session and the record before them
 _ONE_DOCUMENT = "openai-messages"  # a format of files that hold many conversations, without records

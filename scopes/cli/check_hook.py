@@ -113,7 +113,7 @@ def _read_setting(name: str, environ: Mapping[str, str], overrides: Mapping[str,
 
         config = Config(user_config(), overrides, "")
         found = config.find(name)
-        from scopes.store.settings import DEFAULTS
+        from scopes.store.config import DEFAULTS
 
         return str(DEFAULTS[name] if found is None else found)
     except (ScopesError, OSError, ValueError):

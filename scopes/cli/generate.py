@@ -33,7 +33,7 @@ from scopes.model.message import AUTHOR_KINDS, KINDS
 from scopes.model.validation import Category, RequestType, Risk
 from scopes.proposals.proposal import REJECTION_REASONS, STATES
 from scopes.server.acp.options import CONTINUE, INJECT
-from scopes.store.settings import CHOICES, SETTINGS
+from scopes.store.config import CHOICES, SETTINGS
 
 PAGES = "man/man1"
 # Values that completion offers for options whose parser takes any text, because the operation checks them.

@@ -11,7 +11,7 @@ from scopes.cli.suggestion import unknown_word
 from scopes.cli.table import TABLE
 from scopes.cli.text_wrap import columns, fill
 from scopes.errors import Invalid
-from scopes.store.settings import SETTINGS
+from scopes.store.config import SETTINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

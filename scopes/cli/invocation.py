@@ -286,7 +286,7 @@ class Invocation:
         """Return what signs commits as the user's git does; behind a server that agents talk to, nothing does."""
         if self.command.split()[-1:] in (["mcp"], ["acp"], ["watch"]):
             return bytes
-        from scopes.store.settings import BOOLEANS
+        from scopes.store.config import BOOLEANS
 
         choice = BOOLEANS.get((config.find("scopes.signCommits") or "").lower())
 

@@ -22,9 +22,9 @@ from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid, OperationId
 from scopes.model.encoding import decode_component, encode_component
 from scopes.result import Note
+from scopes.store.objects import BlobChange, find_entry, read_blob, read_commit, read_tree
 from scopes.store.refs import COMMITS
-from scopes.store.repository import Repository, read_commit, read_tree
-from scopes.store.trees import BlobChange, find_entry, read_blob
+from scopes.store.repository import Repository
 
 KIND = "commits"
 MAX_STEPS = 50  # rewrites of one commit that are followed

@@ -34,7 +34,7 @@ from scopes.hosts.hook_target import HookEnvironment, HooksChanged, HookState, d
 from scopes.part_files import lock_part, part_of, remove_parts
 from scopes.regular_file import read_regular
 from scopes.result import Note
-from scopes.store.libgit2 import translated
+from scopes.store.objects import translated
 from scopes.store.projects import Worktree, is_below
 
 NAME: Final = "git"

@@ -21,10 +21,10 @@ from scopes.code_links.reflog import read_tail
 from scopes.errors import Inaccessible
 from scopes.history.sessions import HOOKS
 from scopes.ids import MessageId, OperationId
+from scopes.store.objects import BlobChange
 from scopes.store.projects import Worktree, find_worktree
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import BlobChange
 
 _SECOND = 1_000_000_000
 _GIT_SECONDS = 30.0  # the next turn of the session waits for that

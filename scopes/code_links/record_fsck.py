@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from scopes.code_links.commit_record import decode_record
 from scopes.errors import Corrupt, ScopesError
 from scopes.ids import Oid
+from scopes.store.objects import read_blob, read_commit, walk_blobs
 from scopes.store.refs import COMMITS
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.repository import Repository
 from scopes.store.verify import Finding
 
 

@@ -19,8 +19,9 @@ from scopes.history.handles import read_uuid
 from scopes.history.messages import read_body
 from scopes.history.sources import source_key
 from scopes.ids import OperationId
+from scopes.store.objects import read_commit
 from scopes.store.projects import ReflogEnd
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 
 _SECOND = 1_000_000_000
 _CLOCK_SECONDS = 2  # between the clock of the agent and that of git, which has whole seconds

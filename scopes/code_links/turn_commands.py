@@ -13,7 +13,8 @@ from scopes.code_links.turns import begins_turn
 from scopes.history.messages import MessageHeader, header_of, read_body
 from scopes.ids import MessageId, Oid
 from scopes.model.tools import command_of, directories_of_command
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 MAX_MESSAGES: Final = 400  # that are read for one answer
 

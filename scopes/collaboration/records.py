@@ -16,8 +16,8 @@ from scopes.history.messages import MessageHeader, headers_of, read_body
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import ARGUMENT, EVIDENCE_TYPES, Argument, Evidence, Message, read_argument
-from scopes.store.objects import Commit
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import Commit, read_commit
+from scopes.store.repository import Repository
 
 PURPOSE: Final = "collaboration"
 CollaborationType: TypeAlias = Literal[

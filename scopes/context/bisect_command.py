@@ -19,8 +19,8 @@ from scopes.merge.keys import agent_of, key_of_path
 from scopes.merge.plan import claim_value
 from scopes.model import encoding
 from scopes.secrets.gates import gate_of
+from scopes.store.objects import read_blob, walk_blobs
 from scopes.store.repository import Repository
-from scopes.store.trees import read_blob, walk_blobs
 from scopes.tokens.count import TokenizerChoice
 
 INPUTS = ("context", "state", "message", "none")

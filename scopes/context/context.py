@@ -30,7 +30,8 @@ from scopes.result import Note
 from scopes.sanitize import SUBJECT_LENGTH
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import clear_notes, gate_of, policy_key, redacting
-from scopes.store.repository import Prunes, Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Prunes, Repository
 from scopes.tokens.count import CountCache, Tokenizer, TokenizerChoice, with_cache
 
 _MIN_READ = 1000  # messages that are read at least, because they may have touched files

@@ -37,7 +37,8 @@ from scopes.result import Note, Result
 from scopes.sanitize import clip
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import gate_of
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 from scopes.tokens.count import TokenizerChoice
 
 DEFAULT_MESSAGES, DEFAULT_TOKENS = 50, 8_000

@@ -26,9 +26,9 @@ from scopes.model.encoding import decode_component, leaf
 from scopes.model.message import DECISIONS, MESSAGES, RETRACTED_TEXT, Author, Message, is_purged, topic_leaf
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import BlobChange, find_blob, read_commit
+from scopes.store.repository import Repository
 from scopes.store.transactions import require_unpurged
-from scopes.store.trees import BlobChange, find_blob
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,9 @@ from scopes.history.transaction import Transaction, append_commit, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.message import Message, encode
 from scopes.result import Note, Result
-from scopes.store.objects import BLOB
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.objects import BLOB, BlobChange, Objects, read_commit
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, require_unpurged
-from scopes.store.trees import BlobChange
 
 _IN_ONE_PACK = 50  # messages; from here on one pack is written and synced faster than three files for each
 _newest: dict[Oid, Below] = {}  # of the last commit that was written here, which mostly is the parent of the next one

@@ -17,8 +17,8 @@ from scopes.history.messages import MessageHeader, header_of, is_root
 from scopes.history.names import Revision, resolve_revision
 from scopes.ids import ConversationId, Oid
 from scopes.result import Result
-from scopes.store.objects import Commit
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import Commit, read_commit
+from scopes.store.repository import Repository
 
 GOOD, BAD, SKIP = 0, 1, 125
 ABORT_FROM = 128

@@ -38,7 +38,8 @@ from scopes.model.conversation import BranchEntry, parse_purpose
 from scopes.model.message import Message
 from scopes.result import Result, plural
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 _MAX_SLUG_LENGTH = 100

@@ -71,10 +71,9 @@ from scopes.model.operation import Operation, RefChange
 from scopes.result import Note, Result, Stream, few
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, diff_blobs, find_blob, find_entry, read_blob, read_commit, walk_blobs
 from scopes.store.operations import walk_operations
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import diff_blobs, find_blob, find_entry, read_blob, walk_blobs
+from scopes.store.repository import Repository
 
 OPERATIONS = ("CREATE", "APPEND", "UPDATE", "DELETE", "MERGE")
 CAUSES = ("user", "agent", "system", "remote")  # kinds of cause

@@ -70,11 +70,11 @@ from scopes.model.message import (
 )
 from scopes.result import Note, Result, plural
 from scopes.store.graph import walk_newest_first
+from scopes.store.objects import BlobChange, ObjectsInMemory, update_tree
 from scopes.store.operations import walk_operations
 from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import BlobChange, ObjectsInMemory, update_tree
 
 MAX_PATCH = 1 << 16
 _NAMED_CONVERSATIONS = 8

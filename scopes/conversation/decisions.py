@@ -19,8 +19,8 @@ from scopes.model.conflicts import Conflict, decode_resolution
 from scopes.model.message import DECISIONS, Message, decision_key
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
+from scopes.store.objects import find_entry, read_blob, walk_blobs
 from scopes.store.repository import Repository
-from scopes.store.trees import find_entry, read_blob, walk_blobs
 
 _ClaimsByKey: TypeAlias = Mapping[str, Any]
 

@@ -37,9 +37,8 @@ from scopes.model.tools import summarize_calls
 from scopes.result import Result
 from scopes.sanitize import SUBJECT_LENGTH
 from scopes.store.graph import list_merge_bases, list_new_commits
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, diff_blobs, read_blob
 from scopes.store.repository import Repository
-from scopes.store.trees import diff_blobs, read_blob
 
 _NOT_COMPARED = frozenset({PARTICIPANTS, CONFLICTS})
 

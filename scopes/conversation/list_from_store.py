@@ -41,10 +41,10 @@ from scopes.result import Note
 from scopes.store import refs
 from scopes.store.config import read_setting
 from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
-from scopes.store.objects import Commit, Identity
+from scopes.store.objects import Commit, Identity, Objects, read_commit
 from scopes.store.refs import REMOTES, RefFiles
 from scopes.store.remotes import DEFAULT, find_default, list_family, read_addresses, read_gone
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.repository import Repository
 
 _AGENT: Final = "agent"
 _HEADS_LENGTH: Final = len(refs.HEADS)

@@ -41,8 +41,8 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import KINDS, Message, MessageKind, Part
 from scopes.result import Note, Result, Stream, few
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit, header_safe
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import Commit, header_safe, read_commit
+from scopes.store.repository import Repository
 
 if TYPE_CHECKING:
     from scopes.merge.lanes import LaneMark, MarkedLanes

@@ -63,9 +63,9 @@ from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry
 from scopes.result import Note, Result, plural
 from scopes.store.graph import is_ancestor, list_new_commits
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, Objects, read_commit
 from scopes.store.packs import bulk_objects
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 

@@ -38,9 +38,9 @@ from scopes.merge.replay import (
 from scopes.merge.resolve import Policy, read_policy
 from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits, walk_newest_first
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, Objects, read_commit
 from scopes.store.packs import bulk_objects
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.repository import Repository
 
 
 def rebase(

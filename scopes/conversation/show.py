@@ -59,9 +59,9 @@ from scopes.model.message import HANDOVER, Message, decode
 from scopes.model.operation import Signature
 from scopes.result import Note, RawDocument, Result
 from scopes.store.graph import is_ancestor, walk_newest_first, walk_oldest_first
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, read_commit
 from scopes.store.projects import find_project
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 
 SYNTHETIC, INTERRUPTED = "synthetic", "interrupted"
 EDITED, REWOUND, ANSWERED_AGAIN, OTHER_SESSION = "edited", "rewound", "answered-again", "other-session"

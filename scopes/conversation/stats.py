@@ -22,7 +22,8 @@ from scopes.model.encoding import file_leaf
 from scopes.model.message import COPIED, FILE_WRITES, Message, file_operations
 from scopes.model.tools import is_refused
 from scopes.result import Note, Result
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,9 @@ from scopes.model.operation import Operation
 from scopes.result import Note, Result
 from scopes.store.config import (
     COMMANDS,
+    DEFAULTS,
     NOT_FROM_STORE,
+    SETTINGS,
     Config,
     Setting,
     check_key,
@@ -29,7 +31,6 @@ from scopes.store.config import (
 from scopes.store.locks import defer_signals
 from scopes.store.maintenance import count_loose_objects, expire, pack, plan_expire
 from scopes.store.repository import Repository, create_store
-from scopes.store.settings import DEFAULTS, SETTINGS
 from scopes.store.transactions import exclusive_write
 
 

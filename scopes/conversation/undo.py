@@ -48,10 +48,10 @@ from scopes.store import refs
 from scopes.store.config import machine_id
 from scopes.store.graph import is_ancestor
 from scopes.store.maintenance import FINAL, PURGE
+from scopes.store.objects import BlobChange, Objects, diff_blobs, find_entry, read_commit, read_tree, update_tree
 from scopes.store.operations import MIN_PREFIX_LENGTH, find_operation, walk_operations
-from scopes.store.repository import Objects, Repository, read_commit, read_tree
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import BlobChange, diff_blobs, find_entry, update_tree
 
 LIST_OPERATIONS = "see: scopes operations list"
 IMPORT, RESOLVE = "import", "resolve"

@@ -26,7 +26,8 @@ from scopes.history.messages import read_root_of
 from scopes.history.names import find_root_commit
 from scopes.ids import ConversationId
 from scopes.secrets.gates import gate_of
-from scopes.store.repository import Prunes, Repository, again_after_prunes, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Prunes, Repository, again_after_prunes
 from scopes.store.transactions import unless_pruned
 
 SCHEMA_VERSION: Final = "authorship/3.0.0"

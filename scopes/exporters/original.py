@@ -15,7 +15,8 @@ from scopes.history.names import MAIN, Revision
 from scopes.history.sources import SourceRecord, list_stored_sources, read_source_record, walk_chunks, with_last_path
 from scopes.ids import ConversationId, Oid
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 _ROWS = "#"  # before the id of a conversation whose bytes are the rows of a database

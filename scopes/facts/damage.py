@@ -10,9 +10,9 @@ from scopes.facts.fact import decode_decision
 from scopes.facts.store import decode_context, decode_fact_at, decode_proposed_at
 from scopes.ids import Oid
 from scopes.model.encoding import split_leaf
+from scopes.store.objects import read_blob, read_commit, walk_blobs
 from scopes.store.refs import FACTS, PROPOSED_FACTS
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.repository import Repository
 from scopes.store.verify import Finding
 
 

@@ -23,8 +23,9 @@ from scopes.facts.validation import find_problems, is_expired, is_same
 from scopes.history.names import conversation_ids, resolve_conversation
 from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result, plural
+from scopes.store.objects import read_commit
 from scopes.store.refs import FACTS
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 
 ProposalState: TypeAlias = Literal["pending", "refine", "rejected", "expired"]
 

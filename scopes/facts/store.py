@@ -42,11 +42,10 @@ from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.model import encoding
 from scopes.model.encoding import MAX_KEY_BYTES, decode_component, encode_component, leaf
-from scopes.store.objects import TreeEntry
+from scopes.store.objects import BlobChange, TreeEntry, read_blob, read_commit, read_tree, walk_blobs
 from scopes.store.packs import bulk_objects
 from scopes.store.refs import FACTS, PROPOSED_FACTS
-from scopes.store.repository import Repository, read_commit, read_tree
-from scopes.store.trees import BlobChange, read_blob, walk_blobs
+from scopes.store.repository import Repository
 
 Item = TypeVar("Item")
 

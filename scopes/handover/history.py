@@ -24,7 +24,7 @@ from scopes.model.message import Message
 from scopes.sanitize import cut
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import gate_of, redacting
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from scopes.tokens.count import TokenizerChoice
 
 _SECOND = 1_000_000_000

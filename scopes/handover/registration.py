@@ -38,8 +38,8 @@ from scopes.importers.session_commits import Segment
 from scopes.model.conversation import BranchEntry
 from scopes.model.encoding import decode_component
 from scopes.store.graph import walk_newest_first
+from scopes.store.objects import read_commit
 from scopes.store.refs import SOURCE_PATHS, RefNameConflicts
-from scopes.store.repository import read_commit
 
 PURPOSE = "hand-over"
 _ABANDONED = "abandoned/"

@@ -28,8 +28,9 @@ from scopes.ids import BranchName, ConversationId
 from scopes.result import Note, Result
 from scopes.secret_scan.shown import without_secrets
 from scopes.secrets.gates import clear_notes
+from scopes.store.objects import read_commit
 from scopes.store.projects import is_of_project
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 from scopes.tokens.count import TokenizerChoice
 
 SESSIONS = ("auto", "own", "new")

@@ -22,7 +22,7 @@ from scopes.importers.stale_copy import StoredCopy
 from scopes.model.conversation import ACP, Root
 from scopes.model.encoding import encode_component
 from scopes.store.graph import walk_first_parents
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 
 
 class AgentSession(NamedTuple):

@@ -30,8 +30,8 @@ from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import PURGED, PURGED_TEXT, Message, Part, file_operations
 from scopes.model.tools import command_of, is_refused, summarize_calls, touches_of_call
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.objects import Commit, one_line
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.objects import Commit, Objects, one_line, read_commit
+from scopes.store.repository import Repository
 
 
 class Tokens(NamedTuple):

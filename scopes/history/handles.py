@@ -43,9 +43,9 @@ from scopes.result import Note
 from scopes.store import refs
 from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import TREE, Commit, find_in_tree
+from scopes.store.objects import TREE, Commit, Objects, find_in_tree, read_commit, read_data, read_tree
 from scopes.store.refs import branch_ref
-from scopes.store.repository import Objects, Repository, read_commit, read_data, read_tree
+from scopes.store.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,28 +39,29 @@ from scopes.store.objects import (
     EMPTY_TREE,
     FILE_MODE,
     TREE,
+    BlobChange,
     Commit,
     Identity,
+    Objects,
     TreeEntry,
     clamp_time,
+    find_blob,
+    find_entry,
     find_in_tree,
     format_commit,
     format_tree,
     header_safe,
     is_hash_of,
     parse_tree_id,
+    read_blob,
+    read_commit,
+    read_data,
+    read_tree,
+    update_tree,
 )
 from scopes.store.operations import walk_operation_commits
 from scopes.store.refs import HEADS
-from scopes.store.repository import (
-    Objects,
-    Repository,
-    read_commit,
-    read_data,
-    read_operation,
-    read_tree,
-)
-from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree
+from scopes.store.repository import Repository, read_operation
 
 MESSAGE_FILE = "message.json"
 STATE_DIRECTORY = "state"

@@ -37,11 +37,25 @@ from scopes.model.conversation import (
 from scopes.model.encoding import decode_component, encode_component
 from scopes.store import refs
 from scopes.store.graph import list_new_commits
-from scopes.store.objects import BLOB, COMMIT, Identity, format_commit, is_hash_of
+from scopes.store.objects import (
+    BLOB,
+    COMMIT,
+    BlobChange,
+    Identity,
+    Objects,
+    find_blob,
+    find_entry,
+    format_commit,
+    is_hash_of,
+    read_blob,
+    read_commit,
+    read_tree,
+    update_tree,
+    walk_blobs,
+)
 from scopes.store.refs import REMOTES
 from scopes.store.remotes import BUNDLE, read_addresses
-from scopes.store.repository import Objects, Repository, read_commit, read_tree
-from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob, update_tree, walk_blobs
+from scopes.store.repository import Repository
 
 if TYPE_CHECKING:
     from scopes.model.conversation import MergeRequest

@@ -23,6 +23,7 @@ from scopes.result import Note, plural
 from scopes.sanitize import mark_cut
 from scopes.store import refs
 from scopes.store.maintenance import EXPIRE
+from scopes.store.objects import read_commit
 from scopes.store.operations import (
     OPERATION_PREFIX_LENGTH,
     AppendNote,
@@ -34,7 +35,7 @@ from scopes.store.operations import (
     walk_moves,
     walk_operations,
 )
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 from scopes.store.transactions import renamed_branches
 
 APPEND, UNDO = "append", "undo"

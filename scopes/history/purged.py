@@ -32,9 +32,19 @@ from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
 from scopes.model.message import Message, Part
 from scopes.store import refs
-from scopes.store.objects import COMMIT, Identity, format_commit, one_line
-from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import BlobChange, read_blob, update_tree, walk_blobs
+from scopes.store.objects import (
+    COMMIT,
+    BlobChange,
+    Identity,
+    Objects,
+    format_commit,
+    one_line,
+    read_blob,
+    read_commit,
+    update_tree,
+    walk_blobs,
+)
+from scopes.store.repository import Repository
 
 MESSAGES: Final = "messages/"
 CONVERSATIONS: Final = "conversations/"

@@ -25,14 +25,19 @@ from scopes.store.objects import (
     EMPTY_TREE,
     TREE,
     Identity,
+    Objects,
     TreeEntry,
+    find_blob,
     format_commit,
     format_tree,
     one_line,
+    read_blob,
+    read_commit,
+    read_tree,
+    update_tree,
 )
 from scopes.store.refs import REDACTED
-from scopes.store.repository import Objects, Repository, read_commit, read_tree
-from scopes.store.trees import find_blob, read_blob, update_tree
+from scopes.store.repository import Repository
 
 _REPLACED = (b"tree ", b"parent ")
 _PERSON = compile_lazily(rb"^(author|committer) .*>(?= [0-9]+ [+-][0-9]{4}$)", re.MULTILINE)

@@ -35,8 +35,8 @@ from scopes.model.message import Message
 from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.locks import is_session_locked, session_lock_path
-from scopes.store.objects import Commit
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.objects import Commit, Objects, read_commit
+from scopes.store.repository import Repository
 
 HOOKS: Final = "hooks"  # of agents and of git
 WATCH: Final = "watch"

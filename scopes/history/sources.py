@@ -21,10 +21,24 @@ from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, MessageId, Oid, is_message_id, is_name
 from scopes.model import encoding
 from scopes.store import refs
-from scopes.store.objects import COMMIT, TREE, Commit, Identity, find_in_tree, format_commit
+from scopes.store.objects import (
+    COMMIT,
+    TREE,
+    BlobChange,
+    Commit,
+    Identity,
+    Objects,
+    find_blob,
+    find_in_tree,
+    format_commit,
+    read_blob,
+    read_commit,
+    read_data,
+    update_tree,
+    walk_blobs,
+)
 from scopes.store.refs import FETCHED_SOURCES
-from scopes.store.repository import Objects, Repository, read_commit, read_data
-from scopes.store.trees import BlobChange, find_blob, read_blob, update_tree, walk_blobs
+from scopes.store.repository import Repository
 
 SOURCES = "refs/scopes/sources/"
 TRACKING = "refs/scopes/tracking/"  # where the last import left the branches of a source: <key>/<branch>

@@ -37,9 +37,9 @@ from scopes.model.message import Author, Message
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange
 from scopes.store import refs
 from scopes.store.maintenance import pack_refs_when_needed
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.objects import BlobChange, Objects, diff_blobs, find_entry, read_blob, read_commit
+from scopes.store.repository import Repository
 from scopes.store.transactions import append, commit_operation
-from scopes.store.trees import BlobChange, diff_blobs, find_entry, read_blob
 
 if TYPE_CHECKING:
     from scopes.model.conversation import MergeRequest

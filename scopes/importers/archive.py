@@ -23,9 +23,20 @@ from scopes.importers.formats.events import ByteRange
 from scopes.importers.identity import CONTENT_VERSION
 from scopes.importers.session_commits import Segment
 from scopes.model import encoding
-from scopes.store.objects import BLOB, COMMIT, Commit, Identity, format_commit
-from scopes.store.repository import Objects, read_commit
-from scopes.store.trees import BlobChange, find_blob, read_blob, update_tree, walk_blobs
+from scopes.store.objects import (
+    BLOB,
+    COMMIT,
+    BlobChange,
+    Commit,
+    Identity,
+    Objects,
+    find_blob,
+    format_commit,
+    read_blob,
+    read_commit,
+    update_tree,
+    walk_blobs,
+)
 
 if TYPE_CHECKING:
     from hashlib import _Hash as HASH

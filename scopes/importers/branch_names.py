@@ -11,7 +11,7 @@ from scopes.ids import MAX_NAME_BYTES, AgentName, BranchName, MessageId, Oid, fr
 from scopes.importers.identity import source_key_of
 from scopes.importers.session_commits import ImportedSession
 from scopes.model.conversation import BranchEntry
-from scopes.store.repository import Objects, read_commit
+from scopes.store.objects import Objects, read_commit
 
 SHORT_ID = 8
 _MAX_AGENT_LENGTH = 40

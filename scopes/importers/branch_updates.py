@@ -24,8 +24,9 @@ from scopes.model.conversation import BranchEntry
 from scopes.model.encoding import encode_component
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_merge_bases, walk_newest_first
+from scopes.store.objects import Objects, read_commit
 from scopes.store.refs import RefNameConflicts
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.repository import Repository
 
 
 @dataclass(slots=True)

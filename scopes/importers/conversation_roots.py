@@ -17,8 +17,9 @@ from scopes.history.names import MAIN, conversation_ids
 from scopes.history.sessions import walk_live_sessions
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import ACP, BranchEntry
+from scopes.store.objects import Objects, read_commit
 from scopes.store.refs import META
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.repository import Repository
 
 if TYPE_CHECKING:
     from scopes.importers.formats.events import Session

@@ -21,8 +21,9 @@ from scopes.ids import Oid
 from scopes.importers.formats.cursor.journals import journal_of
 from scopes.importers.formats.cursor.names import NAME
 from scopes.store import refs
+from scopes.store.objects import read_commit
 from scopes.store.projects import state_directory
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 
 _DELETED = re.compile(r"(?P<journal>.+\.jsonl)\.deleted-(?P<operation>[a-z0-9]+)")
 

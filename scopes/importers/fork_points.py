@@ -16,7 +16,7 @@ from scopes.importers.formats.events import Session
 from scopes.importers.identity import parent_source_keys, source_key_of
 from scopes.importers.session_commits import OPEN, Commits, ImportedSession, Segment
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Objects
+from scopes.store.objects import Objects
 
 
 @dataclass(slots=True)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from scopes.history.purged import NOTHING, Purged, purged_of, read_purged, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import MessageId
+from scopes.store.objects import Objects
 from scopes.store.refs import PURGED
-from scopes.store.repository import Objects, Repository
+from scopes.store.repository import Repository
 
 if TYPE_CHECKING:
     from scopes.importers.identity import Content

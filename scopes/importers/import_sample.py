@@ -23,10 +23,10 @@ from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, Op
 from scopes.model.conversation import BranchEntry, Root
 from scopes.model.validation import check_message
 from scopes.result import Result
+from scopes.store.objects import Objects, ObjectsInMemory, read_commit
 from scopes.store.packs import bulk_objects
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import ObjectsInMemory
 
 _DIRECTORY = os.path.dirname(__file__)
 SAMPLE_FILE = os.path.join(_DIRECTORY, "sample.json")

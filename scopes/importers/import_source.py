@@ -45,7 +45,7 @@ from scopes.importers.targets import (
 from scopes.importers.work_queue import QueuedSource
 from scopes.importers.written_messages import WrittenMessages
 from scopes.importers.written_sources import find_written, read_written_title
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 
 _IRREGULAR = {
     ("missing parent",): "links to missing parents",

@@ -51,10 +51,11 @@ from scopes.importers.work_queue import QueuedSource, drop_older, open_sources
 from scopes.importers.worker_pool import count_workers, rare_garbage_collection
 from scopes.result import Note
 from scopes.secrets.count import secret_finder
+from scopes.store.objects import Objects
 from scopes.store.packs import BulkObjects, bulk_objects
 from scopes.store.projects import Project
 from scopes.store.refs import SOURCE_PATHS
-from scopes.store.repository import Objects, Repository, overlay_of
+from scopes.store.repository import Repository, overlay_of
 from scopes.store.transactions import exclusive_write, refs_listed_once, shared_write
 
 OnProgress = Callable[[int], None]

@@ -23,8 +23,8 @@ from scopes.importers.formats.events import Session
 from scopes.importers.identity import session_uuid, source_key_of
 from scopes.importers.targets import MIN_SESSION_ID, ImportTarget, TargetMatch, may_be_recorded, root_of_session
 from scopes.model.conversation import ACP
+from scopes.store.objects import ObjectsInMemory
 from scopes.store.repository import Repository
-from scopes.store.trees import ObjectsInMemory
 
 STAYS_OUT = "what was purged does not come back; begin a new session of the agent to go on"
 

@@ -27,7 +27,8 @@ from scopes.model.conversation import ACP
 from scopes.model.message import Message, Part
 from scopes.store.graph import walk_first_parents
 from scopes.store.locks import DIRECTORY, is_session_locked, session_lock_path
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 _NOT_WHOLE: Final = frozenset({"interrupted", "failed"})
 _SLACK: Final = 2_000_000_000  # nanoseconds: some agents write whole seconds

@@ -15,9 +15,19 @@ from scopes.history.rewritten_ids import IdMap, edit_commit
 from scopes.ids import MessageId, Oid
 from scopes.importers.session_commits import Segment
 from scopes.store.graph import walk_oldest_first
-from scopes.store.objects import COMMIT, TREE, Commit, TreeEntry, find_in_tree, format_tree, parse_tree
-from scopes.store.repository import Objects, read_commit, read_data
-from scopes.store.trees import take_changes
+from scopes.store.objects import (
+    COMMIT,
+    TREE,
+    Commit,
+    Objects,
+    TreeEntry,
+    find_in_tree,
+    format_tree,
+    parse_tree,
+    read_commit,
+    read_data,
+    take_changes,
+)
 
 _MESSAGES = "messages"
 

@@ -21,10 +21,9 @@ from scopes.importers.reproject_history import HistoryRewriter, map_commits, map
 from scopes.importers.targets import ImportTarget
 from scopes.model.operation import RefChange
 from scopes.store.graph import walk_oldest_first
-from scopes.store.objects import COMMIT, Commit, Identity, format_commit
+from scopes.store.objects import COMMIT, Commit, Identity, Objects, find_entry, format_commit, read_commit
 from scopes.store.refs import COMMITS, FACTS, LOCAL, MEMORY, PROPOSED_FACTS, RefNameConflicts
-from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import find_entry
+from scopes.store.repository import Repository
 
 MAPS: Final = f"{LOCAL}reprojected/"
 _SHARED: Final = (MEMORY, FACTS, PROPOSED_FACTS, COMMITS)

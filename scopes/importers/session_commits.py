@@ -17,8 +17,7 @@ from scopes.importers.identity import content_bytes, message_id
 from scopes.importers.written_messages import WrittenMessages
 from scopes.model.message import COPIED, HANDOVER, Message, Part, decode, encode, purge_message
 from scopes.secrets.count import NewSecrets
-from scopes.store.objects import BLOB
-from scopes.store.repository import Objects
+from scopes.store.objects import BLOB, Objects
 
 OPEN = "open"
 RESULT_WITHOUT_CALL, RESULTS_WITHOUT_CALLS = "tool result has no call", "tool results have no calls"

@@ -15,7 +15,8 @@ from scopes.importers.formats.base import read_session
 from scopes.importers.formats.events import FILE, Session
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.work_queue import QueuedSource, as_other_file, edition_of, name_of_file
-from scopes.store.repository import Objects, Repository
+from scopes.store.objects import Objects
+from scopes.store.repository import Repository
 
 
 def name_session_files(repository: Repository, objects: Objects, queue: Sequence[QueuedSource]) -> list[QueuedSource]:

@@ -29,8 +29,8 @@ from scopes.importers.targets import ImportTargets
 from scopes.importers.work_queue import QueuedSource, sort_key, sort_parents_first
 from scopes.importers.worker_pool import count_workers, map_in_workers
 from scopes.model.operation import RefChange
-from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.objects import Objects, read_blob, read_commit, walk_blobs
+from scopes.store.repository import Repository
 
 _MAX_PAGES = 2  # of the segments of a stored source, in which its first answers are
 _MESSAGE = re.compile(rb'"message":"([a-z2-7]{26})"')

@@ -19,7 +19,7 @@ from scopes.importers.archive import digest_of
 from scopes.importers.formats.base import Source, read_session
 from scopes.importers.targets import StoredRecord
 from scopes.importers.work_queue import QueuedSource
-from scopes.store.repository import Objects
+from scopes.store.objects import Objects
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ from scopes.importers.work_queue import QueuedSource
 from scopes.model.message import FILE_WRITES, Part
 from scopes.model.tools import command_of, edits_of_call
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Objects, Repository
+from scopes.store.objects import Objects
+from scopes.store.repository import Repository
 
 _STATE = "stream/message"
 

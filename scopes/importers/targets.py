@@ -18,9 +18,9 @@ from scopes.importers.identity import parent_source_keys, session_uuid, source_k
 from scopes.importers.session_commits import OPEN, ImportedSession, KnownMessages
 from scopes.model.conversation import ACP, Root, decode_root
 from scopes.store.graph import walk_newest_first, walk_oldest_first
+from scopes.store.objects import Objects, find_blob, read_commit
 from scopes.store.refs import HEADS, split_branch_ref
-from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import find_blob
+from scopes.store.repository import Repository
 
 UNDATED = format_seconds(0)
 MIN_SESSION_ID = 16  # shorter ids are not unique

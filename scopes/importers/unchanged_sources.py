@@ -13,8 +13,8 @@ from scopes.importers.conversation_roots import find_root_of
 from scopes.importers.results import ConversationImported
 from scopes.model.conversation import decode_root
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import find_blob
+from scopes.store.objects import find_blob, read_commit
+from scopes.store.repository import Repository
 
 
 def count_again(repository: Repository, row: ConversationImported) -> ConversationImported | None:

@@ -29,7 +29,8 @@ from scopes.importers.session_commits import Segment
 from scopes.result import Result
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Objects, Repository
+from scopes.store.objects import Objects
+from scopes.store.repository import Repository
 from scopes.store.verify import Finding
 
 Comparison = Literal["equal", "grown", "cut", "different"]

@@ -15,7 +15,7 @@ from scopes.ids import BranchName, MessageId, Oid
 from scopes.importers.formats.events import ByteRange, Draft
 from scopes.importers.identity import content_bytes
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Objects
+from scopes.store.objects import Objects
 
 
 class WrittenRecords(NamedTuple):

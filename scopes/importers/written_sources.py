@@ -14,7 +14,7 @@ from scopes.importers.session_commits import Segment
 from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.targets import StoredRecord
 from scopes.importers.written_messages import WrittenMessages, WrittenRecords, read_written_messages
-from scopes.store.repository import Objects
+from scopes.store.objects import Objects
 
 
 def find_written(

@@ -45,9 +45,9 @@ from scopes.index.database import (
 )
 from scopes.result import Note
 from scopes.store.graph import walk_oldest_first
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, read_commit
 from scopes.store.refs import HEADS, split_branch_ref
-from scopes.store.repository import Repository, again_after_prunes, read_commit
+from scopes.store.repository import Repository, again_after_prunes
 
 COLUMNS: Final = ("text", "reasoning", "tool_input", "tool_result")
 

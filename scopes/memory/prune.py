@@ -11,9 +11,9 @@ from scopes.ids import OperationId
 from scopes.memory.entry import MemoryEntry, check_importance
 from scopes.memory.store import Memory, change_memory, removal
 from scopes.result import Result
+from scopes.store.objects import BlobChange
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import BlobChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

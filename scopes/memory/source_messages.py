@@ -26,8 +26,8 @@ from scopes.ids import MessageId, Oid, is_oid
 from scopes.model.message import Message, Part, is_purged
 from scopes.model.tools import STEP_LISTS, STEP_TEXTS
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import find_entry, walk_blobs
+from scopes.store.objects import find_entry, read_commit, walk_blobs
+from scopes.store.repository import Repository
 
 _AMENDED_DIRECTORY = f"{STATE_DIRECTORY}/messages"
 _STEP_TEXTS = (*STEP_TEXTS, "title")

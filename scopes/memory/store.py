@@ -21,9 +21,9 @@ from scopes.ids import BranchName, Oid, OperationId, is_oid
 from scopes.memory.entry import MemoryEntry, decode_entry, encode_entry
 from scopes.model.encoding import encode_component
 from scopes.result import Note
+from scopes.store.objects import BlobChange, read_blob, read_commit, read_tree, walk_blobs
 from scopes.store.refs import MEMORY
-from scopes.store.repository import Repository, read_commit, read_tree
-from scopes.store.trees import BlobChange, read_blob, walk_blobs
+from scopes.store.repository import Repository
 
 _ENTRIES, _COVERED = "entries/", "covered/"
 

@@ -21,10 +21,9 @@ from scopes.memory.packed_messages import PackedMessages
 from scopes.memory.source_messages import walk_headers_beyond, walk_source_messages
 from scopes.memory.store import Memory, change_memory, covered_change, entry_change
 from scopes.result import Note, Result
-from scopes.store.libgit2 import limit_memory
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import BlobChange, limit_memory, read_commit
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import BlobChange
 
 if TYPE_CHECKING:
     from scopes.memory.entry_builder import EntryBuilder

@@ -36,9 +36,18 @@ from scopes.model.message import (
     is_purged_copy,
 )
 from scopes.store.graph import drop_ancestors, list_merge_bases, list_new_commits, split_histories, walk_newest_first
-from scopes.store.objects import Commit
-from scopes.store.repository import Objects, Repository, read_commit, read_tree
-from scopes.store.trees import BlobChange, diff_blobs, find_entry, read_blob, update_tree
+from scopes.store.objects import (
+    BlobChange,
+    Commit,
+    Objects,
+    diff_blobs,
+    find_entry,
+    read_blob,
+    read_commit,
+    read_tree,
+    update_tree,
+)
+from scopes.store.repository import Repository
 
 _IN_FILES: Final = f"{FILES}/"
 

@@ -67,10 +67,9 @@ from scopes.model.message import Position as ArguedPosition
 from scopes.model.operation import Operation
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
-from scopes.store.objects import BLOB, Commit
+from scopes.store.objects import BLOB, BlobChange, Commit, Objects, find_entry, read_commit
 from scopes.store.operations import walk_operations
-from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import BlobChange, find_entry
+from scopes.store.repository import Repository
 
 _ID_PREFIX = re.compile(r"[0-9a-f]{1,12}")
 _MAX_NUMBER_DIGITS = 3

@@ -19,9 +19,7 @@ from scopes.merge.compare import Divergence, Side, state_of
 from scopes.merge.keys import decoded_key, file_key, group_of
 from scopes.model.message import FILES, Message
 from scopes.model.tools import FileEdit, edits_of_result, parse_unified
-from scopes.store.objects import Commit
-from scopes.store.repository import Objects
-from scopes.store.trees import find_entry
+from scopes.store.objects import Commit, Objects, find_entry
 
 MAX_FILES: Final = 200  # of one merge; the edits of further ones are not read
 MAX_RANGES: Final = 100

@@ -33,8 +33,9 @@ from scopes.model.operation import Operation
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_new_commits
+from scopes.store.objects import Objects
 from scopes.store.operations import walk_operations
-from scopes.store.repository import Objects, Repository
+from scopes.store.repository import Repository
 
 PURPOSE = CONFLICT_RESOLUTION
 HELD = "branch"

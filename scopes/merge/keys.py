@@ -30,9 +30,7 @@ from scopes.model.message import (
     folded,
 )
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit
-from scopes.store.repository import Objects, read_commit, read_tree
-from scopes.store.trees import BlobChange, diff_blobs, find_blob, find_entry
+from scopes.store.objects import BlobChange, Commit, Objects, diff_blobs, find_blob, find_entry, read_commit, read_tree
 
 _TYPE_OF_GROUP = {row.group: name for name, row in CONFLICT_TYPES.items() if row.group is not None}
 _UNKNOWN = "unknown"

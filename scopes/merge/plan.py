@@ -65,9 +65,18 @@ from scopes.model.message import (
 )
 from scopes.result import Note
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit
-from scopes.store.repository import Objects, Repository, read_commit, read_tree
-from scopes.store.trees import BlobChange, diff_blobs, find_entry, read_blob, update_tree
+from scopes.store.objects import (
+    BlobChange,
+    Commit,
+    Objects,
+    diff_blobs,
+    find_entry,
+    read_blob,
+    read_commit,
+    read_tree,
+    update_tree,
+)
+from scopes.store.repository import Repository
 
 SCOPES = Author("scopes", "system")
 NOTICE = "Conflict detected, creating resolution branch"

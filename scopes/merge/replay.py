@@ -55,11 +55,24 @@ from scopes.model.conversation import BranchEntry, branch_id
 from scopes.model.message import Message, claims_of, is_purged_copy
 from scopes.result import Note, Result, plural
 from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
-from scopes.store.objects import COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_commit, format_tree
+from scopes.store.objects import (
+    COMMIT,
+    EMPTY_TREE,
+    TREE,
+    BlobChange,
+    Commit,
+    Objects,
+    TreeEntry,
+    find_blob,
+    format_commit,
+    format_tree,
+    read_commit,
+    read_tree,
+    update_tree,
+)
 from scopes.store.packs import bulk_objects
-from scopes.store.repository import Objects, Repository, read_commit, read_tree
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import BlobChange, find_blob, update_tree
 
 REBASE, CHERRY_PICK = "rebase", "cherry-pick"
 _PREPOSITIONS = {REBASE: "onto", CHERRY_PICK: "into"}

@@ -46,9 +46,8 @@ from scopes.model.message import (
 from scopes.result import Note
 from scopes.store.config import Config
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit
-from scopes.store.repository import Objects, Repository, read_commit, read_tree
-from scopes.store.trees import BlobChange, find_blob, find_entry, read_blob
+from scopes.store.objects import BlobChange, Commit, Objects, find_blob, find_entry, read_blob, read_commit, read_tree
+from scopes.store.repository import Repository
 
 MergeStrategy: TypeAlias = Literal["automatic", "ours", "theirs", "manual"]
 STRATEGIES: Final[tuple[str, ...]] = get_args(MergeStrategy)

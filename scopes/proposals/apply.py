@@ -38,9 +38,9 @@ from scopes.proposals.steps import (
     write_steps,
 )
 from scopes.result import Note, Result
-from scopes.store.repository import Objects, Repository
+from scopes.store.objects import BlobChange, Objects
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import BlobChange
 
 TYPE_CHECKING = False
 

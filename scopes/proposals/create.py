@@ -31,7 +31,7 @@ from scopes.proposals.proposal import (
 )
 from scopes.proposals.state import KIND, read_proposals
 from scopes.result import Note, Result
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 
 _ABSOLUTE = re.compile(r"[0-9]{4}-")
 _PAST = re.compile(r"\b(?:ago|last|today|yesterday)\b", re.IGNORECASE)

@@ -17,9 +17,8 @@ from scopes.model.message import APPROVALS, REVIEWS
 from scopes.proposals.proposal import APPLIED, OPEN, PENDING, STATES, Proposal, is_same, read_value, value_path
 from scopes.proposals.state import KIND, OUTCOME, REVIEW, locate, read_proposals, walk_branches
 from scopes.result import Note, Result, plural
-from scopes.store.objects import TreeEntry
-from scopes.store.repository import Objects, Repository
-from scopes.store.trees import find_entry
+from scopes.store.objects import Objects, TreeEntry, find_entry
+from scopes.store.repository import Repository
 
 
 class ProposalRow(NamedTuple):

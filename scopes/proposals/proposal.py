@@ -10,8 +10,7 @@ from scopes.ids import AgentName, MessageId, Oid
 from scopes.model import encoding
 from scopes.model.encoding import leaf
 from scopes.model.message import ENTITIES
-from scopes.store.repository import Objects
-from scopes.store.trees import find_blob
+from scopes.store.objects import Objects, find_blob
 
 PENDING: Final = "pending"
 ACCEPTED: Final = "accepted"

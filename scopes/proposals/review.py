@@ -25,9 +25,9 @@ from scopes.proposals.steps import (
     review_message,
 )
 from scopes.result import Note
+from scopes.store.objects import BlobChange
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import BlobChange
 
 MAX_RATING = 5
 

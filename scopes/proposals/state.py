@@ -36,8 +36,8 @@ from scopes.proposals.proposal import (
     value_path,
 )
 from scopes.store.graph import is_ancestor
-from scopes.store.repository import Objects, Repository, read_tree
-from scopes.store.trees import find_blob, find_entry
+from scopes.store.objects import Objects, find_blob, find_entry, read_tree
+from scopes.store.repository import Repository
 
 KIND = "proposal"
 _SECOND = 1_000_000_000

@@ -18,8 +18,7 @@ from scopes.proposals.proposal import ACCEPTED, APPLIED, EXPIRED, PENDING, REJEC
 from scopes.proposals.refusals import refusal
 from scopes.proposals.state import REVIEW, Located
 from scopes.result import Result
-from scopes.store.repository import Objects
-from scopes.store.trees import BlobChange, find_blob
+from scopes.store.objects import BlobChange, Objects, find_blob
 
 Signs: TypeAlias = Callable[[Author], Callable[[bytes], bytes]]
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from scopes.errors import NotFound
 from scopes.history.messages import is_root
 from scopes.ids import Oid
-from scopes.store.objects import COMMIT, Commit, parse_commit
+from scopes.store.objects import COMMIT, Commit, Objects, parse_commit
 from scopes.store.operations import is_operation
-from scopes.store.repository import Objects
 
 _OWN_EMAIL = "scopes@systems.scopes"
 

@@ -23,8 +23,8 @@ from scopes.purge.rewrite_store import RewrittenStore
 from scopes.result import Note, plural
 from scopes.secrets.allowed import name_of
 from scopes.store import refs
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.objects import read_blob, read_commit, walk_blobs
+from scopes.store.repository import Repository
 
 _FEW: Final = 5
 _NO_RECORDS: Final = (refs.HEADS, refs.REMOTES, refs.TRASH, SOURCES)

@@ -8,9 +8,9 @@ from scopes.errors import ScopesError
 from scopes.history.purged import decode_parts, is_entry
 from scopes.ids import Oid
 from scopes.purge.unfinished import CONTINUE, FILE, find_unfinished
+from scopes.store.objects import read_blob, read_commit, walk_blobs
 from scopes.store.refs import PURGED
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.repository import Repository
 from scopes.store.verify import Finding
 
 

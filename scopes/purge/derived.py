@@ -20,7 +20,8 @@ from scopes.model.message import PURGED, TYPED_KINDS, Message, decode
 from scopes.purge.all_commits import is_history, walk_all_commits
 from scopes.purge.links import has_marks, is_tombstone, list_values, walk_origins, walk_unrecorded_values
 from scopes.store import refs
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 _Value = tuple[str, bytes]
 _NO_PARTS: Final[Mapping[str, Parts]] = MappingProxyType({})

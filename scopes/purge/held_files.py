@@ -31,7 +31,8 @@ from scopes.model.tools import (
 from scopes.purge.file_names import FileName
 from scopes.purge.rewrite_source import walk_records
 from scopes.purge.stored_messages import walk_stored_headers
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 _FILES: Final = frozenset({"file", "image", "file_ref"})
 _TOOLS: Final = frozenset({"tool_call", "tool_result"})

@@ -11,8 +11,8 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import is_root, read_root_of
 from scopes.ids import Oid
 from scopes.purge.rewrite_history import HistoryRewriter
-from scopes.store.objects import Commit
-from scopes.store.repository import Objects, read_operation
+from scopes.store.objects import Commit, Objects
+from scopes.store.repository import read_operation
 
 _ID: Final = re.compile(
     r"[0-9a-f]{40}|[a-z2-7]{26}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"

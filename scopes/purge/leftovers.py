@@ -15,7 +15,7 @@ from typing import Final
 from scopes.history.purged import Quotes
 from scopes.regular_file import read_regular
 from scopes.store.git_program import is_in_use
-from scopes.store.libgit2 import translated
+from scopes.store.objects import translated
 from scopes.store.repository import Repository
 
 _QUARANTINES: Final = ("scopes-quarantine", "scopes-git-", "scopes-incoming-")

@@ -22,8 +22,7 @@ from scopes.model import encoding
 from scopes.model.conflicts import Conflict, decode_conflict
 from scopes.model.encoding import leaf
 from scopes.model.message import CONFLICTS, PURGED, PURGED_TEXT, Message, purge_message, quoted_by_retraction
-from scopes.store.repository import Objects
-from scopes.store.trees import find_blob
+from scopes.store.objects import Objects, find_blob
 
 SHORTEST: Final = 4  # characters of a value that is recognized in a text
 _FIELDS: Final = ("amends", "retracts", "summarizes", ACCEPTS, "review", "conflict", "merge")

@@ -8,9 +8,7 @@ from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.memory.entry import decode_entry
 from scopes.memory.store import covered_change
-from scopes.store.objects import EMPTY_TREE
-from scopes.store.repository import Objects
-from scopes.store.trees import diff_blobs, find_entry, read_blob, update_tree
+from scopes.store.objects import EMPTY_TREE, Objects, diff_blobs, find_entry, read_blob, update_tree
 
 _ENTRIES: Final = "entries"
 _COVERED: Final = "covered"

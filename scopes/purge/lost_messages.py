@@ -18,7 +18,8 @@ from scopes.importers.identity import content_bytes, message_id
 from scopes.purge.derived import Derived
 from scopes.purge.purged_sessions import agent_text_length
 from scopes.purge.rewrite_history import HistoryRewriter
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 
 def with_lost_messages(repository: Repository, purged: Purged, histories: HistoryRewriter) -> Purged:

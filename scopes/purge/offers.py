@@ -20,8 +20,9 @@ from scopes.ids import ConversationId, Oid
 from scopes.model.message import purge_message
 from scopes.purge.stored_messages import walk_undone_headers
 from scopes.store.graph import walk_oldest_first
+from scopes.store.objects import Objects, read_commit
 from scopes.store.refs import PURGE_DECLINED, PURGE_OFFERS, PURGED, PURGED_ELSEWHERE
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.repository import Repository
 
 ACCEPT, DECLINE = "scopes purge --accept", "scopes purge --decline"
 CHOOSE = f"remove it here, too: {ACCEPT}; keep it: {DECLINE}"

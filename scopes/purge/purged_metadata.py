@@ -17,9 +17,7 @@ from scopes.model import encoding
 from scopes.model.encoding import encode_component
 from scopes.purge.all_commits import walk_known
 from scopes.store import refs
-from scopes.store.objects import TREE, Commit, parse_tree
-from scopes.store.repository import Objects, read_data
-from scopes.store.trees import find_entry, read_blob
+from scopes.store.objects import TREE, Commit, Objects, find_entry, parse_tree, read_blob, read_data
 
 TAGS: Final = ("tags/", "meta/tags/")  # of metadata, and of a manifest
 ENTRIES: Final = (BRANCHES, f"meta/{BRANCHES}")

@@ -12,8 +12,8 @@ from scopes.history.sources import CHUNKS, SOURCES, read_source_record, read_spa
 from scopes.ids import MessageId, Oid
 from scopes.purge.rewrite_source import walk_records
 from scopes.result import Note, plural
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.objects import read_blob, read_commit, walk_blobs
+from scopes.store.repository import Repository
 
 _FEW: Final = 5
 _KEY: Final = 12  # characters of a hash, enough to name a record

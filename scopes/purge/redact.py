@@ -28,12 +28,24 @@ from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import gate_of
 from scopes.store.graph import walk_oldest_first
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, TreeEntry, format_tree, parse_tree
+from scopes.store.objects import (
+    BLOB,
+    COMMIT,
+    TREE,
+    Commit,
+    Objects,
+    TreeEntry,
+    format_tree,
+    parse_tree,
+    read_blob,
+    read_commit,
+    read_data,
+    walk_blobs,
+)
 from scopes.store.packs import bulk_objects
 from scopes.store.refs import REDACTED, meta_ref
-from scopes.store.repository import Objects, Repository, read_commit, read_data
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import read_blob, walk_blobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

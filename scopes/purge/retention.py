@@ -22,9 +22,9 @@ from scopes.purge.purge import Places, Progress, PurgeDone, plan_purge, purge_ch
 from scopes.purge.selection import PurgeRequest
 from scopes.result import Note, Result, plural
 from scopes.store.config import RETENTION_SETTING
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, read_commit
 from scopes.store.projects import find_project, name_of
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 
 ALL: Final = "all"
 _NANOSECONDS: Final = 1_000_000_000

@@ -14,8 +14,7 @@ from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.message import CONFLICTS, PURGED_TEXT
 from scopes.purge.links import SHORTEST, list_older_values, walk_resolutions
-from scopes.store.repository import Objects
-from scopes.store.trees import BlobChange, find_entry, read_blob, update_tree, walk_blobs
+from scopes.store.objects import BlobChange, Objects, find_entry, read_blob, update_tree, walk_blobs
 
 _SIDES = ("base", "source", "target")
 

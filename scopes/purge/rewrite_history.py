@@ -19,9 +19,25 @@ from scopes.model import encoding
 from scopes.model.conversation import decode_root
 from scopes.model.message import CONFLICTS, FILES, PARTICIPANTS, TYPED_KINDS, Message, claims_of, decode, purge_message
 from scopes.purge.rewrite_conflicts import ConflictRewriter, without_resolution
-from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, is_hash_of, parse_tree
-from scopes.store.repository import Objects, read_commit, read_data
-from scopes.store.trees import BlobChange, diff_blobs, find_entry, read_blob, update_tree
+from scopes.store.objects import (
+    BLOB,
+    COMMIT,
+    EMPTY_TREE,
+    TREE,
+    BlobChange,
+    Commit,
+    Objects,
+    TreeEntry,
+    diff_blobs,
+    find_entry,
+    format_tree,
+    is_hash_of,
+    parse_tree,
+    read_blob,
+    read_commit,
+    read_data,
+    update_tree,
+)
 
 Claim = tuple[str, Oid]
 """A path of the state and the blob that a purged message has put there."""

@@ -20,9 +20,9 @@ from scopes.purge.purged_names import NamesInLog
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_records import RecordRewriter
 from scopes.store import refs
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, TreeEntry, format_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Objects, TreeEntry, format_tree
 from scopes.store.operations import OPERATION_PREFIX_LENGTH
-from scopes.store.repository import OPERATION_FILE, Objects, read_operation
+from scopes.store.repository import OPERATION_FILE, read_operation
 
 _AFTER: Final = re.compile(rb"(?<= after )[0-9a-f]{16}(?![0-9a-f])")
 

@@ -26,9 +26,20 @@ from scopes.purge.purged_metadata import ENTRIES, TAGS, MetadataOf, advance_tags
 from scopes.purge.purged_names import is_inbox_entry_of
 from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_source import is_gone, purge_source
-from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, Commit, TreeEntry, format_tree, parse_tree
-from scopes.store.repository import Objects, read_data
-from scopes.store.trees import find_blob, find_entry
+from scopes.store.objects import (
+    BLOB,
+    COMMIT,
+    EMPTY_TREE,
+    TREE,
+    Commit,
+    Objects,
+    TreeEntry,
+    find_blob,
+    find_entry,
+    format_tree,
+    parse_tree,
+    read_data,
+)
 
 _OID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
 _MESSAGE = re.compile(rb"(?<![a-z0-9])[a-z2-7]{26}(?![a-z0-9])")

@@ -9,8 +9,7 @@ from typing import Final
 
 from scopes.ids import Oid
 from scopes.regular_file import read_regular, sync
-from scopes.store.libgit2 import translated
-from scopes.store.objects import one_line
+from scopes.store.objects import one_line, translated
 from scopes.store.operations import NULL_OID
 from scopes.store.repository import Repository
 

@@ -9,9 +9,17 @@ from scopes.history.purged import Purged, Quotes, RecordSpan, Span, blank_record
 from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, PURGED_FIELD, SEGMENTS
 from scopes.ids import Oid
 from scopes.model import encoding
-from scopes.store.objects import TREE, find_in_tree
-from scopes.store.repository import Objects, read_data
-from scopes.store.trees import BlobChange, find_blob, read_blob, update_tree, walk_blobs
+from scopes.store.objects import (
+    TREE,
+    BlobChange,
+    Objects,
+    find_blob,
+    find_in_tree,
+    read_blob,
+    read_data,
+    update_tree,
+    walk_blobs,
+)
 
 
 def is_gone(objects: Objects, tree: Oid, roots: Collection[Oid]) -> bool:

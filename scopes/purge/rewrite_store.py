@@ -17,8 +17,8 @@ from scopes.purge.rewrite_history import HistoryRewriter
 from scopes.purge.rewrite_operations import OperationRewriter
 from scopes.purge.rewrite_records import RecordRewriter
 from scopes.store import refs
-from scopes.store.objects import Commit
-from scopes.store.repository import Objects, Repository
+from scopes.store.objects import Commit, Objects
+from scopes.store.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)

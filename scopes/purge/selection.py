@@ -24,8 +24,9 @@ from scopes.purge.stored_messages import walk_stored_messages
 from scopes.search.query import text_matcher
 from scopes.search.run import search
 from scopes.store import refs
+from scopes.store.objects import read_commit
 from scopes.store.operations import MIN_PREFIX_LENGTH
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 
 _MAX_HITS = 100_000
 _HEX = re.compile(r"[0-9a-f]{8,40}")

@@ -63,9 +63,9 @@ from scopes.search.text import (
     texts_of,
 )
 from scopes.store import refs
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, read_commit
 from scopes.store.projects import find_project
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 
 _BM25 = "bm25(full_text, 4.0, 1.0, 1.0, 1.0)"  # message text weighs four times as much as reasoning and tools
 _SELECT = "SELECT message.number, message.id, {} AS score{} "

@@ -17,9 +17,8 @@ from scopes.history.messages import MESSAGE_FILE, header_of, is_root
 from scopes.ids import Oid
 from scopes.index.full_text import FIRST_SINGLE, SINGLE, Describe, IndexDocument, fold, is_single
 from scopes.model.message import Message, Part, decode
-from scopes.store.objects import Commit
-from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import find_blob
+from scopes.store.objects import Commit, Objects, find_blob, read_commit
+from scopes.store.repository import Repository
 
 Matcher: TypeAlias = Callable[[str], tuple[int, int] | None]
 """Returns the span of the first match in a text, or None."""

@@ -17,9 +17,9 @@ from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.encoding import without_none
+from scopes.store.objects import read_blob, read_commit, walk_blobs
 from scopes.store.refs import SECRETS
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.repository import Repository
 
 _DIRECTORY, _SUFFIX = "allowed/", ".json"
 

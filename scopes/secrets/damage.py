@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from scopes.errors import Corrupt, ScopesError
 from scopes.ids import Oid
 from scopes.secrets.allowed import decode_allowed, file_of, name_of
+from scopes.store.objects import read_blob, read_commit, walk_blobs
 from scopes.store.refs import SECRETS
-from scopes.store.repository import Repository, read_commit
-from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.repository import Repository
 from scopes.store.verify import Finding
 
 

@@ -4,6 +4,8 @@ Levels, the last one that sets a key wins: system, user, store, environment, fla
 the Python API sets values in place of flags. A store may come from another person, so a setting that names a command to
 run is read from the system level, the user level, flags and programs only, and a setting that starts work by itself is
 read from every level but the store's.
+
+Help and completion read the tables, so this module does not load libgit2.
 """
 
 from __future__ import annotations
@@ -13,14 +15,107 @@ import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from shlex import quote
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from scopes.errors import Corrupt, Inaccessible, Invalid
 from scopes.ids import OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.regular_file import sync
-from scopes.store.libgit2 import is_locked, pygit2, refusal, translated
-from scopes.store.settings import BOOLEANS, CHOICES, NUMBERS, SETTINGS
+from scopes.store.locks import remove_orphans
+
+if TYPE_CHECKING:
+    from scopes.store.objects import pygit2
+
+SETTINGS = {
+    "scopes.author": "the author of your messages when --as is not given (default: user)",
+    "scopes.defaultRemote": "the remote of commands that name none (default: origin, or the first one added)",
+    "scopes.durability": "'full' (default): synced to disk before a command returns; 'fast': not",
+    "scopes.lockTimeout": "seconds to wait for the store's lock (default 30)",
+    "scopes.hints": "'false' turns hints off (default: true)",
+    "scopes.color": "when to color the output: auto (default), always or never",
+    "scopes.alias.<name>": "a command of your own: scopes <name> runs it (your own configuration only)",
+    "scopes.pager": "the pager (a command: your own configuration only; default: less)",
+    "scopes.editor": "the editor (a command: your own configuration only; default: VISUAL or EDITOR)",
+    "scopes.merge.rule.<type>": "how to resolve conflicts of a type: first (the target's side), second, skip or fail",
+    "scopes.model.<name>.window": "the context window, in tokens, of models whose names begin with <name>",
+    "scopes.model.<name>.encoding": "the encoding that counts the tokens of such models: o200k_base or cl100k_base",
+    "scopes.model.<name>.factor": "tokens of such a model for each token of the encoding, such as 1.2",
+    "scopes.budgetWindow": "how 'budget' divides a window: content/response/overhead in percent (default 60/20/20)",
+    "scopes.budgetContent": "how 'budget' divides the content: files/history/metadata in percent (default 50/30/20)",
+    "scopes.contextSeconds": "seconds that a context is cached (default 600; 0: never)",
+    "scopes.tightBudget": "tokens below which a context has only the newest conversation of a work item (default 500)",
+    "scopes.maxTurns": "messages after which 'context' warns that a conversation is full (default: never)",
+    "scopes.idleSeconds": "seconds after which 'context' warns that a conversation is idle (default: never)",
+    "scopes.packThreshold": "loose objects that make a store pack itself (default 6000; your own configuration only)",
+    "scopes.summarizer": "a program that writes the summaries (a command: your own configuration only)",
+    "scopes.summarizerTimeout": "seconds that the summarizer may take (default 60)",
+    "scopes.agent.<name>.command": "the program of an agent for 'facts run' (a command: your own configuration only)",
+    "scopes.agent.<name>.delivery": "a program that gets the agent's messages (a command: your own configuration only)",
+    "scopes.agent.<name>.timeout": "seconds that a program of an agent may take (default 60)",
+    "scopes.check.hookFailure": "what 'check --hook' does if it fails: closed (default: deny the call) or open",
+    "scopes.check.hookUnread": "what 'check --hook' does with a command that it cannot read: ask (default) or deny",
+    "scopes.importWorkers": "processes that import many transcripts (default: one for each processor, up to 4)",
+    "scopes.secrets.onImport": "'false': possible secrets in imports and appends are not reported (default: true)",
+    "scopes.retention.<project>.age": "when 'retention run' purges those of a project, or of 'all': 2 years",
+    "scopes.signCommits": "whether merges and decisions are signed (default: as git does; not from the store)",
+    "scopes.fetchManifests": "'true': fetch and pull get manifests, and messages of what is here ('clone --manifests')",
+    "scopes.remoteConversations": "conversations with which a repository of a remote is full (default 5000; 0: never)",
+    "scopes.remoteMegabytes": "megabytes with which a repository of a remote is full (default 5000; 0: never)",
+    "scopes.prices": "a file with the prices of models for 'usage' (your own configuration only)",
+    "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
+}
+DEFAULTS = {
+    "scopes.author": "user",
+    "scopes.durability": "full",
+    "scopes.lockTimeout": "30",
+    "scopes.hints": "true",
+    "scopes.color": "auto",
+    "scopes.pager": "less",
+    "scopes.budgetWindow": "60/20/20",
+    "scopes.budgetContent": "50/30/20",
+    "scopes.contextSeconds": "600",
+    "scopes.tightBudget": "500",
+    "scopes.packThreshold": "6000",
+    "scopes.summarizerTimeout": "60",
+    "scopes.check.hookFailure": "closed",
+    "scopes.check.hookUnread": "ask",
+    "scopes.secrets.onImport": "true",
+    "scopes.fetchManifests": "false",
+    "scopes.remoteConversations": "5000",
+    "scopes.remoteMegabytes": "5000",
+    "scopes.memoryEvery": "4",
+}
+CHOICES = {
+    "scopes.durability": ("full", "fast"),
+    "scopes.hints": ("true", "false"),
+    "scopes.color": ("auto", "always", "never"),
+    "scopes.merge.rule.<type>": ("first", "second", "skip", "fail"),
+    "scopes.secrets.onImport": ("true", "false"),
+    "scopes.signCommits": ("true", "false"),
+    "scopes.fetchManifests": ("true", "false"),
+    "scopes.check.hookFailure": ("closed", "open"),
+    "scopes.check.hookUnread": ("ask", "deny"),
+    "scopes.model.<name>.encoding": ("o200k_base", "cl100k_base"),
+}
+NUMBERS = frozenset(
+    {
+        "scopes.lockTimeout",
+        "scopes.packThreshold",
+        "scopes.summarizerTimeout",
+        "scopes.memoryEvery",
+        "scopes.remoteConversations",
+        "scopes.remoteMegabytes",
+        "scopes.contextSeconds",
+        "scopes.tightBudget",
+        "scopes.maxTurns",
+        "scopes.idleSeconds",
+        "scopes.importWorkers",
+        "scopes.agent.<name>.timeout",
+    }
+)
+# Git's spellings of true and false.
+BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+
 
 COMMANDS = frozenset({"scopes.pager", "scopes.editor", "scopes.summarizer", "core.pager"})
 # A store may not start work either, and not let calls run unchecked or name files to read.
@@ -63,12 +158,7 @@ _FORMS = {  # of the values that are neither any text nor one of a few
     "scopes.budgetWindow": _PERCENTAGES,
     "scopes.budgetContent": _PERCENTAGES,
 } | dict.fromkeys(NUMBERS, _WHOLE_NUMBER)
-LEVELS = {
-    pygit2.enums.ConfigLevel.SYSTEM: "system",
-    pygit2.enums.ConfigLevel.XDG: "user",
-    pygit2.enums.ConfigLevel.GLOBAL: "user",
-    pygit2.enums.ConfigLevel.LOCAL: "store",
-}
+LEVELS = {2: "system", 3: "user", 4: "user", 5: "store"}  # as libgit2 numbers them
 _ID = compile_lazily(r"[0-9a-f]{12}")
 _DIGITS = 12
 
@@ -134,6 +224,8 @@ class Config:
 
     def store_level(self) -> pygit2.Config:
         """Return the store's configuration file, for writing."""
+        from scopes.store.objects import pygit2
+
         return pygit2.Config(self.store_file())
 
     def store_file(self) -> str:
@@ -178,6 +270,8 @@ def environment_settings(environ: Mapping[str, str]) -> dict[str, Setting]:
 
 def open_user_file(home: str) -> pygit2.Config:
     """Open the user's git configuration for writing; the first write creates the file."""
+    from scopes.store.objects import pygit2
+
     return pygit2.Config(os.path.join(home, ".gitconfig"))
 
 
@@ -187,6 +281,8 @@ def user_config() -> pygit2.Config:
     Raises:
         Inaccessible, Corrupt: a configuration file cannot be read.
     """
+    from scopes.store.objects import pygit2, translated
+
     with translated("read the settings of git", os.path.expanduser("~")):
         return pygit2.config.DefaultConfig()
 
@@ -329,7 +425,7 @@ def write_setting(files: pygit2.Config, path: str, key: str, value: str | None) 
     """
     if value is None and key not in files:
         return False
-    from scopes.store.transactions import remove_orphans
+    from scopes.store.objects import is_locked, pygit2, refusal
 
     for may_retry in (True, False):
         try:

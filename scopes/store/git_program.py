@@ -21,10 +21,9 @@ from typing import Final
 from scopes.errors import Corrupt, Inaccessible
 from scopes.ids import Oid
 from scopes.regular_file import sync
-from scopes.store.libgit2 import pygit2, translated
 from scopes.store.locks import unwound
-from scopes.store.repository import HEAD, KINDS, Prunes, Repository
-from scopes.store.trees import ObjectsInMemory
+from scopes.store.objects import KINDS, ObjectsInMemory, pygit2, translated
+from scopes.store.repository import HEAD, Prunes, Repository
 
 PRIVATE_PREFIX: Final = "scopes-git-"
 QUARANTINE_PREFIX: Final = "scopes-incoming-"

@@ -10,9 +10,8 @@ from typing import Final
 
 from scopes.errors import NotFound
 from scopes.ids import Oid, is_oid
-from scopes.store.libgit2 import pygit2, refusal
-from scopes.store.objects import Commit, CommitChunks
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.objects import Commit, CommitChunks, Objects, pygit2, read_commit, refusal
+from scopes.store.repository import Repository
 
 CHUNK_COMMITS: Final = 256
 FEW_COMMITS: Final = 64  # a walk of fewer commits does not open the chunks, and a shorter rest is not kept

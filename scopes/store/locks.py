@@ -1,4 +1,4 @@
-"""The lock of a store, locks of running sessions, and signals that must not come in the middle.
+"""The lock of a store, locks of running sessions, orphaned lock files, and signals that must not come in the middle.
 
 Appends hold the lock of a store together; everything else holds it alone. A turnstile lets whoever waits for it alone
 come before later appends.
@@ -10,12 +10,13 @@ import _signal  # type: ignore[import-not-found]  # what `signal` wraps, in a te
 import errno
 import fcntl
 import os
+import shutil
 import signal
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from types import FrameType
 from typing import Final
@@ -35,6 +36,7 @@ _MAX_PID_LENGTH = 8  # characters; the file may contain anything, and `kill` acc
 DIRECTORY: Final = "acp-sessions"
 FLAGS: Final = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _NAME_LENGTH: Final = 32
+_ORPHAN_AFTER_SECONDS = 1.0
 
 
 class StoreLock:
@@ -175,6 +177,38 @@ def is_session_locked(path: str) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def remove_orphans(paths: Iterable[str]) -> list[str]:
+    """Remove those of the files and directories that do not change for a second, and return their paths."""
+    orphans = find_orphans(paths)
+    for path in orphans:
+        with suppress(OSError):
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)  # a private directory of git, see git_program
+            else:
+                os.unlink(path)
+    return orphans
+
+
+def find_orphans(paths: Iterable[str]) -> list[str]:
+    """Return those of the files and directories that do not change for a second."""
+    unchanged = {path: found for path in paths if (found := _identity(path)) is not None}
+    deadline = time.monotonic() + _ORPHAN_AFTER_SECONDS
+    is_over = False
+    while unchanged and not is_over:
+        time.sleep(0.05)
+        is_over = time.monotonic() >= deadline  # before the last look: this process may have been held up until now
+        unchanged = {path: found for path, found in unchanged.items() if _identity(path) == found}
+    return list(unchanged)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
 
 
 @contextmanager

@@ -14,16 +14,11 @@ from scopes.regular_file import sync
 from scopes.result import plural
 from scopes.store import refs
 from scopes.store.git_program import find_git, run_git
-from scopes.store.libgit2 import pygit2, translated
+from scopes.store.locks import remove_orphans
+from scopes.store.objects import pygit2, translated
 from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository, note_prune, remove_unfinished_stores
-from scopes.store.transactions import (
-    commit_operation,
-    exclusive_write,
-    list_leftovers,
-    remove_orphans,
-    write_operation,
-)
+from scopes.store.transactions import commit_operation, exclusive_write, list_leftovers, write_operation
 
 DEFAULT_PACK_THRESHOLD = 6000  # three objects a message: about 2,000 messages
 _LOOSE_CONVERSATIONS = 1000

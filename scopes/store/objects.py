@@ -1,32 +1,55 @@
-"""Parse and format the bytes of git's trees and commits, and read loose objects.
+"""libgit2 and its errors; the bytes of git's objects; trees as flat maps from path to blob.
 
-Parsing the raw bytes is as fast as libgit2's own walk and needs no call per field. Formatting them lets the bulk writer
-work without an object database. Tests compare the results with those of git.
+Every module of this package imports pygit2 from here, where it is imported without `ssl`: loading all certificates of
+the system takes 18 ms of each command, and scopes uses no network through libgit2. While pygit2 is imported, a stub of
+`ssl` answers the one question that pygit2 asks, where the certificates are, with a directory that is read only when
+needed. A test checks in a fresh process that `ssl` is not imported.
+
+Parsing the raw bytes of trees and commits is as fast as libgit2's own walk and needs no call per field. Formatting them
+lets the bulk writer work without an object database. Tests compare the results with those of git.
 
 Loose objects are read without libgit2: version 1.9.7 loops forever on a truncated one (libgit2 issue 7342), which a
 power cut can leave, and writes beyond its buffer if the header gives too small a size (issue 7177).
+
+An unchanged subtree keeps its object, so a new state costs one tree object for each level that changed.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
+import sys
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import chain, starmap
 from sys import intern
+from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 from scopes.clock import random_bytes
-from scopes.errors import Corrupt
+from scopes.errors import Busy, Corrupt, Inaccessible, ScopesError
 from scopes.ids import Oid
 from scopes.regular_file import UnusableFile, read_regular
 from scopes.sanitize import SUBJECT_LENGTH
-from scopes.store.libgit2 import pygit2, refusal
 
+__all__ = ["pygit2"]
+_WINDOW_BYTES = 1 << 20
+_MAPPED_BYTES = 8 << 20
+REPAIR = "repair it: scopes repair"
+REMOVE = "remove it, and see: scopes verify"
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_DENIED = {errno.EACCES, errno.EPERM}
+# libgit2 puts paths between quotes, and a path may contain any of these words.
+_QUOTED = re.compile(r"'.*'", re.DOTALL)
+_MOVED = ("old reference value does not match", "already exists", "reference '' not found")
+_MALFORMED_CONFIGURATION = re.compile(r"failed to parse config file: .*\(in (?P<file>.*):(?P<line>[0-9]+)\)")
+# libgit2 looks for a lock file first and then creates one, so there are two texts for a held lock. Its text "is locked"
+# means that it lacks the permission to look at the file.
+_LOCKED = re.compile(r"failed to lock file|failed to create locked file .*: file exists")
 BLOB = "blob"
 TREE = "tree"
 COMMIT = "commit"
@@ -52,10 +75,135 @@ _USUAL_COMMIT = re.compile(  # as `format_commit` writes the commit of a message
     r"(?:Scopes-Message: (?P<message>[^\n]*)\n)?Scopes-Kind: (?P<kind>[^\n]*)\n(?:Scopes-To: (?P<to>[^\n]*)\n)?"
 )
 CODES = {COMMIT: 1, TREE: 2, BLOB: 3, TAG: 4}
+KINDS = {code: kind for kind, code in CODES.items()}
 MAX_OBJECT_BYTES = 256 << 20  # zlib expands up to a thousand times, so the size of the file limits nothing
 _MAX_STORED_BYTES = MAX_OBJECT_BYTES + (1 << 20)
 _MAX_HEADER_BYTES = 32
 _HEADER = re.compile(rb"(?P<kind>commit|tree|blob|tag) (?P<size>0|[1-9][0-9]{0,11})")
+BlobChange = bytes | Oid | None
+"""The new content of a path: bytes, the id of a stored blob, or None to delete the path."""
+
+
+class DefaultVerifyPaths(NamedTuple):
+    """The two fields of `ssl.DefaultVerifyPaths` that pygit2 reads."""
+
+    cafile: str | None = None
+    capath: str | None = "/etc/ssl/certs"
+
+
+class _Stub(ModuleType):
+    DefaultVerifyPaths = DefaultVerifyPaths
+    get_default_verify_paths = DefaultVerifyPaths
+
+
+_ssl = sys.modules.setdefault("ssl", _Stub("ssl"))
+try:
+    import pygit2
+finally:
+    if isinstance(_ssl, _Stub):
+        del sys.modules["ssl"]
+
+# Otherwise libgit2 prefers a repository `.git` inside the store.
+OPEN_EXACTLY_HERE = pygit2.enums.RepositoryOpenFlag.NO_SEARCH | pygit2.enums.RepositoryOpenFlag.NO_DOTGIT
+
+
+def skip_unreadable_home() -> None:
+    """Keep libgit2 from failing if this process may not read the home directory."""
+    level = pygit2.enums.ConfigLevel.GLOBAL
+    home = pygit2.settings.search_path[level]
+    if any(part and os.path.isdir(part) and not os.access(part, os.X_OK) for part in home.split(os.pathsep)):
+        pygit2.settings.search_path[level] = ""
+
+
+def limit_mapped_packs() -> None:
+    """Limit how much of each pack libgit2 maps into the memory of this process from now on: by default whole packs."""
+    pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = _WINDOW_BYTES, _MAPPED_BYTES
+
+
+def limit_memory() -> None:
+    """Limit the memory of libgit2 for a command that reads the whole store, once: no copies of commits and trees."""
+    limit_mapped_packs()
+    pygit2.settings.enable_caching(False)
+
+
+def library_versions() -> str:
+    """Return the names and versions of the git libraries."""
+    return f"pygit2 on libgit2 {pygit2.LIBGIT2_VERSION}"
+
+
+def is_moved(error: BaseException) -> bool:
+    """Return True if a ref update failed because another process moved the ref first."""
+    text = _normalized(error)
+    return any(phrase in text for phrase in _MOVED)
+
+
+def is_locked(error: BaseException) -> bool:
+    """Return True if a ref update failed because the ref's lock file exists."""
+    return _LOCKED.search(_normalized(error)) is not None
+
+
+def is_missing(error: BaseException) -> bool:
+    """Return True if a call failed because a file or directory does not exist."""
+    return _normalized(error).endswith(os.strerror(errno.ENOENT).lower())
+
+
+def _normalized(error: BaseException) -> str:
+    return _QUOTED.sub("''", str(error)).lower()
+
+
+@contextmanager
+def translated(what: str, directory: str) -> Iterator[None]:
+    """Translate errors of libgit2 and the system that occur in the block; `what` completes "cannot ..."."""
+    try:
+        yield
+    except (pygit2.GitError, OSError, KeyError, ValueError) as error:
+        raise refusal(what, directory, error) from error
+
+
+def refusal(what: str, directory: str, error: BaseException, *, writing: bool = False) -> ScopesError:
+    """Return the exception for a foreign error; `what` completes "cannot ...", `directory` is the store.
+
+    If the cause is unknown, stored data is damaged; while `writing`, the disk is at fault.
+    """
+    if isinstance(error, UnusableFile):
+        where = os.path.relpath(error.filename, directory)
+        return Corrupt(f"cannot {what}: {where} in {directory} cannot be read: {error.strerror}", hint=REMOVE)
+    malformed = _MALFORMED_CONFIGURATION.search(str(error))
+    if malformed is not None:
+        hint = f"correct it: git config --file {malformed['file']} --edit"
+        return Corrupt(
+            f"the configuration file {malformed['file']} is malformed in line {malformed['line']}", hint=hint
+        )
+    if is_locked(error):
+        return Busy(f"cannot {what}: another program is writing there", hint="try again in a moment")
+    code = error.errno if isinstance(error, OSError) and error.errno else _guess(error, directory)
+    if code in _FULL:
+        return Inaccessible(f"cannot {what}: the disk is full", hint=f"free some space on the disk of {directory}")
+    if code == errno.EROFS:
+        return Inaccessible(f"cannot {what}: the file system is read-only", hint="reading still works")
+    if code in _DENIED:
+        return Inaccessible(f"cannot {what}: permission denied", hint=f"check who owns {directory} and its files")
+    missing = isinstance(error, KeyError)
+    if not missing and (code or writing):
+        reason = os.strerror(code) if code else "a disk error, or a limit on the size of files"
+        return Inaccessible(f"cannot {what}: {reason}", hint=f"check the disk of {directory}")
+    damage = "an object is missing from the store" if missing else "stored data is damaged or the disk failed"
+    return Corrupt(f"cannot {what}: {damage}", hint="see: scopes verify")
+
+
+def _guess(error: BaseException, directory: str) -> int:
+    """Return the errno behind a libgit2 error, from its text or the state of the file system; 0 if unknown."""
+    text = _normalized(error)
+    for code in (*_FULL, errno.EROFS, *_DENIED, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+        if os.strerror(code).lower() in text:
+            return code
+    try:
+        room = os.statvfs(directory)
+    except OSError as problem:
+        return problem.errno or 0
+    if room.f_bavail * room.f_frsize < 1 << 16 or (room.f_files and room.f_favail < 4):
+        return errno.ENOSPC
+    return errno.EROFS if room.f_flag & os.ST_RDONLY else 0
 
 
 class TreeEntry(NamedTuple):
@@ -431,3 +579,188 @@ class CommitChunks(Protocol):
 
     def add(self, commits: Sequence[Commit]) -> None:
         """Keep a chunk; its first commit is the key."""
+
+
+class Objects(Protocol):
+    """An object database: the store itself, or a pack that is being written."""
+
+    def read(self, oid: Oid) -> tuple[str, bytes]:
+        """Return kind and bytes of an object, or raise NotFound."""
+
+    def write(self, kind: str, data: bytes) -> Oid:
+        """Store an object and return its id."""
+
+
+def read_data(objects: Objects, oid: Oid, kind: str) -> bytes:
+    """Return the bytes of an object of this kind, or raise NotFound or Corrupt."""
+    found, data = objects.read(oid)
+    if found != kind:
+        raise Corrupt(f"object {oid} is not a {kind}", hint="see: scopes verify")
+    return data
+
+
+def read_commit(objects: Objects, oid: Oid) -> Commit:
+    """Read a commit, or raise NotFound or Corrupt."""
+    return parse_commit(oid, read_data(objects, oid, COMMIT))
+
+
+def read_tree(objects: Objects, oid: Oid) -> dict[str, TreeEntry]:
+    """Read a tree's entries by name, or raise NotFound or Corrupt."""
+    return parse_tree(read_data(objects, oid, TREE))
+
+
+def find_entry(objects: Objects, tree: Oid, path: str) -> TreeEntry | None:
+    """Return the entry at a path; None if there is none."""
+    entry: TreeEntry | None = TreeEntry("", tree, is_tree=True)
+    for name in path.split("/"):
+        if entry is None or not entry.is_tree:
+            return None
+        entry = find_in_tree(read_data(objects, entry.oid, TREE), name)
+    return entry
+
+
+def find_blob(objects: Objects, tree: Oid, path: str) -> bytes | None:
+    """Return the bytes of the file at a path; None if there is no file."""
+    entry = find_entry(objects, tree, path)
+    return None if entry is None or entry.is_tree else read_blob(objects, entry.oid)
+
+
+def read_blob(objects: Objects, oid: Oid) -> bytes:
+    """Read a blob, or raise NotFound or Corrupt."""
+    return read_data(objects, oid, BLOB)
+
+
+def walk_blobs(objects: Objects, tree: Oid, prefix: str = "") -> Iterator[tuple[str, Oid]]:
+    """Yield path and blob id of every file in a tree, in stored order."""
+    stack = [(prefix, tree, True)]  # not recursive: a foreign tree may be deeper than Python's recursion limit
+    while stack:
+        path, oid, is_tree = stack.pop()
+        if is_tree:
+            children = reversed(read_tree(objects, oid).values())
+            stack.extend((f"{path}{e.name}/" if e.is_tree else path + e.name, e.oid, e.is_tree) for e in children)
+        else:
+            yield path, oid
+
+
+def diff_blobs(objects: Objects, old: Oid | None, new: Oid | None) -> Iterator[tuple[str, Oid | None, Oid | None]]:
+    """Yield path, old blob and new blob of every file that differs between two trees; None for a missing file.
+
+    Equal subtrees are not read, so the cost depends on the changes alone.
+    """
+    stack = [("", old, new)]
+    while stack:
+        prefix, before, after = stack.pop()
+        data = [b"" if tree in {None, EMPTY_TREE} else read_data(objects, tree, TREE) for tree in (before, after)]
+        if not data[0]:  # a long branch adds directories with very many files
+            for name, oid, is_tree in sorted(parse_tree(data[1]).values()):
+                if is_tree:
+                    stack.append((f"{prefix}{name}/", None, oid))
+                else:
+                    yield prefix + name, None, oid
+            continue
+        for name, (left, right) in compare_trees(*data).items():
+            path = prefix + name
+            old_tree, old_blob = _by_kind(left)
+            new_tree, new_blob = _by_kind(right)
+            if old_tree or new_tree:
+                stack.append((f"{path}/", old_tree, new_tree))
+            if old_blob or new_blob:
+                yield path, old_blob, new_blob
+
+
+def _by_kind(entry: TreeEntry | None) -> tuple[Oid | None, Oid | None]:
+    """Return the id of an entry as that of a tree, or as that of a blob."""
+    if entry is None:
+        return None, None
+    _, oid, is_tree = entry
+    return (oid, None) if is_tree else (None, oid)
+
+
+def take_changes(objects: Objects, base: Oid | None, target: Oid | None, source: Oid | None) -> Oid | None:
+    """Write a copy of `target` with everything in which `source` differs from `base`; return its id, None if empty.
+
+    Whole trees are taken where only one side has changed anything, so that many new files are not read.
+
+    Raises:
+        ValueError: a name is that of a file and of a directory.
+    """
+    trees = [None if tree == EMPTY_TREE else tree for tree in (base, target, source)]
+    base, target, source = trees
+    if source in {base, target}:
+        return target
+    if target == base:
+        return source
+    before, entries, after = (_entries(objects, tree) for tree in trees)
+    for name in before.keys() | after.keys():
+        old, new, own = before.get(name), after.get(name), entries.get(name)
+        if old == new:
+            continue
+        if len({entry.is_tree for entry in (old, new, own) if entry is not None}) > 1:
+            raise ValueError(name)
+        found = None if new is None else new.oid
+        if any(entry is not None and entry.is_tree for entry in (old, new)):
+            found = take_changes(objects, *(None if entry is None else entry.oid for entry in (old, own, new)))
+        if found is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = TreeEntry(name, found, is_tree=any(each.is_tree for each in (old, new) if each is not None))
+    return objects.write(TREE, format_tree(entries.values())) if entries else None
+
+
+def _entries(objects: Objects, tree: Oid | None) -> dict[str, TreeEntry]:
+    return {} if tree is None or tree == EMPTY_TREE else read_tree(objects, tree)
+
+
+def update_tree(objects: Objects, tree: Oid | None, changes: Mapping[str, BlobChange]) -> Oid:
+    """Write a copy of `tree` (None: the empty tree) with changes at the given paths; return its id."""
+    return _update(objects, tree, changes) or objects.write(TREE, b"")
+
+
+def _update(objects: Objects, tree: Oid | None, changes: Mapping[str, BlobChange]) -> Oid | None:
+    """Update one level; return None if it is empty, since git stores no empty directories."""
+    entries = _entries(objects, tree)
+    subtrees: dict[str, dict[str, BlobChange]] = {}
+    for path, change in changes.items():
+        name, slash, rest = path.partition("/")
+        if slash and name in subtrees:
+            subtrees[name][rest] = change
+        elif slash:
+            subtrees[name] = {rest: change}
+        elif change is None:
+            if name in entries and not entries[name].is_tree:
+                del entries[name]
+        else:
+            blob = objects.write(BLOB, change) if isinstance(change, bytes) else change
+            entries[name] = TreeEntry(name, blob, is_tree=False)
+    for name, inner in subtrees.items():
+        old = entries.get(name)
+        subtree = _update(objects, old.oid if old is not None and old.is_tree else None, inner)
+        if subtree is not None:
+            entries[name] = TreeEntry(name, subtree, is_tree=True)
+        elif old is not None and old.is_tree:
+            del entries[name]
+    return objects.write(TREE, format_tree(entries.values())) if entries else None
+
+
+class ObjectsInMemory:
+    """Reads the objects of a store; what is written stays in memory, in `written`."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._written: dict[Oid, tuple[str, bytes]] = {}
+
+    @property
+    def written(self) -> Mapping[Oid, tuple[str, bytes]]:
+        """The objects that were written meanwhile, in their order."""
+        return self._written
+
+    def read(self, oid: Oid) -> tuple[str, bytes]:
+        """Return kind and bytes of an object, or raise NotFound or Corrupt."""
+        found = self._written.get(oid)
+        return self._objects.read(oid) if found is None else found
+
+    def write(self, kind: str, data: bytes) -> Oid:
+        """Keep an object in memory and return its id."""
+        oid = object_id(kind, data)
+        self._written[oid] = (kind, data)
+        return oid

@@ -17,8 +17,8 @@ from scopes.model.encoding import decode_component, encode_component
 from scopes.model.operation import Operation
 from scopes.regular_file import open_regular
 from scopes.store import refs
-from scopes.store.objects import Commit, Identity
-from scopes.store.repository import Repository, read_commit, read_operation
+from scopes.store.objects import Commit, Identity, read_commit
+from scopes.store.repository import Repository, read_operation
 
 MIN_PREFIX_LENGTH = 4
 _TRAILER = "Scopes-Operation"

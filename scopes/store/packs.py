@@ -24,9 +24,8 @@ from scopes import clock
 from scopes.errors import Inaccessible
 from scopes.ids import Oid
 from scopes.regular_file import sync
-from scopes.store.libgit2 import limit_mapped_packs, refusal
-from scopes.store.objects import BLOB, CODES, COMMIT, TREE
-from scopes.store.repository import KINDS, Repository
+from scopes.store.objects import BLOB, CODES, COMMIT, KINDS, TREE, limit_mapped_packs, refusal
+from scopes.store.repository import Repository
 
 FLUSH_BYTES = 64 << 20  # of a pack; so offsets have 31 bits, and an index needs no table of longer ones
 _LEVEL = 4  # of zlib

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Self
 
 from scopes.errors import Corrupt, Inaccessible, NotFound
-from scopes.store.libgit2 import pygit2
+from scopes.store.objects import pygit2
 
 IGNORE_FILE = ".gitignore"
 _EXCLUDE = os.path.join(".git", "info", "exclude")

@@ -17,7 +17,7 @@ from scopes.errors import Corrupt
 from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
 from scopes.regular_file import read_regular, sync
-from scopes.store.libgit2 import translated
+from scopes.store.objects import translated
 from scopes.store.refs import GONE_FILE, REMOTES_FILE
 
 _MAX_BYTES: Final = 64 << 20

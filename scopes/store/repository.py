@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound, Refused, ScopesError, TooNew
 from scopes.ids import ConversationId, Oid, OperationId, is_oid
@@ -22,28 +22,26 @@ from scopes.model.operation import Operation, decode_operation
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular, sync
 from scopes.store import refs
 from scopes.store.config import Config, Setting
-from scopes.store.libgit2 import (
-    OPEN_EXACTLY_HERE,
-    REPAIR,
-    is_missing,
-    pygit2,
-    refusal,
-    skip_unreadable_home,
-    translated,
-)
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, LOCK_FILE, TURNSTILE_FILE, StoreLock
 from scopes.store.objects import (
     BLOB,
     CODES,
-    COMMIT,
-    TREE,
+    KINDS,
+    OPEN_EXACTLY_HERE,
+    REPAIR,
     Commit,
     CommitChunks,
     LooseReader,
-    TreeEntry,
+    Objects,
     find_loose,
-    parse_commit,
-    parse_tree,
+    is_missing,
+    pygit2,
+    read_commit,
+    read_data,
+    read_tree,
+    refusal,
+    skip_unreadable_home,
+    translated,
 )
 from scopes.store.projects import Project
 from scopes.store.refs import (
@@ -60,7 +58,6 @@ from scopes.store.refs import (
 
 FORMAT_VERSION = 2
 HEAD = "ref: refs/heads/scopes-none\n"  # no branch: scopes has none of its own
-KINDS = {code: kind for kind, code in CODES.items()}
 OPERATION_FILE = "operation.json"
 _INITIAL_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 _STORE_CONFIG: dict[str, int | str] = {
@@ -91,16 +88,6 @@ class Caller(NamedTuple):
     find_project: Callable[[], Project | None] = lambda: None
     find_missing: Callable[[str], ConversationId | None] = lambda _name: None  # may get it from a remote
     sign: Callable[[bytes], bytes] = bytes
-
-
-class Objects(Protocol):
-    """An object database: the store itself, or a pack that is being written."""
-
-    def read(self, oid: Oid) -> tuple[str, bytes]:
-        """Return kind and bytes of an object, or raise NotFound."""
-
-    def write(self, kind: str, data: bytes) -> Oid:
-        """Store an object and return its id."""
 
 
 class Prunes:
@@ -473,24 +460,6 @@ def _with_pending(values: dict[str, str], new: dict[str, str | None], prefixes: 
 def _damage(oid: Oid) -> Corrupt:
     what = f"object {oid} is damaged" if is_oid(oid) else f"{oid!a} is not an object id"
     return Corrupt(what, hint="see: scopes verify")
-
-
-def read_data(objects: Objects, oid: Oid, kind: str) -> bytes:
-    """Return the bytes of an object of this kind, or raise NotFound or Corrupt."""
-    found, data = objects.read(oid)
-    if found != kind:
-        raise Corrupt(f"object {oid} is not a {kind}", hint="see: scopes verify")
-    return data
-
-
-def read_commit(objects: Objects, oid: Oid) -> Commit:
-    """Read a commit, or raise NotFound or Corrupt."""
-    return parse_commit(oid, read_data(objects, oid, COMMIT))
-
-
-def read_tree(objects: Objects, oid: Oid) -> dict[str, TreeEntry]:
-    """Read a tree's entries by name, or raise NotFound or Corrupt."""
-    return parse_tree(read_data(objects, oid, TREE))
 
 
 def read_operation(objects: Objects, commit: Commit) -> Operation:

@@ -29,9 +29,9 @@ from scopes.model.operation import (
     Signature,
 )
 from scopes.sanitize import clean_line, cut
+from scopes.store.config import BOOLEANS
 from scopes.store.git_program import find_git, git_environment
-from scopes.store.repository import Objects, read_data
-from scopes.store.settings import BOOLEANS
+from scopes.store.objects import Objects, read_data
 
 HEADER = b"gpgsig "
 _SECONDS, _SECONDS_ON_TERMINAL = 30, 120  # until a program that asks nobody, or a person, has to have answered

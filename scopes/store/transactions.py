@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -25,14 +24,27 @@ from scopes.model.operation import Operation, RefChange, encode_operation
 from scopes.regular_file import read_regular, sync
 from scopes.store import refs
 from scopes.store.git_program import PRIVATE_PREFIX, QUARANTINE_PREFIX, list_abandoned, run_git
-from scopes.store.libgit2 import is_locked, is_moved, pygit2, refusal, translated
-from scopes.store.locks import LOCK_FILE, defer_signals
-from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree, one_line
+from scopes.store.locks import LOCK_FILE, defer_signals, find_orphans, remove_orphans
+from scopes.store.objects import (
+    BLOB,
+    COMMIT,
+    TREE,
+    Identity,
+    TreeEntry,
+    format_commit,
+    format_tree,
+    is_locked,
+    is_moved,
+    one_line,
+    pygit2,
+    read_commit,
+    refusal,
+    translated,
+)
 from scopes.store.operations import NULL_OID, append_line, identify_actor
 from scopes.store.refs import SYMBOLIC, ListedRefs
-from scopes.store.repository import OPERATION_FILE, Prunes, Repository, read_commit, read_operation
+from scopes.store.repository import OPERATION_FILE, Prunes, Repository, read_operation
 
-_ORPHAN_AFTER_SECONDS = 1.0
 _TRIES = 5
 _MAX_REASON = 1000  # characters of a line of a reflog
 _MANY_REFS = 100  # in an operation, that are worth to rewrite `packed-refs`
@@ -443,30 +455,6 @@ def remove_orphan_lock(repository: Repository, ref: str) -> None:
     remove_orphans(os.path.join(repository.path, name) for name in (f"{ref}.lock", "packed-refs.lock"))
 
 
-def remove_orphans(paths: Iterable[str]) -> list[str]:
-    """Remove those of the files and directories that do not change for a second, and return their paths."""
-    orphans = find_orphans(paths)
-    for path in orphans:
-        with contextlib.suppress(OSError):
-            if os.path.isdir(path) and not os.path.islink(path):
-                shutil.rmtree(path)  # a private directory of git, see git_program
-            else:
-                os.unlink(path)
-    return orphans
-
-
-def find_orphans(paths: Iterable[str]) -> list[str]:
-    """Return those of the files and directories that do not change for a second."""
-    unchanged = {path: found for path in paths if (found := _identity(path)) is not None}
-    deadline = time.monotonic() + _ORPHAN_AFTER_SECONDS
-    is_over = False
-    while unchanged and not is_over:
-        time.sleep(0.05)
-        is_over = time.monotonic() >= deadline  # before the last look: this process may have been held up until now
-        unchanged = {path: found for path, found in unchanged.items() if _identity(path) == found}
-    return list(unchanged)
-
-
 def list_orphans(repository: Repository) -> list[str]:
     """Return the leftovers that do not change for a second, relative to the store; call it under the exclusive lock."""
     orphans = find_orphans(os.path.join(repository.path, path) for path in list_leftovers(repository))
@@ -487,11 +475,3 @@ def list_leftovers(repository: Repository) -> Iterator[str]:
             # git does not pack refs while this unfinished file exists
             if is_temporary or path == "packed-refs.new" or (name.endswith(".lock") and path != LOCK_FILE):
                 yield path
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns

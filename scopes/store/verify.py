@@ -26,9 +26,9 @@ from scopes.regular_file import read_regular, sync
 from scopes.store import refs
 from scopes.store.git_program import find_git, run_git
 from scopes.store.graph import is_ancestor
-from scopes.store.libgit2 import REPAIR, pygit2, translated
+from scopes.store.locks import remove_orphans
 from scopes.store.maintenance import EXPIRE, remove_leftovers
-from scopes.store.objects import is_hash_of
+from scopes.store.objects import REPAIR, is_hash_of, pygit2, translated
 from scopes.store.operations import NULL_OID, RefMove, list_logged_refs, walk_moves, walk_operations
 from scopes.store.refs import parse_packed_names, read_packed_refs
 from scopes.store.repository import (
@@ -41,7 +41,7 @@ from scopes.store.repository import (
     is_store,
     write_initial_config,
 )
-from scopes.store.transactions import finish_pending, list_leftovers, list_orphans, remove_orphans, set_ref
+from scopes.store.transactions import finish_pending, list_leftovers, list_orphans, set_ref
 
 _RESTORE = "restore it from a backup or a clone"
 _LOGGED = (refs.HEADS, refs.META, refs.TRASH, refs.OPERATIONS)

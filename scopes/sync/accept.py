@@ -20,8 +20,9 @@ from scopes.model.encoding import decode_component
 from scopes.store import refs
 from scopes.store.config import find_machine_id
 from scopes.store.graph import is_ancestor
+from scopes.store.objects import Objects
 from scopes.store.refs import RefNameConflicts
-from scopes.store.repository import Objects, Repository
+from scopes.store.repository import Repository
 from scopes.sync.deleted_there import read_deleted
 from scopes.sync.format_check import ReceivedConversation
 from scopes.sync.join import Replaced, receive_metadata

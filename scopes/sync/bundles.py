@@ -20,8 +20,9 @@ from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of
 from scopes.store.git_program import Quarantine, ReceivedObjects, find_git, git_environment, open_quarantine
+from scopes.store.objects import Objects
 from scopes.store.remotes import BUNDLE
-from scopes.store.repository import Objects, Prunes, Repository, again_after_prunes
+from scopes.store.repository import Prunes, Repository, again_after_prunes
 from scopes.store.transactions import shared_write, unless_pruned
 from scopes.sync.addresses import Address
 from scopes.sync.choose_to_send import choose_to_send

@@ -26,9 +26,20 @@ from scopes.model.message import decode
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clean_texts import CleanTexts
 from scopes.secret_scan.clearance import Cleared, Gate
-from scopes.store.objects import COMMIT, TREE, Commit, is_written_so, one_line
-from scopes.store.repository import Objects, Repository, read_commit, read_data
-from scopes.store.trees import diff_blobs, read_blob, walk_blobs
+from scopes.store.objects import (
+    COMMIT,
+    TREE,
+    Commit,
+    Objects,
+    diff_blobs,
+    is_written_so,
+    one_line,
+    read_blob,
+    read_commit,
+    read_data,
+    walk_blobs,
+)
+from scopes.store.repository import Repository
 from scopes.sync.cleared_tips import ClearedTips
 from scopes.sync.commit_texts import walk_texts
 from scopes.sync.manifest_summary import PROMPT_PLACE

@@ -10,9 +10,9 @@ from typing import Final
 
 from scopes.ids import Oid
 from scopes.store.git_program import Quarantine, list_abandoned, open_quarantine
+from scopes.store.locks import remove_orphans
 from scopes.store.refs import PURGE_OFFERS, REMOTE_SOURCES, REMOTES
 from scopes.store.repository import Repository
-from scopes.store.transactions import remove_orphans
 from scopes.sync.addresses import Address
 from scopes.sync.git_process import Limits, Progress
 from scopes.sync.git_transport import GitTransport

@@ -21,8 +21,9 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import branch_id
 from scopes.result import Note, Result, plural
 from scopes.secrets.gates import gate_of
+from scopes.store.objects import read_commit
 from scopes.store.refs import TRASH
-from scopes.store.repository import Repository, read_commit
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, shared_write
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.connection import Connection, quarantine_of

@@ -10,8 +10,16 @@ from scopes.errors import Corrupt
 from scopes.history.messages import NO_TEXT, ROOT_KIND, format_message_commit, identity_of
 from scopes.ids import Oid
 from scopes.model.message import Message
-from scopes.store.objects import COMMIT, MAX_TIME_SECONDS, Commit, one_line, parse_commit, safe_identity
-from scopes.store.repository import Objects, read_data
+from scopes.store.objects import (
+    COMMIT,
+    MAX_TIME_SECONDS,
+    Commit,
+    Objects,
+    one_line,
+    parse_commit,
+    read_data,
+    safe_identity,
+)
 from scopes.sync.content_check import load_shallow
 from scopes.sync.manifest import KIND, StoredManifest, format_manifest_commit, manifest_in
 

@@ -38,8 +38,10 @@ from scopes.store.objects import (
     list_modes,
     parse_commit,
     parse_tree,
+    read_commit,
+    read_data,
 )
-from scopes.store.repository import Repository, read_commit, read_data
+from scopes.store.repository import Repository
 from scopes.sync.check_budget import CheckBudget
 from scopes.sync.content_check import check_metadata_file, check_state_file, fork_of, load_shallow
 from scopes.sync.exact_commits import (

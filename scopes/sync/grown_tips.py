@@ -16,8 +16,8 @@ from scopes.history.sessions import is_open
 from scopes.ids import MessageId, Oid
 from scopes.model.message import Message, decode, purged_parts
 from scopes.store.graph import is_ancestor, list_merge_bases
-from scopes.store.objects import Commit
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import Commit, read_commit
+from scopes.store.repository import Repository
 
 Side: TypeAlias = Literal["ours", "theirs"]
 

@@ -16,9 +16,9 @@ from scopes.ids import ConversationId, Oid
 from scopes.purge.on_remotes import SOURCES_THERE
 from scopes.result import Note, first_few, plural
 from scopes.store.git_program import ReceivedObjects
-from scopes.store.objects import COMMIT
+from scopes.store.objects import COMMIT, Objects
 from scopes.store.refs import FETCHED_SOURCES
-from scopes.store.repository import Objects, Repository
+from scopes.store.repository import Repository
 from scopes.sync.format_check import FormatCheck
 from scopes.sync.git_transport import INCOMING, GitTransport
 from scopes.sync.names import ON_REMOTE, RemoteName, sources_tracking_ref

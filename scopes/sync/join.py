@@ -17,8 +17,7 @@ from scopes.history.metadata import BRANCHES, Clock, register_of_branch
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import CONFLICT_RESOLUTION, branch_id, decode_branch_entry
 from scopes.model.encoding import decode_component
-from scopes.store.objects import COMMIT, Commit, Identity, format_commit
-from scopes.store.repository import Objects, read_commit
+from scopes.store.objects import COMMIT, Commit, Identity, Objects, format_commit, read_commit
 from scopes.sync.local_fields import follow_renames
 from scopes.sync.registers import (
     LocalBranch,

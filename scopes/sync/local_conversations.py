@@ -15,7 +15,8 @@ from scopes.ids import BranchName, ConversationId, Oid
 from scopes.importers.conversation_roots import list_known_roots
 from scopes.lazy_patterns import compile_lazily
 from scopes.store import refs
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 from scopes.sync.names import RemoteName, month_of, name_on_remote
 
 if TYPE_CHECKING:

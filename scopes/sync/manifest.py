@@ -15,8 +15,20 @@ from scopes.history.messages import is_root, message_id_of
 from scopes.ids import Oid
 from scopes.model.conversation import MANIFEST_FILE, Manifest, decode_manifest, encode_manifest, tips_of
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import BLOB, COMMIT, TREE, Commit, Identity, TreeEntry, format_commit, format_tree
-from scopes.store.repository import Objects, read_commit, read_data, read_tree
+from scopes.store.objects import (
+    BLOB,
+    COMMIT,
+    TREE,
+    Commit,
+    Identity,
+    Objects,
+    TreeEntry,
+    format_commit,
+    format_tree,
+    read_commit,
+    read_data,
+    read_tree,
+)
 
 META: Final = "meta"
 KIND: Final = "manifest"

@@ -20,7 +20,7 @@ from scopes.model import encoding
 from scopes.regular_file import read_regular
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.clearance import without_store
-from scopes.store.libgit2 import translated
+from scopes.store.objects import translated
 from scopes.sync.manifest import StoredManifest
 from scopes.sync.names import RemoteName
 from scopes.sync.remotes import Remote

@@ -17,10 +17,10 @@ from scopes.purge.gone_there import forget_gone
 from scopes.result import Note, plural
 from scopes.secret_scan.clearance import Cleared, Mode
 from scopes.secrets.gates import gate_maker
+from scopes.store.objects import Objects, ObjectsInMemory
 from scopes.store.refs import META, REMOTES
-from scopes.store.repository import Objects, Prunes, Repository
+from scopes.store.repository import Prunes, Repository
 from scopes.store.transactions import exclusive_write, shared_write
-from scopes.store.trees import ObjectsInMemory
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.change_notes import note_deleted_there
 from scopes.sync.clearance import clear_for_push

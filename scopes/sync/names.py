@@ -21,10 +21,8 @@ from scopes.ids import Oid, is_name
 from scopes.lazy_patterns import compile_lazily
 from scopes.model.conversation import Root, decode_root
 from scopes.purge.on_remotes import CONVERSATIONS, SOURCES_THERE
-from scopes.store.objects import Commit
+from scopes.store.objects import Commit, Objects, find_blob, read_commit
 from scopes.store.refs import REMOTE_SOURCES, REMOTES
-from scopes.store.repository import Objects, read_commit
-from scopes.store.trees import find_blob
 
 ON_REMOTE: Final = CONVERSATIONS
 _NO_PROJECT: Final = "none"

@@ -19,7 +19,7 @@ from scopes.errors import Inaccessible, NotFound, Refused
 from scopes.ids import Oid
 from scopes.sanitize import clean_line
 from scopes.store.git_program import Quarantine, find_git
-from scopes.store.libgit2 import translated
+from scopes.store.objects import translated
 from scopes.store.remotes import find_next
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address

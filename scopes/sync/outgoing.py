@@ -29,9 +29,8 @@ from scopes.model.conversation import (
 from scopes.secret_scan.clearance import Cleared
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.objects import EMPTY_TREE, Commit
-from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import find_blob
+from scopes.store.objects import EMPTY_TREE, Commit, Objects, find_blob, read_commit
+from scopes.store.repository import Repository
 from scopes.sync.clocks_ahead import find_own_ahead
 from scopes.sync.grown_tips import find_grown
 from scopes.sync.join import shared_tree

@@ -13,8 +13,8 @@ from scopes.secrets.identity import identify_with
 from scopes.secrets.scan import COMMIT_FIELD, ScannedMessages, SecretRow
 from scopes.secrets.scan_cache import SecretPlace
 from scopes.store.graph import walk_newest_first
+from scopes.store.objects import ObjectsInMemory
 from scopes.store.repository import Repository
-from scopes.store.trees import ObjectsInMemory
 from scopes.sync.clearance import (
     BRANCH_PLACE,
     MESSAGE_PLACE,

@@ -28,10 +28,9 @@ from scopes.purge.offers import read_undecided
 from scopes.purge.rewrite_source import walk_records
 from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.gates import gate_of
-from scopes.store.objects import COMMIT, object_id
+from scopes.store.objects import COMMIT, Objects, ObjectsInMemory, object_id, read_blob, read_commit, walk_blobs
 from scopes.store.refs import FETCHED_SOURCES
-from scopes.store.repository import Objects, Repository, read_commit
-from scopes.store.trees import ObjectsInMemory, read_blob, walk_blobs
+from scopes.store.repository import Repository
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.names import sources_tracking_ref, tracking_ref
 from scopes.sync.purge_notes import HELD

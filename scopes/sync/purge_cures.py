@@ -15,7 +15,8 @@ from scopes.model.operation import GOOD
 from scopes.purge.on_remotes import read_values
 from scopes.purge.purged_values import read_purged_values
 from scopes.sanitize import clean_line
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.objects import Objects, read_commit
+from scopes.store.repository import Repository
 from scopes.sync.local_conversations import list_roots
 from scopes.sync.manifest import read_manifest
 from scopes.sync.names import RemoteName

@@ -19,9 +19,9 @@ from scopes.ids import Oid, OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.store.config import machine_id
 from scopes.store.git_program import ReceivedObjects
-from scopes.store.objects import BLOB, COMMIT, TREE, list_modes, parse_commit, parse_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, Objects, list_modes, parse_commit, parse_tree, read_data
 from scopes.store.refs import LOCAL, PURGED
-from scopes.store.repository import Objects, Repository, read_data
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.exact_commits import check_exact
 from scopes.sync.git_transport import INCOMING, GitTransport, RefUpdate

@@ -26,9 +26,8 @@ from scopes.history.names import is_misleading
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import branch_id, decode_branch_entry, encode_branch_entry, is_random_branch_id
 from scopes.model.encoding import decode_component, encode_component
+from scopes.store.objects import BlobChange, Objects, read_blob, update_tree
 from scopes.store.refs import RefNameConflicts
-from scopes.store.repository import Objects
-from scopes.store.trees import BlobChange, read_blob, update_tree
 from scopes.sync.local_fields import LocalFields, add_local_fields, split_entry
 
 MAX_CLOCK_AHEAD = 24 * 3_600_000  # milliseconds

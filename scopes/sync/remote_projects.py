@@ -13,7 +13,8 @@ from contextlib import suppress
 from scopes.errors import Corrupt, Inaccessible, NotFound
 from scopes.ids import Oid
 from scopes.store.git_program import Quarantine, ReceivedObjects
-from scopes.store.repository import Objects, Repository, read_commit
+from scopes.store.objects import Objects, read_commit
+from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.git_transport import INCOMING
 from scopes.sync.names import ON_REMOTE, RemoteName, project_digest, read_root_document

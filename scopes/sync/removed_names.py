@@ -12,8 +12,9 @@ from scopes.ids import Oid
 from scopes.model.encoding import names_in_path
 from scopes.secret_scan import prefilter
 from scopes.secret_scan.scan import scan_text
+from scopes.store.objects import Objects
 from scopes.store.refs import REMOTES
-from scopes.store.repository import Objects, Repository
+from scopes.store.repository import Repository
 from scopes.sync.manifest import read_manifest
 from scopes.sync.registers import State, read_state
 

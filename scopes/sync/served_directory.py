@@ -18,7 +18,7 @@ from typing import Final
 
 from scopes.errors import Inaccessible
 from scopes.regular_file import read_regular
-from scopes.store.libgit2 import translated
+from scopes.store.objects import translated
 
 _PREFIX: Final = "served-"
 _LINKS: Final = ("objects", "refs", "packed-refs", "shallow", "reftable")

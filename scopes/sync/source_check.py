@@ -34,12 +34,13 @@ from scopes.store.objects import (
     FILE_MODE,
     TREE,
     Commit,
+    Objects,
     TreeEntry,
     list_modes,
     parse_commit,
     parse_tree,
+    read_data,
 )
-from scopes.store.repository import Objects, read_data
 from scopes.sync.content_check import load_shallow
 from scopes.sync.exact_commits import check_exact
 

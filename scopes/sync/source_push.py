@@ -19,9 +19,9 @@ from scopes.purge.purged_values import read_purged_values
 from scopes.result import Note, first_few, plural
 from scopes.secret_scan.clearance import Mode
 from scopes.secrets.gates import gate_of
-from scopes.store.repository import Objects, Prunes, Repository
+from scopes.store.objects import Objects, ObjectsInMemory
+from scopes.store.repository import Prunes, Repository
 from scopes.store.transactions import exclusive_write, shared_write
-from scopes.store.trees import ObjectsInMemory
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.family import EVERY_REF_OF_SCOPES
 from scopes.sync.git_transport import PushStatus, RefUpdate

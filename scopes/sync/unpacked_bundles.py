@@ -14,7 +14,7 @@ from typing import Final
 
 from scopes.errors import Corrupt, Refused
 from scopes.store.git_program import open_quarantine
-from scopes.store.libgit2 import translated
+from scopes.store.objects import translated
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.connection import Connection, quarantine_of

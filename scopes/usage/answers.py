@@ -17,8 +17,7 @@ from scopes.history.messages import MessageHeader, header_of, is_root, read_body
 from scopes.hosts.agents import AGENTS, find_agent_named
 from scopes.ids import Oid
 from scopes.model.message import COPIED, Message, decode
-from scopes.store.objects import Commit
-from scopes.store.repository import Objects
+from scopes.store.objects import Commit, Objects
 from scopes.usage.amounts import INCOMPLETE, QUARTER_SECONDS, SIZES, Amounts, Group
 
 _USAGE: Final = b'"usage"'

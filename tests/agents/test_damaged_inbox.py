@@ -16,9 +16,9 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.metadata import write_metadata
 from scopes.store.config import Setting
+from scopes.store.objects import find_blob, read_commit
 from scopes.store.refs import AGENTS
-from scopes.store.repository import open_repository, read_commit
-from scopes.store.trees import find_blob
+from scopes.store.repository import open_repository
 from tests.support.random_ids import hashed_counter
 from tests.support.store import git
 

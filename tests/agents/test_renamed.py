@@ -14,9 +14,8 @@ from scopes.conversation.new_rename_delete import delete, new, rename_conversati
 from scopes.history.handles import StoreHandle, read_uuid
 from scopes.history.messages import plain_message
 from scopes.history.metadata import write_metadata
+from scopes.store.objects import find_blob, read_commit
 from scopes.store.refs import AGENTS
-from scopes.store.repository import read_commit
-from scopes.store.trees import find_blob
 from tests.support.random_ids import hashed_counter
 from tests.support.store import git
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 import scopes
-from scopes.store.libgit2 import library_versions
+from scopes.store.objects import library_versions
 from tests.benchmarks import (
     appending,
     bulk,

@@ -17,8 +17,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import STATE_DIRECTORY, read_message_bytes
 from scopes.ids import Oid
 from scopes.store.graph import walk_oldest_first
-from scopes.store.repository import read_commit
-from scopes.store.trees import find_entry
+from scopes.store.objects import find_entry, read_commit
 from tests.benchmarks.stores import Speech
 from tests.benchmarks.timing import Row, Samples, by_turns, run, wall
 from tests.benchmarks.workspace import Workspace

@@ -16,8 +16,9 @@ from scopes.model.conversation import BranchEntry, Root
 from scopes.model.message import Message
 from scopes.store import refs as names
 from scopes.store.maintenance import pack
+from scopes.store.objects import Objects
 from scopes.store.packs import bulk_objects
-from scopes.store.repository import Objects, Repository, create_store
+from scopes.store.repository import Repository, create_store
 from scopes.store.transactions import exclusive_write
 from tests.support.store import FULL, open_store
 

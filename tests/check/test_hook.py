@@ -14,7 +14,7 @@ from scopes.check.policy import Policy, parse_policy
 from scopes.check.rules.registry import RULES
 from scopes.cli.check_hook import parse_words, run_hook
 from scopes.errors import Invalid
-from scopes.store.settings import DEFAULTS
+from scopes.store.config import DEFAULTS
 from tests.cli.running import PRODUCT, imported, scopes
 from tests.support.examples import amount
 

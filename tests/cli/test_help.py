@@ -24,7 +24,7 @@ from scopes.cli.inspect_command import inspect_command
 from scopes.cli.invocation import Invocation
 from scopes.cli.table import TABLE
 from scopes.errors import Invalid
-from scopes.store.settings import SETTINGS
+from scopes.store.config import SETTINGS
 from tests.cli.sample import TABLE as SAMPLE
 
 STATE = """\

@@ -13,7 +13,7 @@ from scopes.history.messages import header_of, plain_message
 from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from scopes.store.graph import walk_oldest_first
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from tests.support.history import history, say
 from tests.support.random_ids import spread_ids  # noqa: F401
 from tests.support.tool_calls import call_tool

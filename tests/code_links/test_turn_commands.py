@@ -6,7 +6,7 @@ import pytest
 
 from scopes.code_links.turn_commands import find_command
 from scopes.history.messages import header_of
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 
 PROMPT = "please make all the files tidy"
 

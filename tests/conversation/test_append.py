@@ -264,7 +264,7 @@ def test_the_claim_of_a_known_participant_is_compared_by_its_hash_and_not_read(r
     new(repository)
     state = [state_of(repository, say(repository, "conv-001", text).oid) for text in "ab"]
     opened = open_store(repository)
-    monkeypatch.setattr("scopes.store.trees.read_blob", lambda _objects, oid: pytest.fail(f"{oid} was read"))
+    monkeypatch.setattr("scopes.store.objects.read_blob", lambda _objects, oid: pytest.fail(f"{oid} was read"))
     assert state_of(opened, say(opened, "conv-001", "c").oid) == state[0] == state[1]
 
 

@@ -15,8 +15,7 @@ from scopes.conversation.show import OriginalRecords, cat, read_original
 from scopes.errors import Invalid, NotFound
 from scopes.history.sources import read_spans
 from scopes.model import encoding
-from scopes.store.objects import COMMIT, Identity, format_commit
-from scopes.store.trees import update_tree
+from scopes.store.objects import COMMIT, Identity, format_commit, update_tree
 from tests.support.history import history, say
 from tests.support.store import git
 

@@ -8,9 +8,8 @@ import pytest
 
 from scopes.conversation.store import get_setting, list_settings, set_setting
 from scopes.errors import Invalid, NotFound
-from scopes.store.config import Setting, check_value
+from scopes.store.config import DEFAULTS, SETTINGS, Setting, check_value
 from scopes.store.repository import open_repository
-from scopes.store.settings import DEFAULTS, SETTINGS
 from tests.support.store import git, open_store
 
 

@@ -22,7 +22,7 @@ from scopes.history.transaction import Transaction
 from scopes.model.message import Author
 from scopes.render.dispatch import to_wire
 from scopes.store import refs
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from scopes.store.transactions import exclusive_write
 from tests.render.rendering import seen
 from tests.support.history import history, say, texts

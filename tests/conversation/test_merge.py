@@ -32,8 +32,8 @@ from scopes.merge.compare import state_of
 from scopes.merge.in_progress import list_in_progress
 from scopes.merge.plan import list_conflicts_at
 from scopes.model.message import Author
-from scopes.store.repository import Caller, create_store, open_repository, read_commit
-from scopes.store.trees import walk_blobs
+from scopes.store.objects import read_commit, walk_blobs
+from scopes.store.repository import Caller, create_store, open_repository
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, git, open_store
 

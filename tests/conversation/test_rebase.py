@@ -18,7 +18,7 @@ from scopes.history.names import list_branch_tips
 from scopes.merge.replay import ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.model.message import Author
 from scopes.store.graph import is_ancestor
-from scopes.store.repository import read_commit, read_tree
+from scopes.store.objects import read_commit, read_tree
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts
 from tests.support.store import assert_sound, refs

@@ -18,8 +18,7 @@ from scopes.errors import Busy, Inaccessible
 from scopes.history.messages import plain_message
 from scopes.ids import Oid
 from scopes.model.operation import RefChange
-from scopes.store import refs, transactions
-from scopes.store import transactions as recovery
+from scopes.store import locks, refs, transactions
 from scopes.store.transactions import write_operation
 from tests.support.store import (
     IMPATIENT,
@@ -39,8 +38,9 @@ from tests.support.store import (
 
 SIDE = "refs/heads/conv-001/side"
 QUICK = """
+from scopes.store import locks
 from scopes.store import transactions as recovery
-recovery._ORPHAN_AFTER_SECONDS = 0.05
+locks._ORPHAN_AFTER_SECONDS = 0.05
 """
 CURES = """
 from scopes.conversation.verify import verify
@@ -56,6 +56,7 @@ print(len(done.remaining), done.exit_code)
 """
 KILLED = """
 import signal
+from scopes.store import locks
 from scopes.store import transactions as recovery
 from scopes.store import verify as module
 from scopes.conversation.verify import repair
@@ -82,7 +83,7 @@ print("done")
 @pytest.fixture(autouse=True)
 def conversation(repository, monkeypatch):
     """Make a conversation of two branches."""
-    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr(locks, "_ORPHAN_AFTER_SECONDS", 0.1)
     new(repository, title="a title", participants=["carol"])
     for number in range(4):
         append(repository, "conv-001", plain_message("carol", f"message {number} " * 20))

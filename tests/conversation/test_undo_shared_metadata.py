@@ -14,7 +14,7 @@ from scopes.history.names import find_root_commit, list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.store import refs
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.sync.join import receive_metadata, shared_tree
 from tests.support.store import git

@@ -8,8 +8,7 @@ from scopes.exporters.export import export
 from scopes.history.messages import ID_TRAILER, KIND_TRAILER, identity_of, write_message_blob, write_message_commit
 from scopes.history.transaction import RefTransaction
 from scopes.model.message import Author, Message, Part
-from scopes.store.objects import COMMIT, format_commit
-from scopes.store.repository import read_commit
+from scopes.store.objects import COMMIT, format_commit, read_commit
 from scopes.store.transactions import exclusive_write
 
 TIME = "2026-03-01T10:00:00Z"

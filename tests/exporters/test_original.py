@@ -26,11 +26,9 @@ from scopes.importers.formats.claude_code.format import ClaudeCode
 from scopes.importers.formats.openai.format import OpenAIMessages
 from scopes.importers.import_sources import import_sources
 from scopes.model import encoding
-from scopes.store.objects import COMMIT, Identity, format_commit
+from scopes.store.objects import COMMIT, Identity, find_blob, format_commit, read_commit, update_tree
 from scopes.store.refs import SOURCE_PATHS
-from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import find_blob, update_tree
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.formats.claude_code.logs import SESSION, Log
 from tests.support.examples import examples

@@ -21,9 +21,8 @@ from scopes.facts.store import FactStore
 from scopes.facts.validation import ValidationError
 from scopes.history.messages import plain_message
 from scopes.ids import ConversationId
+from scopes.store.objects import read_commit, walk_blobs
 from scopes.store.refs import FACTS, PROPOSED_FACTS
-from scopes.store.repository import read_commit
-from scopes.store.trees import walk_blobs
 from tests.support.random_ids import hashed_counter
 
 CONV = "conv-001"

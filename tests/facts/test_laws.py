@@ -22,9 +22,8 @@ from scopes.facts.run import RunLimits, Runner
 from scopes.facts.store import FactStore
 from scopes.facts.validation import find_problems
 from scopes.history.handles import read_uuid
+from scopes.store.objects import read_blob, read_commit, read_tree, walk_blobs
 from scopes.store.refs import FACTS
-from scopes.store.repository import read_commit, read_tree
-from scopes.store.trees import read_blob, walk_blobs
 from tests.facts.statements import effects, proposed
 from tests.support.examples import examples
 from tests.support.random_ids import hashed_counter

@@ -23,8 +23,9 @@ from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, Runner, run_programs
 from scopes.facts.store import FactStore
 from scopes.ids import ConversationId
+from scopes.store.objects import read_commit, read_tree
 from scopes.store.refs import FACTS
-from scopes.store.repository import create_store, open_repository, read_commit, read_tree
+from scopes.store.repository import create_store, open_repository
 from tests.facts.statements import effects, proposed
 from tests.support.random_ids import hashed_counter
 

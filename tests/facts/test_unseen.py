@@ -18,10 +18,9 @@ from scopes.facts.propose import Proposal, propose
 from scopes.facts.run import RunLimits, Runner, run_programs
 from scopes.facts.store import FactChanges, FactStore
 from scopes.ids import ConversationId
+from scopes.store.objects import find_blob, read_commit, read_tree
 from scopes.store.refs import FACTS
-from scopes.store.repository import read_commit, read_tree
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import find_blob
 from tests.facts.statements import effects, proposed
 from tests.support.random_ids import hashed_counter
 

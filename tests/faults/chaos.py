@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from scopes.history.messages import read_message, walk_headers_newest_first
 from scopes.ids import Oid
+from scopes.store import locks
 from scopes.store import refs as names
-from scopes.store import transactions as recovery
 from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository, open_repository
 from tests.faults.server import import_everything, redirect, run_command
@@ -474,7 +474,7 @@ def read_messages(repository: Repository, tips: list[str]) -> dict[str, str]:
 def main() -> None:
     """Run the plan of the command line and print the report."""
     plan = Plan(**json.loads(sys.argv[1]))
-    recovery._ORPHAN_AFTER_SECONDS = plan.orphan_after
+    locks._ORPHAN_AFTER_SECONDS = plan.orphan_after
     import_everything()
     began = time.monotonic()
     prepare(plan)

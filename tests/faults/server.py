@@ -19,7 +19,7 @@ from collections import Counter
 
 import scopes
 from scopes import clock
-from scopes.store import transactions as recovery
+from scopes.store import locks
 from tests.faults.reading import describe_findings, describe_store
 
 START_NANOSECONDS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
@@ -70,7 +70,7 @@ def _become(request: dict) -> None:
     redirect(1, request["stdout"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     redirect(2, request["stderr"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     seed_clock_and_random(request["seed"])
-    recovery._ORPHAN_AFTER_SECONDS = request["orphan_after"]
+    locks._ORPHAN_AFTER_SECONDS = request["orphan_after"]
     if request["kind"] in READERS:
         json.dump(READERS[request["kind"]](request["arguments"][0]), sys.stdout)
         sys.stdout.flush()

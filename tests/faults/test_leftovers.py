@@ -18,6 +18,7 @@ from scopes.conversation.store import gc
 from scopes.conversation.verify import verify
 from scopes.errors import Inaccessible
 from scopes.history.messages import plain_message
+from scopes.store import locks
 from scopes.store import refs as names
 from scopes.store import repository as init
 from scopes.store import transactions as recovery
@@ -29,7 +30,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 @pytest.fixture(autouse=True)
 def conversation(repository, monkeypatch):
     """Make a conversation of one message, and treat an unreferenced file as an orphan at once."""
-    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.05)
+    monkeypatch.setattr(locks, "_ORPHAN_AFTER_SECONDS", 0.05)
     new(repository)
     append(repository, "conv-001", plain_message("carol", "first"))
 
@@ -177,9 +178,9 @@ def test_a_branch_without_an_operation_is_reported(repository):
 
 def test_a_lock_that_is_released_while_this_process_is_held_up_is_no_orphan(tmp_path, monkeypatch):
     """On a busy machine the time was over before the file was looked at again, and a live lock was removed."""
-    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(locks, "_ORPHAN_AFTER_SECONDS", 0.0)
     lock, orphan = tmp_path / "main.lock", tmp_path / "packed-refs.lock"
     lock.touch()
     orphan.touch()
     monkeypatch.setattr(recovery.time, "sleep", lambda _: lock.unlink(missing_ok=True))  # the other process goes on
-    assert recovery.find_orphans([str(lock), str(orphan)]) == [str(orphan)]
+    assert locks.find_orphans([str(lock), str(orphan)]) == [str(orphan)]

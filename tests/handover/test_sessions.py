@@ -13,7 +13,7 @@ from scopes.history import sources
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import read_root_of
 from scopes.history.names import find_root_commit
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from tests.handover.sessions import Home
 from tests.importers.formats.claude_code.logs import SESSION
 from tests.support.history import history, say

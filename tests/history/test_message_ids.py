@@ -18,7 +18,7 @@ from scopes.history.names import (
     resolve_revision,
     walk_candidates,
 )
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from tests.support.history import say
 from tests.support.store import open_store
 

@@ -15,7 +15,7 @@ from scopes.history.messages import (
     walk_headers_newest_first,
     walk_headers_oldest_first,
 )
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from tests.support.history import history, say
 from tests.support.store import git
 

@@ -18,9 +18,8 @@ from scopes.history.purged import (
     read_purged_tree,
     write_purged,
 )
+from scopes.store.objects import read_commit, update_tree, walk_blobs
 from scopes.store.refs import PURGED
-from scopes.store.repository import read_commit
-from scopes.store.trees import update_tree, walk_blobs
 from tests.support.store import git
 
 NAMES = st.sampled_from([letter * 26 for letter in "abcdef"])

@@ -17,9 +17,9 @@ from scopes.history import names as latest
 from scopes.history.messages import RecordedTimes, display_time, stored_time
 from scopes.history.names import list_branch_tips, list_latest, resolve_conversation
 from scopes.model.message import Author
+from scopes.store.objects import read_commit
 from scopes.store.operations import walk_operation_commits, walk_operations
 from scopes.store.refs import OPERATIONS
-from scopes.store.repository import read_commit
 from tests.support.history import history, say
 from tests.support.store import git
 

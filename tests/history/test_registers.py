@@ -16,8 +16,8 @@ from scopes.history.metadata import Clock, decode_clock, encode_clock, read_cloc
 from scopes.history.transaction import Transaction
 from scopes.ids import Oid
 from scopes.store.config import check_key
+from scopes.store.objects import read_commit
 from scopes.store.refs import meta_ref
-from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo

@@ -17,7 +17,7 @@ from scopes.history.handles import (
     walk_messages,
 )
 from scopes.history.names import conversation_ids, list_branch_tips, resolve_revision
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from tests.support.history import history, say
 from tests.support.store import git
 

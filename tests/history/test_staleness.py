@@ -6,7 +6,7 @@ import pytest
 
 from scopes.history.activity import SUMMARY, count_newer, count_since, is_news
 from scopes.history.messages import MessageHeader, header_of
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from tests.support.history import history, say
 
 HEAD = MessageHeader("a", "0" * 40, (), "carol", "human", "plain", 0, "Said.", ())

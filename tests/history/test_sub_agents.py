@@ -11,7 +11,7 @@ from scopes.conversation.new_rename_delete import new
 from scopes.history.messages import plain_message
 from scopes.history.sessions import SubAgent, find_sub_agent, is_spawned, spawner_of
 from scopes.model.message import Author
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 
 
 @pytest.mark.parametrize(

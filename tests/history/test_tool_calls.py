@@ -15,7 +15,7 @@ from scopes.history.activity import (
 )
 from scopes.history.messages import NO_TEXT, header_of
 from scopes.model.message import Author, FileTouch, Message, Part
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from tests.support.history import history, say
 
 AGENT = {"name": "claude", "kind": "agent"}

@@ -18,8 +18,8 @@ from scopes.importers.formats.base import Source
 from scopes.secret_scan import prefilter
 from scopes.secrets import count
 from scopes.store.config import Setting
+from scopes.store.objects import read_commit
 from scopes.store.packs import PackWriter
-from scopes.store.repository import read_commit
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo
 from tests.support.store import FAST, git, make_store

@@ -29,10 +29,10 @@ from scopes.importers.verify_source import verify_source
 from scopes.memory.update import update
 from scopes.model.message import Author, Part
 from scopes.store.maintenance import drop_unreachable
+from scopes.store.objects import read_blob, read_commit, walk_blobs
 from scopes.store.refs import MEMORY, PROPOSED_FACTS
-from scopes.store.repository import open_repository, read_commit
+from scopes.store.repository import open_repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import read_blob, walk_blobs
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.stores import branch_words, count_objects, import_demo
 from tests.support.history import say

@@ -10,10 +10,8 @@ from scopes.history.sources import SOURCES, read_source_record, with_last_path, 
 from scopes.ids import Oid
 from scopes.importers.archive import without_paths
 from scopes.model import encoding
-from scopes.store.objects import COMMIT, Identity, format_commit
+from scopes.store.objects import COMMIT, Identity, find_blob, format_commit, read_commit, update_tree
 from scopes.store.refs import SOURCE_PATHS
-from scopes.store.repository import read_commit
-from scopes.store.trees import find_blob, update_tree
 from tests.importers.demo_format import session_records, write_transcript
 from tests.importers.stores import import_demo
 from tests.support.random_ids import spread_ids

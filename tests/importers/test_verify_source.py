@@ -22,9 +22,7 @@ from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS as REAL_FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.importers.verify_source import verify_source
-from scopes.store.objects import BLOB, COMMIT, Identity, format_commit
-from scopes.store.repository import read_commit
-from scopes.store.trees import read_blob, update_tree, walk_blobs
+from scopes.store.objects import BLOB, COMMIT, Identity, format_commit, read_blob, read_commit, update_tree, walk_blobs
 from tests.importers.demo_format import DemoFormat, session_records, write_transcript
 from tests.importers.reading import real_transcript
 from tests.support.examples import examples

@@ -21,7 +21,7 @@ from scopes.merge import conflicts as conflict_list
 from scopes.merge.replay import Replayed
 from scopes.model.message import Author
 from scopes.render.relative_time import ago
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from tests.merge.test_recorded_conflicts import fork
 from tests.render.rendering import seen
 from tests.support.history import history

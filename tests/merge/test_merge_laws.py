@@ -13,7 +13,7 @@ from scopes.conversation.undo import undo
 from scopes.history.names import list_branch_tips
 from scopes.merge.compare import state_of
 from scopes.model.message import Author
-from scopes.store.trees import walk_blobs
+from scopes.store.objects import walk_blobs
 from tests.support.examples import examples
 from tests.support.history import history, say
 from tests.support.store import assert_sound

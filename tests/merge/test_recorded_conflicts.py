@@ -12,7 +12,7 @@ from scopes.history.names import list_branch_tips
 from scopes.merge.compare import state_of
 from scopes.merge.plan import list_conflicts_at
 from scopes.model.message import Author
-from scopes.store.trees import find_blob
+from scopes.store.objects import find_blob
 from tests.support.history import history, say
 from tests.support.store import assert_sound
 

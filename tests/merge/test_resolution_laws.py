@@ -21,7 +21,7 @@ from scopes.merge.compare import state_of
 from scopes.merge.replay import ReplayConflicted
 from scopes.model import encoding
 from scopes.model.message import Author, folded
-from scopes.store.trees import read_blob, walk_blobs
+from scopes.store.objects import read_blob, walk_blobs
 from tests.support.decisions import decide
 from tests.support.examples import examples
 from tests.support.history import history

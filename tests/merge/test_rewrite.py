@@ -19,8 +19,7 @@ from scopes.merge.keys import group_of
 from scopes.merge.replay import Replayed, ReplayTarget, divergence_of, rewrite_commits
 from scopes.merge.resolve import Policy
 from scopes.model.message import MESSAGES, Author
-from scopes.store.repository import read_commit
-from scopes.store.trees import update_tree
+from scopes.store.objects import read_commit, update_tree
 from tests.support.decisions import decide, decided
 from tests.support.examples import examples
 from tests.support.history import history, say

@@ -13,7 +13,7 @@ from scopes.history.names import list_branch_tips
 from scopes.merge.compare import state_of
 from scopes.merge.replay import ReplayConflicted, Replayed
 from scopes.model.message import Author
-from scopes.store.trees import walk_blobs
+from scopes.store.objects import walk_blobs
 from tests.merge.test_recorded_conflicts import decide, decision_on, fork
 from tests.support.history import history, say
 from tests.support.store import assert_sound

@@ -18,7 +18,7 @@ from scopes.model.message import Author
 from scopes.proposals.create import Delivery, NewChange
 from scopes.proposals.list import list_proposals, show_proposal
 from scopes.proposals.review import accept_proposal, reject_proposal
-from scopes.store.trees import walk_blobs
+from scopes.store.objects import walk_blobs
 from tests.support.proposals import accepted_value, create, states
 from tests.support.store import git
 

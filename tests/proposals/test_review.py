@@ -24,7 +24,7 @@ from scopes.proposals.apply import apply_proposal, rollback_proposal, try_propos
 from scopes.proposals.create import NewChange
 from scopes.proposals.list import list_proposals, show_proposal
 from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
-from scopes.store.trees import walk_blobs
+from scopes.store.objects import walk_blobs
 from tests.support.proposals import accepted_value, create, states, values
 from tests.support.store import files_of
 

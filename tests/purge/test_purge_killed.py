@@ -16,7 +16,7 @@ from scopes.purge.purge import Places, continue_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.purge.unfinished import find_unfinished
 from scopes.search.run import search
-from scopes.store import transactions as recovery
+from scopes.store import locks
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
 from tests.support.remotes import add, make_bare, push_to
@@ -53,7 +53,7 @@ print("done", left[0])
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
     """Take what a killed process has left for an orphan after a tenth of a second, in place of one."""
-    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr(locks, "_ORPHAN_AFTER_SECONDS", 0.1)
 
 
 def kill_at(store, message, step, index):

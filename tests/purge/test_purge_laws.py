@@ -21,10 +21,9 @@ from scopes.model.message import PURGED_TEXT
 from scopes.purge.proof import prove
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
+from scopes.store.objects import find_entry, read_commit
 from scopes.store.refs import PURGED
-from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import find_entry
 from tests.support.decisions import decide
 from tests.support.every_byte import find_word
 from tests.support.examples import sample

@@ -20,9 +20,8 @@ from scopes.model.message import Author
 from scopes.purge.redact import redact
 from scopes.secrets.allow import allow
 from scopes.secrets.scan import scan
+from scopes.store.objects import find_blob, read_commit
 from scopes.store.refs import REDACTED
-from scopes.store.repository import read_commit
-from scopes.store.trees import find_blob
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts
 from tests.support.planted import KINDS

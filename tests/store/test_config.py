@@ -8,9 +8,10 @@ import pytest
 
 from scopes.errors import Busy, Corrupt, Inaccessible, Invalid
 from scopes.store import config as config_write
-from scopes.store import transactions as recovery
+from scopes.store import locks
 from scopes.store.config import (
     COMMANDS,
+    SETTINGS,
     Config,
     Setting,
     check_key,
@@ -20,7 +21,6 @@ from scopes.store.config import (
     write_setting,
 )
 from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS
-from scopes.store.settings import SETTINGS
 from tests.support.store import git, open_store, read_bytes, write_bytes
 
 
@@ -239,7 +239,7 @@ def test_every_value_is_read_back_unchanged(repository, value):
 
 def test_the_lock_file_of_a_dead_writer_is_removed(repository, monkeypatch):
     """P4: a lock file that does not change for a second belongs to no living writer."""
-    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.05)
+    monkeypatch.setattr(locks, "_ORPHAN_AFTER_SECONDS", 0.05)
     write_bytes(path_of(repository) + ".lock", b"half a configur")
     assert write(repository, "carol") is True
     assert open_store(repository).config.find("scopes.author") == "carol"
@@ -248,7 +248,7 @@ def test_the_lock_file_of_a_dead_writer_is_removed(repository, monkeypatch):
 def test_a_file_locked_by_a_living_writer_is_busy_and_unchanged(repository, monkeypatch):
     before = read_bytes(path_of(repository))
     write_bytes(path_of(repository) + ".lock", b"")
-    monkeypatch.setattr(recovery, "remove_orphans", lambda paths: [])
+    monkeypatch.setattr(config_write, "remove_orphans", lambda paths: [])
     with pytest.raises(Busy, match=r"cannot write the setting scopes\.author"):
         write(repository, "carol")
     assert read_bytes(path_of(repository)) == before

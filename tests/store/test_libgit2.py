@@ -13,7 +13,7 @@ import pygit2
 import pytest
 
 from scopes.errors import Busy, Corrupt, Inaccessible, NotFound
-from scopes.store.libgit2 import is_locked, is_moved, refusal, translated
+from scopes.store.objects import is_locked, is_moved, refusal, translated
 from tests.support.store import HEADS, MAIN, ROOT, make_branch, make_store, write_bytes, write_message
 
 
@@ -41,7 +41,7 @@ def test_only_one_module_imports_pygit2_itself():
     """The first import decides whether `ssl` is loaded, whichever module it is in."""
     package = Path(ROOT) / "scopes"
     direct = {path.name for path in package.rglob("*.py") if "pygit2" in set(names_imported_by(path))}
-    assert direct == {"libgit2.py"}
+    assert direct == {"objects.py"}
 
 
 @pytest.mark.parametrize("name", ["repository", "objects"])
@@ -50,17 +50,17 @@ def test_a_module_that_is_imported_first_does_not_import_ssl(name):
 
 
 def test_ssl_works_when_imported_afterwards():
-    code = "from scopes.store.libgit2 import pygit2\nimport ssl\nprint(ssl.create_default_context().check_hostname)"
+    code = "from scopes.store.objects import pygit2\nimport ssl\nprint(ssl.create_default_context().check_hostname)"
     assert run(code) == ["True"]
 
 
 def test_an_imported_ssl_is_kept():
-    code = "import ssl, sys\nfrom scopes.store.libgit2 import pygit2\nprint(sys.modules['ssl'] is ssl)"
+    code = "import ssl, sys\nfrom scopes.store.objects import pygit2\nprint(sys.modules['ssl'] is ssl)"
     assert run(code) == ["True"]
 
 
 def test_pygit2_is_the_real_module():
-    assert run("from scopes.store.libgit2 import pygit2 as ours\nimport pygit2\nprint(ours is pygit2)") == ["True"]
+    assert run("from scopes.store.objects import pygit2 as ours\nimport pygit2\nprint(ours is pygit2)") == ["True"]
 
 
 OID = "5ffbbbb4384b96cc9dffb03ed88ff1501fba2693"

@@ -10,16 +10,24 @@ from scopes.clock import parse_time
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Corrupt, Inaccessible, NotFound
-from scopes.store import maintenance, refs
+from scopes.store import locks, maintenance, refs
 from scopes.store import transactions as recovery
 from scopes.store.config import Setting
 from scopes.store.maintenance import EXPIRE, estimate_loose_objects, expire, pack, pack_when_needed, remove_leftovers
-from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree
+from scopes.store.objects import (
+    BLOB,
+    COMMIT,
+    TREE,
+    Identity,
+    TreeEntry,
+    format_commit,
+    format_tree,
+    read_tree,
+    update_tree,
+)
 from scopes.store.operations import walk_operations
 from scopes.store.packs import bulk_objects
-from scopes.store.repository import read_tree
 from scopes.store.transactions import append, exclusive_write
-from scopes.store.trees import update_tree
 from tests.support.store import (
     FAST,
     HEADS,
@@ -43,7 +51,7 @@ from tests.support.store import (
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Treat a lock file as stale sooner than after a second."""
-    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr(locks, "_ORPHAN_AFTER_SECONDS", 0.1)
 
 
 def packed(repository):

@@ -12,19 +12,12 @@ import pytest
 
 from scopes.errors import Corrupt, Inaccessible, NotFound
 from scopes.model.operation import RefChange
-from scopes.store import refs
+from scopes.store import locks, refs
 from scopes.store import transactions as recovery
+from scopes.store.locks import remove_orphans
 from scopes.store.maintenance import remove_leftovers
 from scopes.store.operations import walk_moves, walk_operations
-from scopes.store.transactions import (
-    append,
-    commit_operation,
-    exclusive_write,
-    finish_pending,
-    list_leftovers,
-    remove_orphans,
-    set_ref,
-)
+from scopes.store.transactions import append, commit_operation, exclusive_write, finish_pending, list_leftovers, set_ref
 from tests.support.examples import amount
 from tests.support.store import (
     HEADS,
@@ -51,7 +44,7 @@ class Killed(BaseException):
 @pytest.fixture
 def fast_stale_locks(monkeypatch):
     """Treat a lock file as stale sooner than after a second."""
-    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr(locks, "_ORPHAN_AFTER_SECONDS", 0.1)
 
 
 def die_at(repository, turn, *changes, after=False):

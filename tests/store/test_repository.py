@@ -11,8 +11,8 @@ from scopes.errors import Corrupt, NotFound, Refused, TooNew
 from scopes.ids import Oid
 from scopes.model.operation import RefChange
 from scopes.store import refs
-from scopes.store.objects import BLOB, COMMIT, TREE
-from scopes.store.repository import open_repository, read_commit, read_operation, read_tree
+from scopes.store.objects import BLOB, COMMIT, TREE, read_commit, read_tree
+from scopes.store.repository import open_repository, read_operation
 from scopes.store.transactions import append, exclusive_write, set_ref, write_operation
 from tests.support.store import (
     HEADS,

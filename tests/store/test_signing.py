@@ -13,8 +13,7 @@ import pytest
 from scopes.errors import Refused
 from scopes.ids import Oid
 from scopes.model.operation import BAD, GOOD, UNKNOWN_KEY, UNTRUSTED
-from scopes.store.objects import COMMIT, format_commit, parse_commit
-from scopes.store.repository import read_commit, read_data
+from scopes.store.objects import COMMIT, format_commit, parse_commit, read_commit, read_data
 from scopes.store.signing import (
     Signer,
     add_signature,

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound
 from scopes.model.operation import RefChange
-from scopes.store import refs, transactions
+from scopes.store import locks, refs, transactions
 from scopes.store import transactions as recovery
+from scopes.store.objects import read_commit
 from scopes.store.operations import walk_moves, walk_operations
-from scopes.store.repository import read_commit
 from scopes.store.transactions import append, commit_operation, exclusive_write
 from tests.support.examples import amount, examples
 from tests.support.store import (
@@ -43,7 +43,7 @@ def append_text(repository, text, ref=MAIN):
 @pytest.fixture
 def fast_stale_locks(monkeypatch):
     """Treat a lock file as stale sooner than after a second."""
-    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.2)
+    monkeypatch.setattr(locks, "_ORPHAN_AFTER_SECONDS", 0.2)
 
 
 # Appending

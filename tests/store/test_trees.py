@@ -8,12 +8,18 @@ from hypothesis import strategies as st
 
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import Oid
-from scopes.store.objects import BLOB, COMMIT, EMPTY_TREE, TREE, TreeEntry, format_commit, format_tree
-from scopes.store.trees import (
+from scopes.store.objects import (
+    BLOB,
+    COMMIT,
+    EMPTY_TREE,
+    TREE,
     ObjectsInMemory,
+    TreeEntry,
     diff_blobs,
     find_blob,
     find_entry,
+    format_commit,
+    format_tree,
     read_blob,
     take_changes,
     update_tree,

@@ -6,8 +6,8 @@ from scopes.conversation.append import MessageAppended
 from scopes.history.names import resolve_revision
 from scopes.merge.compare import state_of
 from scopes.model import encoding
+from scopes.store.objects import read_blob, walk_blobs
 from scopes.store.repository import Repository
-from scopes.store.trees import read_blob, walk_blobs
 from tests.support.history import say
 
 

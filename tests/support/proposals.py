@@ -17,7 +17,7 @@ from scopes.proposals.feedback import give_feedback
 from scopes.proposals.list import list_proposals
 from scopes.proposals.proposal import read_value, value_claim, value_path
 from scopes.proposals.review import Feedback, accept_proposal, modify_proposal, reject_proposal
-from scopes.store.trees import walk_blobs
+from scopes.store.objects import walk_blobs
 
 ENTITY = "task/42"
 CAROL = Author("carol", "human")

@@ -8,9 +8,9 @@ from typing import Any
 from scopes.history.metadata import write_metadata
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import find_blob, read_commit, walk_blobs
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import find_blob, walk_blobs
 
 
 def stored_file(repository: Repository, ref: str, end: str) -> tuple[str, bytes]:

@@ -16,8 +16,8 @@ from scopes import clock
 from scopes.ids import Oid, OperationId
 from scopes.model.operation import Operation, RefChange
 from scopes.store.config import Setting
-from scopes.store.objects import BLOB, COMMIT, TREE, Identity, TreeEntry, format_commit, format_tree
-from scopes.store.repository import Caller, Objects, Repository, create_store, open_repository
+from scopes.store.objects import BLOB, COMMIT, TREE, Identity, Objects, TreeEntry, format_commit, format_tree
+from scopes.store.repository import Caller, Repository, create_store, open_repository
 from scopes.store.transactions import commit_operation, exclusive_write
 from tests.support.fork_server import StartedProgram, needs_interpreter, run_program
 from tests.support.snapshot import Snapshot, take_snapshot

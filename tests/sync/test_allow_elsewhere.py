@@ -10,9 +10,9 @@ from scopes.history.names import list_branch_tips
 from scopes.history.transaction import RefTransaction
 from scopes.secrets.allow import allow
 from scopes.secrets.list import explain
+from scopes.store.objects import update_tree
 from scopes.store.refs import branch_ref
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import update_tree
 from scopes.sync.outgoing_secrets import find_outgoing_secrets
 from tests.support.planted import KINDS, leaked_parts
 from tests.support.remotes import push_to

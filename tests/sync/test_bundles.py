@@ -442,7 +442,7 @@ def test_a_bundle_of_code_has_no_conversation(other, tmp_path):
 
 def test_amendments_are_carried_too(store, other, tmp_path):
     from scopes.history.messages import header_of
-    from scopes.store.repository import read_commit
+    from scopes.store.objects import read_commit
 
     tip = read_commit(store, list_branch_tips(store, "conv-001")["main"])
     amend(store, "conv-001", header_of(tip).id, "better", author=Author("carol", "human"))

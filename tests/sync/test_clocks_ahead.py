@@ -8,8 +8,8 @@ from scopes import clock
 from scopes.conversation.branch import branch, delete_tag, tag
 from scopes.conversation.new_rename_delete import rename_branch, rename_title
 from scopes.history.metadata import read_clocks, read_metadata
+from scopes.store.objects import read_commit
 from scopes.store.refs import meta_ref
-from scopes.store.repository import read_commit
 from tests.support.history import history, say, texts
 from tests.support.recalled import recalled
 from tests.support.remotes import add, clone_to, fetch_from, push_to

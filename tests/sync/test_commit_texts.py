@@ -7,8 +7,16 @@ import pytest
 from scopes.history.messages import read_body_bytes
 from scopes.history.names import MAIN, list_branch_tips
 from scopes.ids import Oid
-from scopes.store.objects import COMMIT, Identity, format_commit, is_written_so, object_id, parse_commit
-from scopes.store.repository import read_commit, read_data
+from scopes.store.objects import (
+    COMMIT,
+    Identity,
+    format_commit,
+    is_written_so,
+    object_id,
+    parse_commit,
+    read_commit,
+    read_data,
+)
 from scopes.sync.commit_texts import walk_texts
 from tests.support.history import history, say
 

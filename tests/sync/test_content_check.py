@@ -8,8 +8,7 @@ from scopes.errors import Corrupt, ScopesError
 from scopes.importers.import_sample import import_sample
 from scopes.model import encoding
 from scopes.model.encoding import leaf
-from scopes.store.repository import read_commit
-from scopes.store.trees import find_entry, read_blob, walk_blobs
+from scopes.store.objects import find_entry, read_blob, read_commit, walk_blobs
 from scopes.sync.content_check import STATE_NAMES, check_depth, check_metadata_file, check_state_file, fork_of
 from tests.support.history import history, say
 from tests.support.remotes import clone_to, make_bare, push_to

@@ -35,7 +35,8 @@ from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store.config import Setting
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 from scopes.sync import git_transport
 from scopes.sync.join import shared_tree
 from scopes.sync.local_conversations import Selection, list_roots

@@ -12,10 +12,10 @@ from scopes.history.names import resolve_revision
 from scopes.purge.on_remotes import read_values
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
+from scopes.store.objects import read_commit
 from scopes.store.operations import walk_operations
 from scopes.store.refs import PURGED, REMOTE_SOURCES, REMOTES
 from scopes.store.remotes import DEFAULT, find_default
-from scopes.store.repository import read_commit
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import remove_remote
 from scopes.sync.edit_remotes import rename_remote, set_remote_address, show_remote

@@ -13,9 +13,8 @@ from scopes.exporters.original import list_sources, name_files
 from scopes.history.names import Revision, list_branch_tips
 from scopes.history.purged import NOTHING
 from scopes.model import encoding
-from scopes.store.objects import COMMIT, find_in_tree, parse_commit, parse_tree
+from scopes.store.objects import COMMIT, ObjectsInMemory, find_in_tree, parse_commit, parse_tree
 from scopes.store.refs import FETCHED_SOURCES, REMOTE_SOURCES, REMOTES
-from scopes.store.trees import ObjectsInMemory
 from scopes.sync.source_check import SourceCheck, check_description
 from tests.support.every_byte import find_word
 from tests.support.forged_remotes import FILE, FOLDER, LINK, MODULE, PROGRAM, Forger

@@ -20,9 +20,8 @@ from scopes.history.metadata import read_metadata_at
 from scopes.history.names import find_root_commit
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
-from scopes.store.objects import COMMIT, TREE, parse_commit, parse_tree
+from scopes.store.objects import COMMIT, TREE, parse_commit, parse_tree, read_commit
 from scopes.store.refs import REMOTES, meta_ref
-from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.sync.join import join_metadata, shared_tree, write_received
 from scopes.sync.registers import join_states, read_state, without_registers, write_state

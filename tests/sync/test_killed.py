@@ -10,7 +10,7 @@ import pytest
 
 from scopes.conversation.store import gc
 from scopes.conversation.verify import verify
-from scopes.store import transactions as recovery
+from scopes.store import locks
 from scopes.store.git_program import QUARANTINE_PREFIX, open_quarantine
 from scopes.store.transactions import list_leftovers
 from tests.support.examples import sample
@@ -49,7 +49,7 @@ print("done", left[0])
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
     """Take what a killed process has left for an orphan after a tenth of a second, in place of one."""
-    monkeypatch.setattr(recovery, "_ORPHAN_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr(locks, "_ORPHAN_AFTER_SECONDS", 0.1)
 
 
 def kill_at(store, act, step):

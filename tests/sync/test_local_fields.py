@@ -16,8 +16,8 @@ from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, Oid
 from scopes.merge.in_progress import WAITING, list_in_progress
 from scopes.model.conversation import ACP, BranchEntry
+from scopes.store.objects import read_commit
 from scopes.store.refs import meta_ref
-from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
 from scopes.sync.join import receive_metadata
 from scopes.sync.local_fields import add_local_fields, follow_renames, split_entry

@@ -10,7 +10,7 @@ from scopes.errors import Corrupt, SecretsFound, TooNew
 from scopes.ids import ConversationId, parse_branch_name
 from scopes.model.conversation import Manifest, ManifestBranch, branch_id, decode_manifest, encode_manifest, tips_of
 from scopes.secrets.gates import gate_of
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from scopes.sync.clearance import clear_for_push
 from scopes.sync.manifest import is_manifest, read_manifest, write_manifest
 from scopes.sync.names import month_of, parse_remote_ref, project_digest

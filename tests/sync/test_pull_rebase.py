@@ -12,7 +12,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.names import list_branch_tips
 from scopes.model.message import Author
 from scopes.store.graph import walk_newest_first
-from scopes.store.repository import read_commit
+from scopes.store.objects import read_commit
 from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull
 from scopes.sync.remotes import resolve_remote

@@ -16,11 +16,9 @@ from scopes.secret_scan.clearance import Cleared, Gate
 from scopes.secrets.allow import allow, disallow
 from scopes.secrets.gates import gate_of
 from scopes.secrets.scan import scan
-from scopes.store.objects import COMMIT, Identity, format_commit
+from scopes.store.objects import COMMIT, Identity, format_commit, read_commit, update_tree
 from scopes.store.refs import branch_ref, meta_ref
-from scopes.store.repository import read_commit
 from scopes.store.transactions import exclusive_write
-from scopes.store.trees import update_tree
 from scopes.sync.outgoing import Outgoing, plan_push
 from tests.secret_scan.test_clearance import calls_of
 from tests.support.history import history, say

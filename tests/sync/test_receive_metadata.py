@@ -13,8 +13,8 @@ from scopes.history.metadata import read_clocks, read_metadata, read_metadata_at
 from scopes.history.names import list_branch_tips
 from scopes.ids import BranchName, Oid
 from scopes.model.conversation import branch_id
+from scopes.store.objects import read_commit
 from scopes.store.refs import meta_ref
-from scopes.store.repository import read_commit
 from scopes.sync.join import join_metadata, receive_metadata, shared_tree
 from scopes.sync.registers import MAX_CLOCK_AHEAD
 from tests.support.random_ids import spread_ids

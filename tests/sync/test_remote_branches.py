@@ -18,9 +18,9 @@ from scopes.history.names import list_branch_tips, resolve_revision
 from scopes.history.transaction import Transaction
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author
+from scopes.store.objects import read_commit
 from scopes.store.refs import REMOTES
 from scopes.store.remotes import FILE
-from scopes.store.repository import read_commit
 from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull
 from scopes.sync.remotes import resolve_remote

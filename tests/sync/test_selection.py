@@ -9,9 +9,8 @@ import pytest
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
 from scopes.store.chosen_projects import choose_directory, choose_name
-from scopes.store.objects import COMMIT, TREE, Identity, format_commit
+from scopes.store.objects import COMMIT, TREE, Identity, format_commit, read_commit
 from scopes.store.projects import find_project
-from scopes.store.repository import read_commit
 from scopes.sync.local_conversations import (
     Selection,
     choose_local,

@@ -7,8 +7,7 @@ import pytest
 from scopes.conversation.merge import merge
 from scopes.conversation.verify import verify_signatures
 from scopes.history.names import list_branch_tips
-from scopes.store.objects import COMMIT
-from scopes.store.repository import read_data
+from scopes.store.objects import COMMIT, read_data
 from scopes.store.signing import add_signature
 from tests.support.history import say
 from tests.support.planted import KINDS

@@ -40,7 +40,8 @@ from scopes.ids import BranchName
 from scopes.model.message import Message
 from scopes.render.view_options import ViewOptions
 from scopes.store.maintenance import pack_when_needed
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 Kind: TypeAlias = Annotated[
     str, usage.Option("--kind", metavar="KIND", help="plain, prompt, answer, decision, proposal, analysis, ...")

@@ -14,8 +14,8 @@ from scopes.history.messages import is_root, message_id_of, read_body
 from scopes.ids import Oid
 from scopes.model.conversation import ACP
 from scopes.store.graph import walk_first_parents
-from scopes.store.objects import Commit
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import Commit, read_commit
+from scopes.store.repository import Repository
 
 _NEAR: Final = 50  # commits that others may have written since, before the whole history is compared
 

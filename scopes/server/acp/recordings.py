@@ -31,7 +31,8 @@ from scopes.server.acp.branch_position import find_position
 from scopes.server.acp.live_sessions import Holder, LiveSessions
 from scopes.store import refs
 from scopes.store.graph import walk_first_parents
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
 _BRANCH_REASONS = {"session": "second live session", "fork": "fork of a session"}

@@ -24,7 +24,8 @@ from scopes.server.acp.spool import SpooledMessage, abandoned_file, list_spooled
 from scopes.server.acp.store_writer import write_message
 from scopes.store.graph import walk_first_parents
 from scopes.store.locks import StoreLock
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 Ends: TypeAlias = dict[tuple[str, str], RecordedBranch]  # where sessions ended, by agent and session
 _LOCK_SECONDS = 1  # an editor may wait for its first session

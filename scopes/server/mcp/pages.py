@@ -12,7 +12,8 @@ from scopes.history.messages import message_id_of, read_body
 from scopes.history.names import resolve_revision
 from scopes.ids import BranchName, ConversationId
 from scopes.render.dispatch import to_wire
-from scopes.store.repository import Repository, read_commit
+from scopes.store.objects import read_commit
+from scopes.store.repository import Repository
 
 
 class Page(NamedTuple):
