@@ -192,24 +192,40 @@ def parse_packed_names(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
 
 
 def find_packed_ref(content: bytes, name: str) -> str | None:
-    """Return the object id of a ref; None if it is not there, even if the content is damaged elsewhere."""
-    end = content.find(b" %s\n" % name.encode("utf-8", "surrogateescape"))
-    oid = content[max(0, end - _NAME_START + 1) : max(0, end)].decode("latin-1")
+    """Return the object id of a ref; None if it is not there."""
+    searched = name.encode("utf-8", "surrogateescape")
+    start = _find_line(content, searched)
+    if not content.startswith(searched + b"\n", start + _NAME_START):
+        return None
+    oid = content[start : start + _NAME_START - 1].decode("latin-1")
     return oid if is_oid(oid) else None
 
 
 def _choose_lines(content: bytes, prefixes: tuple[str, ...]) -> list[str]:
-    """Return the lines with refs that begin with a prefix; only those from the first to the last one are looked at.
+    """Return the lines with refs that begin with a prefix, each line once."""
+    chosen: list[str] = []
+    for prefix in sorted(prefixes):
+        if not any(prefix.startswith(other) and prefix != other for other in prefixes):
+            first = prefix.encode("utf-8", "surrogateescape")
+            after = first[:-1] + bytes([first[-1] + 1])
+            part = content[_find_line(content, first) : _find_line(content, after)]
+            chosen += [line for line in part.decode("utf-8", "surrogateescape").split("\n") if line[:1] not in "#^"]
+    return chosen
 
-    The file is sorted, so that few others are between them: a store has thousands of refs, a conversation a few.
-    """
-    marks = [b" " + prefix.encode("utf-8", "surrogateescape") for prefix in prefixes]
-    places = [place for mark in marks for place in (content.find(mark), content.rfind(mark)) if place >= 0]
-    if not places:
-        return []
-    end = content.find(b"\n", max(places)) + 1 or content.rfind(b"\n") + 1  # the last line may be incomplete
-    *lines, _ = content[content.rfind(b"\n", 0, min(places)) + 1 : end].decode("utf-8", "surrogateescape").split("\n")
-    return [line for line in lines if line.startswith(prefixes, _NAME_START)]
+
+def _find_line(content: bytes, name: bytes) -> int:
+    """Return where the first line begins whose ref is not before `name`, by a binary search in the sorted lines."""
+    low, high = 0, content.rfind(b"\n") + 1  # an incomplete last line is left out
+    while low < high:
+        start = content.rfind(b"\n", low, (low + high) // 2) + 1 or low
+        if content.startswith(b"^", start) and start > low:  # the peeled value of the ref in the line before
+            start = content.rfind(b"\n", low, start - 1) + 1 or low
+        end = content.find(b"\n", start) + 1
+        if content.startswith((b"#", b"^"), start) or content[start + _NAME_START : end - 1] < name:
+            low = end
+        else:
+            high = start
+    return low
 
 
 class RefFiles(NamedTuple):
@@ -264,17 +280,17 @@ def read_loose_ref(store: str, name: str) -> str | None:
     return value
 
 
-def read_ref_files(store: str, prefixes: tuple[str, ...]) -> RefFiles:
+def read_ref_files(store: str, prefixes: tuple[str, ...], read_packed: Callable[[], bytes] | None = None) -> RefFiles:
     """Read the files of the refs whose names begin with one of the prefixes.
 
     Raises:
         OSError: a file cannot be read.
     """
     loose = {name: value for prefix in prefixes for name, value in _walk_loose(store, *_split(prefix), _read_loose)}
-    return RefFiles(loose, read_packed_refs(store))
+    return RefFiles(loose, read_packed() if read_packed else read_packed_refs(store))
 
 
-def list_ref_names(store: str, prefixes: tuple[str, ...]) -> set[str]:
+def list_ref_names(store: str, prefixes: tuple[str, ...], read_packed: Callable[[], bytes]) -> set[str]:
     """Return the names of the refs that begin with one of the prefixes, also of damaged ones.
 
     Raises:
@@ -283,7 +299,7 @@ def list_ref_names(store: str, prefixes: tuple[str, ...]) -> set[str]:
     """
     walks = (_walk_loose(store, *_split(prefix), lambda path: path) for prefix in prefixes)
     names = {name for walk in walks for name, _ in walk}
-    packed = read_packed_refs(store)
+    packed = read_packed()
     _check_packed(packed)
     names.update(parse_packed_names(packed, prefixes))
     return names

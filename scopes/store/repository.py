@@ -390,7 +390,7 @@ class Repository:
     def ref_files(self, *prefixes: str) -> RefFiles:
         """Read the ref files with these prefixes, without the values of a pending operation."""
         with translated("read the refs", self.path):
-            return read_ref_files(self.path, prefixes)
+            return read_ref_files(self.path, prefixes, self._read_packed_refs)
 
     def _raw_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
         prefixes = prefixes or ("refs/",)
@@ -398,7 +398,7 @@ class Repository:
 
     def _raw_ref_names(self, prefixes: tuple[str, ...]) -> set[str]:
         with translated("read the refs", self.path):
-            return list_ref_names(self.path, prefixes)
+            return list_ref_names(self.path, prefixes, self._read_packed_refs)
 
     def _read_consistently(self, read: Callable[[], _Value]) -> tuple[_Value, dict[str, str | None]]:
         """Call `read` until no operation ran at the same time; return also the new values of a pending operation.
