@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from scopes.child_process import kill_group
-from scopes.errors import Corrupt, Inaccessible, Refused
+from scopes.errors import Corrupt, Inaccessible, NotFound, Refused
 from scopes.ids import Oid
 from scopes.model.operation import (
     BAD,
@@ -38,17 +38,22 @@ from scopes.model.operation import (
     UNTRUSTED,
     Signature,
 )
-from scopes.regular_file import sync
+from scopes.regular_file import read_regular, sync
 from scopes.sanitize import clean_line, cut
 from scopes.store.config import BOOLEANS
 from scopes.store.locks import unwound
 from scopes.store.objects import KINDS, Objects, ObjectsInMemory, pygit2, read_data, translated
+from scopes.store.projects import find_repository, find_worktree
 from scopes.store.repository import HEAD, Prunes, Repository
 
 PRIVATE_PREFIX: Final = "scopes-git-"
 QUARANTINE_PREFIX: Final = "scopes-incoming-"
 _DIRECTORIES = ("objects", "refs", "logs")
 _PACKED_REFS = "packed-refs"
+_LINK_MODE: Final = b"120000"
+_MAX_BYTES_COMMITTED_FILE: Final = 1 << 20
+_MAX_RULES_BYTES: Final = 128 << 10
+_SECONDS_FOR_RULES: Final = 5
 _PACKED_HEADER: Final = "# pack-refs with: peeled fully-peeled sorted \n"
 _LOCK: Final = "lock"
 _UNREADABLE: Final = (KeyError, ValueError, pygit2.GitError)
@@ -355,6 +360,97 @@ class ReceivedObjects(ObjectsInMemory):
 
 def _damaged(oid: Oid) -> Corrupt:
     return Corrupt(f"object {oid} from the remote cannot be read", hint="it may be hostile")
+
+
+class CommittedFiles:
+    """The files of a commit of the user's own repository, which stays the same when its branch moves on.
+
+    Only objects and refs are read: filters, hooks and attributes of the repository have no effect.
+
+    revision: how it was named; the id of a merge base
+    """
+
+    def __init__(self, directory: str, revision: str) -> None:
+        """Find the commit.
+
+        Raises:
+            NotFound: the directory is in no repository, or the revision does not exist in it.
+            Inaccessible: git is not installed.
+        """
+        worktree = find_worktree(directory)
+        if worktree is None:
+            raise NotFound(f"{directory!a} is in no git repository", hint="give the policy as a file: --rules FILE")
+        self.revision = revision
+        self._directory, self._git_directory = directory, worktree.git_directory
+        found = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        if not found:
+            hint = "fetch it, in CI with the whole history"
+            raise NotFound(f"revision {revision!a} is not in the repository", hint=hint)
+        self._commit = found.decode("ascii").strip()
+
+    def find_merge_base(self) -> CommittedFiles | None:
+        """Return the merge base of HEAD and this commit; None if it is not there, as in a shallow clone."""
+        found = self._ask("merge-base", "HEAD", self._commit)
+        return CommittedFiles(self._directory, found.decode("ascii").strip()) if found else None
+
+    def read(self, path: str, max_bytes: int = _MAX_BYTES_COMMITTED_FILE) -> bytes | None:
+        """Return a file, given its path from the top of the repository; None if the commit lacks it.
+
+        Raises:
+            Corrupt: the file is not a regular file, or larger than `max_bytes`.
+            Inaccessible: the repository cannot be read.
+        """
+        listed = self._ask("ls-tree", "-lz", "--full-tree", self._commit, "--", path)
+        if not listed:
+            return None
+        mode, kind, oid, size = listed.partition(b"\t")[0].split()
+        if kind != b"blob" or mode == _LINK_MODE or int(size) > max_bytes:
+            raise Corrupt(f"{path} of {self.revision!a} is not a file of at most {max_bytes >> 20} MiB")
+        data = self._ask("cat-file", "blob", oid.decode("ascii"))
+        if data is None:
+            raise Inaccessible(f"cannot read {self.revision!a} of the repository: object {oid.decode()} is damaged")
+        return data
+
+    def _ask(self, *words: str) -> bytes | None:
+        """Return what git prints; None if it fails."""
+        program = find_git()
+        if program is None:
+            raise Inaccessible("the git program is not installed", hint="install git; it reads the policy of a commit")
+        environment = git_environment(self._git_directory) | {"GIT_LITERAL_PATHSPECS": "1"}
+        done = subprocess.run([program, "--no-pager", *words], env=environment, capture_output=True, check=False)
+        return done.stdout if done.returncode == 0 else None
+
+
+def list_ignored(directory: str, paths: Iterable[str]) -> frozenset[str] | None:
+    """Return those of some files of a project that git ignores; None if that cannot be found out.
+
+    The rules are those of the project's `.gitignore` files and `.git/info/exclude`. Its git configuration and its index
+    are not read, and none of its programs runs: a tracked file that a pattern matches counts as ignored. Git
+    waits for ever at a named pipe in place of a file with rules: then it is ended.
+    """
+    repository = find_repository(directory) if os.path.lexists(os.path.join(directory, ".git")) else None
+    program = find_git()
+    if repository is None:
+        return frozenset()
+    if program is None:
+        return None
+    with _scratch_repository() as scratch:
+        os.mkdir(os.path.join(scratch, "info"))
+        try:
+            with open(os.path.join(scratch, "info", "exclude"), "xb") as file, suppress(FileNotFoundError):
+                file.write(read_regular(os.path.join(repository[1], "info", "exclude"), _MAX_RULES_BYTES))
+            done = subprocess.run(
+                [program, "check-ignore", "--no-index", "-z", "--stdin"],
+                cwd=directory,
+                env=git_environment(scratch) | {"GIT_WORK_TREE": directory},
+                input=b"\0".join(map(os.fsencode, paths)),
+                capture_output=True,
+                check=False,
+                timeout=_SECONDS_FOR_RULES,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+    return frozenset(map(os.fsdecode, done.stdout.split(b"\0"))) if done.returncode <= 1 else None
 
 
 class Signer:
