@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from scopes.render.view_options import ViewOptions
     from scopes.result import Note, Result
     from scopes.store.config import Config, Setting
+    from scopes.store.git_program import Signer
     from scopes.store.repository import Repository
-    from scopes.store.signing import Signer
 
 PREFIX = "SCOPES_"
 COLOR_VARIABLES = ("NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "CLICOLOR")
@@ -291,7 +291,7 @@ class Invocation:
         choice = BOOLEANS.get((config.find("scopes.signCommits") or "").lower())
 
         def sign(commit: bytes) -> bytes:
-            from scopes.store.signing import Signer
+            from scopes.store.git_program import Signer
 
             self._signer = self._signer or Signer(self.cwd, terminal=self.interactive, choice=choice)
             return self._signer.sign(commit)

@@ -21,8 +21,7 @@ from scopes.index.conversation_table import ConversationRow, read_rows
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result, few
 from scopes.store import refs
-from scopes.store.chosen_projects import ChosenProject
-from scopes.store.projects import Project, find_project
+from scopes.store.projects import ChosenProject, Project, find_project
 from scopes.store.refs import RefFiles, read_loose_ref, read_ref_files
 
 _SECOND = 1_000_000_000

@@ -33,14 +33,13 @@ from scopes.model.message import decode
 from scopes.model.operation import GOOD, UNCHECKED, UNKNOWN_KEY
 from scopes.result import Note, Result
 from scopes.store import refs
-from scopes.store.git_program import find_git
+from scopes.store.git_program import check_signatures, find_git, read_signing_settings
 from scopes.store.graph import walk_newest_first
 from scopes.store.locks import LOCK_FILE, StoreLock
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
 from scopes.store.objects import REPAIR, Commit, find_blob, library_versions, read_commit, try_write
 from scopes.store.refs import OPERATIONS, PENDING
 from scopes.store.repository import FORMAT_VERSION, Repository
-from scopes.store.signing import check_signatures, read_signing_settings
 from scopes.store.transactions import list_leftovers, list_orphans
 from scopes.store.verify import (
     Finding,

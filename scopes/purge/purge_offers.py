@@ -17,10 +17,10 @@ from scopes.model.operation import Signature
 from scopes.purge.derived import Derived
 from scopes.purge.offers import CHOOSE, Offer, OfferedHere, list_offers, read_list, walk_offered
 from scopes.result import Note, Result
+from scopes.store.git_program import check_signatures
 from scopes.store.operations import walk_moves
 from scopes.store.refs import PURGE_DECLINED
 from scopes.store.repository import Repository
-from scopes.store.signing import check_signatures
 
 Decision: TypeAlias = Literal["undecided", "declined"]
 UNDECIDED: Final = "undecided"

@@ -107,14 +107,9 @@ class AppendNote(NamedTuple):
     after: str
 
 
-def identify_actor(repository: Repository) -> None:
-    """Make the caller the identity of the next lines that libgit2 writes into reflogs."""
-    repository.git.set_ident(*_identity(repository.caller.actor))
-
-
 @lru_cache(maxsize=16)
-def _identity(actor: str) -> Identity:
-    """Return the actor as a name that git accepts and `_actor_of` can decode."""
+def identity_of(actor: str) -> Identity:
+    """Return the actor as a name for reflogs that git accepts and `_actor_of` can decode."""
     return Identity(encode_component(actor), slug(actor) + _ACTOR_DOMAIN)
 
 

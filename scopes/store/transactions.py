@@ -41,7 +41,7 @@ from scopes.store.objects import (
     refusal,
     translated,
 )
-from scopes.store.operations import NULL_OID, append_line, identify_actor
+from scopes.store.operations import NULL_OID, append_line, identity_of
 from scopes.store.refs import SYMBOLIC, ListedRefs
 from scopes.store.repository import OPERATION_FILE, Prunes, Repository, read_operation
 
@@ -129,7 +129,7 @@ def append(
         Busy: a git command keeps the ref locked.
         Inaccessible: disk full or permission denied; the ref is unchanged.
     """
-    identify_actor(repository)
+    repository.git.set_ident(*identity_of(repository.caller.actor))
     with shared_write(repository):
         for turn in range(_TRIES_SHARED):
             commit = _try_append(repository, ref, build, reason, first)
@@ -201,7 +201,7 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
     _check_new_values(repository, operation)
     previous = repository.raw_ref(refs.OPERATIONS)
     commit = write_operation(repository, operation, None if previous is None else Oid(previous))
-    identify_actor(repository)
+    repository.git.set_ident(*identity_of(repository.caller.actor))
     with defer_signals():
         try:
             set_ref(repository, RefChange(refs.PENDING, None, commit), operation.kind)
@@ -350,11 +350,9 @@ def move_many(repository: Repository, changes: Sequence[RefChange], reason: str)
         if change.old != change.new and not any((value or "").startswith(SYMBOLIC) for value in change[1:])
     ]
     words = ("update-ref", "-z", "--stdin", "-m", reason)
-    lock = repository.lock.descriptor
+    lock, actor = repository.lock.descriptor, identity_of(repository.caller.actor)
     with suppress(ScopesError):
-        run_git(
-            repository.path, *words, settings=_SETTINGS, lock=lock, stdin="".join(lines), actor=repository.git.ident
-        )
+        run_git(repository.path, *words, settings=_SETTINGS, lock=lock, stdin="".join(lines), actor=actor)
         run_git(repository.path, "pack-refs", "--all", lock=lock)
     repository.git.set_refdb(pygit2.Refdb.open(repository.git))
 

@@ -147,7 +147,7 @@ def check_exact(oid: Oid, data: bytes, written: bytes) -> None:
     """
     if data == written:
         return
-    from scopes.store.signing import without_signature
+    from scopes.store.git_program import without_signature
 
     if without_signature(data) != written:
         raise Corrupt(f"commit {oid} is not as scopes writes it", hint="see who wrote it to the remote")

@@ -13,7 +13,7 @@ from scopes.errors import Corrupt, Invalid
 from scopes.history.handles import resolve_scope
 from scopes.ids import ConversationId
 from scopes.result import Note, Result, few
-from scopes.store.chosen_projects import ChosenProject
+from scopes.store.projects import ChosenProject
 from scopes.store.repository import Repository
 from scopes.usage.amounts import QUARTER_SECONDS, Amounts, plus
 from scopes.usage.prices import UNITS, PriceTable

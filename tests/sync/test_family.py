@@ -12,8 +12,8 @@ from scopes.conversation.list_from_store import list_conversations
 from scopes.conversation.store import set_setting
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.purge.offers import list_offers
-from scopes.store.chosen_projects import choose_name
 from scopes.store.operations import walk_operations
+from scopes.store.projects import choose_name
 from scopes.store.refs import REMOTES
 from scopes.store.remotes import DEFAULT, FILE, find_default, find_first, list_firsts, read_addresses
 from scopes.sync.addresses import parse_address
