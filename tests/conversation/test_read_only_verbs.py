@@ -12,7 +12,7 @@ from scopes.conversation.changes import changes
 from scopes.conversation.commits import show_commits
 from scopes.conversation.decisions import decisions
 from scopes.conversation.diff import range_diff
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.log import LogFilter, log
 from scopes.conversation.merge_requests import list_merge_requests, open_merge_request, show_merge_request
 from scopes.conversation.show import cat, show

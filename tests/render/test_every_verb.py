@@ -22,7 +22,7 @@ from scopes.conversation.changes import changes
 from scopes.conversation.conflicts import escalate_conflict, list_conflicts, resolve_conflict, show_conflict
 from scopes.conversation.decisions import decisions
 from scopes.conversation.diff import range_diff
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.merge_requests import (
