@@ -37,14 +37,13 @@ if TYPE_CHECKING:
     from scopes.context.result import Context
     from scopes.conversation.amend import DecisionWithdrawn, MessageAmended
     from scopes.conversation.append import MessageAppended
-    from scopes.conversation.bisect import Bisection, BisectPoint
     from scopes.conversation.branch import BranchCreated, BranchRewound, BranchSwitched, Tagged, TagList
     from scopes.conversation.changes import Change
     from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView
     from scopes.conversation.decisions import DecisionList, DecisionRow
     from scopes.conversation.diff import Difference, RangeDifference, RangePair
     from scopes.conversation.list import ConversationList
-    from scopes.conversation.log import LogFilter
+    from scopes.conversation.log import Bisection, BisectPoint, LogFilter
     from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
     from scopes.conversation.merge_requests import (
         MergeRequestChanged,
@@ -127,14 +126,13 @@ _MODULES = {
     "scopes.context.result": "Context",
     "scopes.conversation.amend": "DecisionWithdrawn MessageAmended",
     "scopes.conversation.append": "MessageAppended",
-    "scopes.conversation.bisect": "Bisection BisectPoint",
     "scopes.conversation.branch": "BranchCreated BranchRewound BranchSwitched Tagged TagList",
     "scopes.conversation.changes": "Change",
     "scopes.conversation.conflicts": "ConflictList ConflictResolved ConflictView",
     "scopes.conversation.decisions": "DecisionList DecisionRow",
     "scopes.conversation.diff": "Difference RangeDifference RangePair",
     "scopes.conversation.list": "ConversationList",
-    "scopes.conversation.log": "LogFilter",
+    "scopes.conversation.log": "Bisection BisectPoint LogFilter",
     "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
     "scopes.conversation.merge_requests": "MergeRequestChanged MergeRequestList MergeRequestRow MergeRequestView",
     "scopes.conversation.show": "BranchRow ConversationView MessageView",

@@ -33,13 +33,12 @@ if TYPE_CHECKING:
     from scopes.context.result import Context
     from scopes.conversation.amend import DecisionWithdrawn, MessageAmended
     from scopes.conversation.append import MessageAppended
-    from scopes.conversation.bisect import Bisection, BisectPoint
     from scopes.conversation.branch import BranchCreated, BranchRewound, BranchSwitched, Tagged, TagList
     from scopes.conversation.changes import Change
     from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView
     from scopes.conversation.decisions import DecisionList
     from scopes.conversation.diff import Difference, RangeDifference
-    from scopes.conversation.log import LogFilter
+    from scopes.conversation.log import Bisection, BisectPoint, LogFilter
     from scopes.conversation.merge import MergeAborted, MergeOutcome
     from scopes.conversation.merge_requests import MergeRequestChanged, MergeRequestList, MergeRequestView
     from scopes.conversation.show import ConversationView
@@ -486,12 +485,10 @@ class Conversation(ConversationHandle):
 
         `first_bad` of the result is None if untested messages hide it: then `candidates` has them, oldest first.
         """
-        from scopes.conversation import bisect
-
-        return bisect.bisect(
+        return log.bisect(
             self.repository,
             self._name(branch),
-            lambda point: bisect.exit_code_of(judge(point)),
+            lambda point: log.exit_code_of(judge(point)),
             good=good,
             bad=bad,
             verify=verify,

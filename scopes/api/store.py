@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from scopes.api import undo
 from scopes.api.conversation import Branch, Conversation, count_usage
-from scopes.conversation.list import ConversationList
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import ConversationList, list_conversations
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.show import MessageView, cat
 from scopes.conversation.undo import Undone

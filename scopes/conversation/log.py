@@ -1,4 +1,4 @@
-"""`log`: walk the messages of a branch, a revision or a range, newest first.
+"""`log`: walk the messages of a branch, a revision or a range, newest first; and `bisect`.
 
 A walk reads commits only. Bodies are read as the log is iterated, and only those that are wanted: for their text, for
 a filter, for the results of calls, or for the word that says how the last message of a turn ended.
@@ -11,12 +11,13 @@ from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from math import ceil, log2
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from scopes.clock import now_nanoseconds, parse_window
-from scopes.errors import Invalid, check_not_negative
-from scopes.history.activity import SUMMARY, TOOL_RESULTS, ToolResultTracker, find_call_message, is_news
+from scopes.errors import Invalid, Refused, check_not_negative
+from scopes.history.activity import SUMMARY, TOOL_RESULTS, ToolResultTracker, find_call_message, is_news, with_summary
 from scopes.history.handles import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
@@ -546,3 +547,157 @@ def _connect(
                 ancestors.append(parent)
         nearest[oid] = tuple(dict.fromkeys(ancestors))
     return [replace(entry, parents=nearest[entry.head.oid]) for entry in entries]
+
+
+GOOD, BAD, SKIP = 0, 1, 125
+ABORT_FROM = 128
+Verdict: TypeAlias = Literal["good", "bad", "skip"]
+
+
+class BisectPoint(NamedTuple):
+    """A commit of the searched line; `head` is None at the root, before the first message."""
+
+    conversation: ConversationId
+    oid: Oid
+    head: MessageHeader | None
+
+
+class BisectStep(NamedTuple):
+    """One run of the test; `role` is `good` or `bad` if it only checked that end of the line."""
+
+    point: BisectPoint
+    verdict: Verdict
+    code: int
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bisection(Result):
+    """What the search found; `first_bad` is None if skipped messages hide it: then it is one of `candidates`.
+
+    good, bad: the ends of the search. candidates: oldest first. steps: every run of the test, in order.
+    """
+
+    conversation: ConversationId
+    good: BisectPoint
+    bad: BisectPoint
+    first_bad: MessageHeader | None
+    candidates: tuple[MessageHeader, ...]
+    skipped: tuple[MessageHeader, ...]
+    steps: tuple[BisectStep, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 if the first bad message was found, otherwise 1."""
+        return 0 if self.first_bad is not None else 1
+
+
+def bisect(
+    repository: Repository,
+    conversation: str,
+    judge: Callable[[BisectPoint], int],
+    *,
+    good: str | None = None,
+    bad: str | None = None,
+    verify: bool = True,
+    on_step: Callable[[BisectPoint, int], object] = lambda _point, _left: None,
+) -> Bisection:
+    """Find the first message at which a test fails: after `good` (default: the root) up to `bad` (default: the tip).
+
+    A binary search along the line of first parents. Nothing is checked out and nothing is stored.
+
+    judge: returns an exit code for a commit: 0 is good, 125 cannot be tested, 128 and above stop the search, all others
+        are bad, as in `git bisect run`.
+    verify: first check that the judge calls `good` good and `bad` bad.
+    on_step: called before each run with the commit and the number of messages that may still be the first bad one.
+
+    Raises:
+        NotFound, Ambiguous: a revision cannot be resolved.
+        Refused: `good` is not on the line of first parents below `bad`, the ends are not as said, or the judge stopped.
+    """
+    line = _read_line(repository, conversation, good, bad)
+    low, high = 0, len(line) - 1
+    steps: list[BisectStep] = []
+    skipped: set[int] = set()
+
+    def run(point: BisectPoint, role: str | None = None) -> Verdict:
+        on_step(point._replace(head=point.head and with_summary(repository, point.head)), high - low)
+        code = judge(point)
+        if code < 0 or code >= ABORT_FROM:
+            how = f"exit code {code}" if code > 0 else f"signal {-code}"
+            raise Refused(f"the command stopped the search at {_name(point)} with {how}")
+        verdict: Verdict = "good" if code == GOOD else "skip" if code == SKIP else "bad"
+        steps.append(BisectStep(point, verdict, code, role))
+        return verdict
+
+    for point, role in ((line[0], "good"), (line[-1], "bad")) if verify else ():
+        verdict = run(point, role)
+        if verdict != role:
+            outcome = "it could not be tested" if verdict == "skip" else f"exit code {steps[-1].code}"
+            raise Refused(
+                f"{_name(point)}, the {role} end of the search, is {verdict} for the command ({outcome})",
+                hint=f"name another one with --{role}; without --max-tokens the command reads the whole context",
+            )
+    while untested := [position for position in range(low + 1, high) if position not in skipped]:
+        position = min(untested, key=lambda each: abs(2 * each - low - high))
+        verdict = run(line[position])
+        if verdict == "skip":
+            skipped.add(position)
+        elif verdict == "good":
+            low = position
+        else:
+            high = position
+    heads = {n: with_summary(repository, head) for n in range(low + 1, high + 1) if (head := line[n].head) is not None}
+    return Bisection(
+        conversation=line[-1].conversation,
+        good=line[0],
+        bad=line[-1],
+        first_bad=heads[high] if len(heads) == 1 else None,
+        candidates=tuple(heads.values()) if len(heads) > 1 else (),
+        skipped=tuple(heads[n] for n in sorted(skipped) if low < n < high),
+        steps=tuple(steps),
+    )
+
+
+def count_steps(messages: int) -> int:
+    """Return about how many runs are left if `messages` messages may be the first bad one."""
+    return ceil(log2(messages)) if messages > 1 else 0
+
+
+def exit_code_of(verdict: object) -> int:
+    """Return the exit code of a verdict: True is good, False is bad, None cannot be tested.
+
+    Raises:
+        TypeError: it is something else, such as an exit code, of which 0 would be good.
+    """
+    if verdict is None:
+        return SKIP
+    if not isinstance(verdict, bool):
+        raise TypeError(f"a judge returns True (good), False (bad) or None (cannot be tested), not {verdict!r}")
+    return GOOD if verdict else BAD
+
+
+def _read_line(repository: Repository, conversation: str, good: str | None, bad: str | None) -> list[BisectPoint]:
+    """Return the commits from the good to the bad one along first parents, oldest first."""
+    revision = resolve_revision(repository, conversation)
+    if bad is not None:
+        revision = resolve_revision(repository, bad, revision.conversation)
+    start = None if good is None else resolve_revision(repository, good, revision.conversation)
+    commit = read_commit(repository, revision.oid)
+    points = [BisectPoint(revision.conversation, commit.oid, None if is_root(commit) else header_of(commit))]
+    while not is_root(commit) and commit.parents and (start is None or commit.oid != start.oid):
+        commit = read_commit(repository, commit.parents[0])
+        head = None if is_root(commit) else header_of(commit)
+        points.append(BisectPoint(revision.conversation, commit.oid, head))
+    if start is not None and commit.oid != start.oid:
+        raise Refused(
+            f"the good message {good} is not on the line of first parents below {bad or conversation}",
+            hint=f"see: scopes log {quote(conversation)} --graph",
+        )
+    if len(points) < 2:
+        raise Refused("there is no message between good and bad", hint="see: scopes help bisect run")
+    return points[::-1]
+
+
+def _name(point: BisectPoint) -> str:
+    return f"message {point.head.id[:8]}" if point.head is not None else f"the beginning of {point.conversation}"

@@ -1,4 +1,4 @@
-"""`show` and `cat`: describe a conversation with its branches and latest messages, or read one message.
+"""`show`, `cat` and the rows of `list`: describe a conversation with its branches and latest messages, or one message.
 
 A branch that an import made says why it exists, or why it was not continued.
 """
@@ -6,18 +6,20 @@ A branch that an import made says why it exists, or why it was not continued.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import islice
 from operator import attrgetter
 from shlex import quote
 from typing import NamedTuple
 
-from scopes.clock import creation_time, known_seconds, later_of
-from scopes.errors import NotFound
+from scopes.clock import creation_time, known_seconds, later_of, parse_time
+from scopes.errors import Corrupt, NotFound
 from scopes.history.activity import SUMMARY, count_since, is_news, tokens_of
-from scopes.history.handles import ConversationHandle, StoreHandle, participants_of, resolve_scope
+from scopes.history.handles import ConversationHandle, ParticipantCache, StoreHandle, participants_of, resolve_scope
 from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
@@ -31,11 +33,22 @@ from scopes.history.messages import (
     read_message_bytes,
     read_root,
 )
-from scopes.history.metadata import Metadata, RemoteState, compare_with_remotes, read_remote_branches
+from scopes.history.metadata import (
+    Metadata,
+    RemoteState,
+    compare_with_remotes,
+    read_directory_and_fork,
+    read_manifest_branches,
+    read_metadata,
+    read_metadata_at,
+    read_remote_branches,
+)
 from scopes.history.names import (
     MAIN,
     Revision,
+    choose_active_branch,
     find_copies,
+    find_root_commit,
     list_branch_tips,
     read_active_branch,
     resolve_revision,
@@ -53,14 +66,18 @@ from scopes.history.sources import (
 )
 from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is_message_id
-from scopes.model.conversation import BranchEntry, is_hidden
+from scopes.index.conversation_table import ConversationRow
+from scopes.model.conversation import BranchEntry, Root, branch_id, is_hidden
 from scopes.model.encoding import encode_component
 from scopes.model.message import HANDOVER, Message, decode
 from scopes.model.operation import Signature
 from scopes.result import Note, RawDocument, Result
-from scopes.store.graph import is_ancestor, walk_newest_first, walk_oldest_first
+from scopes.store.config import read_setting
+from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits, walk_newest_first, walk_oldest_first
 from scopes.store.objects import Commit, read_commit
 from scopes.store.projects import find_project
+from scopes.store.refs import ACTIVE, HEADS, META, REMOTES
+from scopes.store.remotes import DEFAULT, find_default, list_family, read_addresses, read_gone
 from scopes.store.repository import Repository
 
 SYNTHETIC, INTERRUPTED = "synthetic", "interrupted"
@@ -459,6 +476,176 @@ class _Branches:
             newest_first.append(commit)
             commit = self.by_oid[commit.parents[0]]
         return find_sub_agent(self._repository, newest_first)
+
+
+_HEADS_LENGTH = len(HEADS)
+
+
+class ConversationRefs(NamedTuple):
+    """The refs of one conversation."""
+
+    conversation: ConversationId
+    tips: Mapping[BranchName, Oid]
+    meta: str | None
+    active: str | None
+
+    @property
+    def active_branch(self) -> BranchName:
+        """The branch that messages go to if none is named."""
+        return choose_active_branch(self.conversation, self.tips, self.active)
+
+    @property
+    def state(self) -> str:
+        """A digest of the refs that a brief row depends on."""
+        values = repr((sorted(self.tips.items()), self.meta))
+        return sha256(values.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+def group_by_conversation(values: Mapping[str, str]) -> Iterator[ConversationRefs]:
+    """Group refs by conversation; a conversation without a branch is left out."""
+    tips_of: dict[ConversationId, dict[BranchName, Oid]] = {}
+    for ref, oid in values.items():  # without a call for each of very many refs, such as `split_branch_ref`
+        if ref.startswith(HEADS):
+            name, slash, branch = ref[_HEADS_LENGTH:].partition("/")
+            if slash:
+                tips_of.setdefault(ConversationId(name), {})[BranchName(branch)] = Oid(oid)
+    for name, tips in tips_of.items():
+        yield ConversationRefs(name, tips, values.get(META + name), values.get(ACTIVE + name))
+
+
+class RowReader:
+    """Reads conversations for the rows of `list`."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._participants: ParticipantCache = {}
+        self._times = RecordedTimes(repository)
+
+    def _open(self, refs_of: ConversationRefs) -> tuple[Metadata, dict[Oid, Commit], Root]:
+        """Return the metadata, the tips and the root of a conversation."""
+        metadata = Metadata() if refs_of.meta is None else read_metadata_at(self._repository, Oid(refs_of.meta))
+        commits = {oid: read_commit(self._repository, oid) for oid in set(refs_of.tips.values())}
+        active, main = commits[refs_of.tips[refs_of.active_branch]], metadata.branches.get(MAIN)
+        return metadata, commits, read_root(self._repository, active, None if main is None else main.fork)
+
+    def read(self, refs_of: ConversationRefs) -> ConversationRow:
+        """Return a row without details, from the tips, the metadata and the root.
+
+        A conversation that was created after its messages was active when it was created.
+        """
+        metadata, by_oid, root = self._open(refs_of)
+        commits = list(by_oid.values())
+        is_only = len(refs_of.tips) == 1  # it is counted
+        hidden = [name for name, entry in metadata.branches.items() if entry.is_hidden and not is_only]
+        newest = max(commit.time for commit in commits)
+        recorded = self._times.find_newest((commit.oid, commit.time, commit.author.email) for commit in commits) or 0
+        moments = [self._read_moment(commit) for commit in commits if commit.time == newest]
+        return ConversationRow(
+            id=refs_of.conversation,
+            participants=participants_of(self._repository, commits, self._participants),
+            branches=sum(name not in hidden for name in refs_of.tips),
+            last_activity=later_of(known_seconds(newest), root.created),
+            moment=max(*moments, parse_time(root.created) or 0),
+            recorded_at=known_seconds(recorded) if recorded > newest else None,
+            title=metadata.title,
+        )
+
+    def _read_moment(self, commit: Commit) -> int:
+        """Return the time of a message in nanoseconds; commits have whole seconds. 0 if it cannot be read."""
+        with suppress(Corrupt, NotFound):
+            return 0 if is_root(commit) else parse_time(read_message_at(self._repository, commit.tree).time or "") or 0
+        return 0
+
+    def read_details(self, refs_of: ConversationRefs, row: ConversationRow) -> ConversationRow:
+        """Add the fields that need a walk over the history, which is read once."""
+        repository, (metadata, by_oid, root) = self._repository, self._open(refs_of)
+        tips = list(dict.fromkeys(refs_of.tips.values()))
+        known = {commit.oid: commit for commit in walk_newest_first(repository, tips, known=by_oid)}
+        commits = [commit for commit in known.values() if not is_root(commit)]
+        authors = Counter(commit.author for commit in commits)
+        agents = Counter[AgentName]()
+        for author, count in authors.items():
+            if author_kind_of(author.email) == "agent":
+                agents[AgentName(author.name)] += count
+        answers = (commit for commit in commits if author_kind_of(commit.author.email) == "agent")
+        main_line = walk_main(repository, refs_of.tips, known) if metadata.title is None else ()
+        return row._replace(
+            uuid=root.uuid,
+            opening=first_prompt(repository, main_line),
+            created_at=creation_time(root.created),
+            source=root.format,
+            messages=len(set(map(message_id_of, commits))),
+            directory=metadata.directory or root.cwd,
+            agent=min(agents, key=lambda name: (-agents[name], name), default=None),
+            model=_newest_model(repository, islice(answers, _ANSWERS_TRIED)),
+            tags=tuple(sorted(metadata.tags)) or None,
+        )
+
+
+def _newest_model(repository: Repository, newest_first: Iterable[Commit]) -> str | None:
+    """Return the model of the first message that names one; None if none does or it cannot be read."""
+    with suppress(Corrupt, NotFound):
+        models = (read_message_at(repository, commit.tree).model for commit in newest_first)
+        return next((model for model in models if model is not None), None)
+    return None
+
+
+class RemoteCounts(NamedTuple):
+    """How many messages only this store has, and how many only the remote."""
+
+    ahead: int
+    behind: int
+
+
+def count_by_conversation(
+    repository: Repository, conversations: Iterable[ConversationRefs], values: Mapping[str, str]
+) -> dict[ConversationId, RemoteCounts]:
+    """Compare conversations with the default remote; those that it did not have, or had no more, are left out.
+
+    `values` are the refs. A branch that the remote lacks is compared with all that it has. What is damaged is left out,
+    too: `verify` reports it.
+    """
+    try:
+        gone, addresses = read_gone(repository.path), read_addresses(repository.path)
+        setting = read_setting(repository.config.store_level(), DEFAULT)  # lists are cached by the files of the store
+        remote = find_default(repository.path, setting)
+    except Corrupt:
+        return {}
+    manifests: dict[Oid, Oid] = {}
+    for name in reversed(list_family(addresses, remote) if remote in addresses else ()):  # the oldest counts
+        prefix = f"{REMOTES}{name}/"
+        found_there = {ref.removeprefix(prefix): Oid(oid) for ref, oid in values.items() if ref.startswith(prefix)}
+        manifests |= {Oid(root): oid for root, oid in found_there.items() if root not in gone.get(name, ())}
+    found: dict[ConversationId, RemoteCounts] = {}
+    for refs_of in conversations if manifests else ():
+        with suppress(Corrupt, NotFound):
+            _, fork = (None, None) if refs_of.meta is None else read_directory_and_fork(repository, Oid(refs_of.meta))
+            root = fork if fork in manifests else find_root_commit(repository, refs_of.conversation)
+            if root is not None and root in manifests:
+                found[refs_of.conversation] = _count(repository, refs_of, manifests[root])
+    return found
+
+
+def _count(repository: Repository, refs_of: ConversationRefs, manifest: Oid) -> RemoteCounts:
+    parents, tips = read_commit(repository, manifest).parents, set(refs_of.tips.values())
+    if tips in (set(parents), set(parents[1:])):  # the first one may be the manifest before
+        return RemoteCounts(0, 0)
+    there = read_manifest_branches(repository, manifest)
+    entries = read_metadata(repository, refs_of.conversation).branches
+    ahead: set[Oid] = set()
+    behind: set[Oid] = set()
+    for name, tip in refs_of.tips.items():
+        other = there.get(branch_id(name, entries.get(name)))
+        if other is None or other.tip != tip:
+            ahead |= _list_new(repository, tip, manifest)
+        if other is not None and other.tip != tip:
+            behind |= _list_new(repository, other.tip, tip)
+    return RemoteCounts(len(ahead), len(behind))
+
+
+def _list_new(repository: Repository, tip: Oid, other: Oid) -> set[Oid]:
+    bases = list_merge_bases(repository, tip, other)
+    return {each.oid for each in list_new_commits(repository, tip, other, bases) if not is_root(each)}
 
 
 _MAX_APPENDED = 1000  # messages since the import that are searched for an imported one

@@ -12,8 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from scopes.clock import format_seconds, local_day, now_nanoseconds, parse_window
-from scopes.conversation.list import ListFilter, find_cached_list
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import ListFilter, find_cached_list, list_conversations
 from scopes.errors import Corrupt, Invalid, NotFound, check_not_negative
 from scopes.history.messages import (
     NO_TEXT,

@@ -10,8 +10,7 @@ import sys
 import pytest
 
 from scopes.conversation.branch import abandon, rewind, switch
-from scopes.conversation.list import ListFilter, find_cached_list
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import ListFilter, find_cached_list, list_conversations
 from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_conversation, rename_title
 from scopes.conversation.store import gc
 from scopes.conversation.undo import undo

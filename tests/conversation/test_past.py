@@ -13,7 +13,7 @@ from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.conversation.append import append, append_all
 from scopes.conversation.branch import branch, list_tags, rewind, switch, tag
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_branch, rename_title

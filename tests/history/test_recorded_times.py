@@ -7,7 +7,7 @@ import pytest
 from scopes.clock import format_seconds, parse_time
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts, resolve_conflict, show_conflict
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.log import LogFilter, log
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
 from scopes.conversation.new_rename_delete import delete_branch

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.new_rename_delete import delete
 from scopes.conversation.verify import verify
 from scopes.errors import Corrupt, NotFound, Refused

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scopes.conversation.branch import switch, tag
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_branch
 from scopes.conversation.undo import list_operations, undo

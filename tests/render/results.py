@@ -31,7 +31,6 @@ from scopes.context.project_files import SkippedFile
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained
 from scopes.conversation.amend import DecisionWithdrawn, MessageAmended
 from scopes.conversation.append import MessageAppended
-from scopes.conversation.bisect import Bisection, BisectPoint, BisectStep
 from scopes.conversation.branch import (
     BranchAbandoned,
     BranchCreated,
@@ -55,7 +54,7 @@ from scopes.conversation.diff import (
     RangeSide,
 )
 from scopes.conversation.list import ConversationList
-from scopes.conversation.log import CommitTurn, Log, LogEntry, TurnLink
+from scopes.conversation.log import Bisection, BisectPoint, BisectStep, CommitTurn, Log, LogEntry, TurnLink
 from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
 from scopes.conversation.merge_requests import MergeRequestChanged, MergeRequestList, MergeRequestRow, MergeRequestView
 from scopes.conversation.new_rename_delete import (

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from scopes.conversation.branch import branch, rewind
-from scopes.conversation.list import find_cached_list
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import find_cached_list, list_conversations
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import delete_branch, rename_title
 from scopes.conversation.store import set_setting
@@ -160,7 +159,7 @@ def test_another_default_remote_makes_the_cached_counts_invalid(theirs, index, t
 
 
 def test_only_changed_conversations_are_walked(theirs, monkeypatch):
-    from scopes.conversation import list_from_store as remote_counts
+    from scopes.conversation import show as remote_counts
 
     for number in range(5):
         history(theirs, f"main: other {number}")

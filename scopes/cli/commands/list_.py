@@ -125,7 +125,7 @@ def _list(invocation: Invocation, wanted: ListFilter) -> ConversationList:
     if repository is None:
         invocation.require_store_not_lost()
         return ConversationList(conversations=(), notes=invocation.no_store_notes())
-    from scopes.conversation.list_from_store import list_conversations
+    from scopes.conversation.list import list_conversations
     from scopes.render.progress import progress
 
     with progress(invocation.output(), "reading conversations") as on_progress:

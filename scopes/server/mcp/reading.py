@@ -12,8 +12,7 @@ from scopes.code_links.why import WhyRequest
 from scopes.code_links.why import why as find_why
 from scopes.context.request import new_request
 from scopes.conversation.decisions import decisions
-from scopes.conversation.list import ConversationList, ListFilter
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import ConversationList, ListFilter, list_conversations
 from scopes.conversation.show import show
 from scopes.errors import Invalid
 from scopes.history.names import resolve_branch
