@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from scopes.clock import format_seconds
 from scopes.errors import Corrupt, check_not_negative
 from scopes.ids import ConversationId
-from scopes.index.conversation_table import ConversationRow, read_rows
+from scopes.index.caches import ConversationRow, read_rows
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result, few
 from scopes.store import refs

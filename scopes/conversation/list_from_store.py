@@ -33,7 +33,7 @@ from scopes.history.metadata import (
 from scopes.history.names import MAIN, choose_active_branch, find_root_commit
 from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid
-from scopes.index.conversation_table import CachedRow, CachedRows, ConversationRow, read_rows, save_rows
+from scopes.index.caches import CachedRow, CachedRows, ConversationRow, read_rows, save_rows
 from scopes.index.database import without_purged
 from scopes.model.conversation import Root, branch_id
 from scopes.model.message import decode
