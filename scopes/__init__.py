@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     from scopes.history.metadata import Metadata
     from scopes.history.names import Revision
     from scopes.importers.results import ConversationImported, Imported, SourceImported
-    from scopes.index.conversation_table import ConversationRow
+    from scopes.index.caches import ConversationRow
     from scopes.memory.decision_candidates import CandidateList, DecisionAccepted, DecisionCandidate
     from scopes.memory.uncompact import Uncompacted
     from scopes.merge.conflicts import ConflictRow
@@ -156,7 +156,7 @@ _MODULES = {
     "scopes.history.metadata": "Metadata",
     "scopes.history.names": "Revision",
     "scopes.importers.results": "ConversationImported Imported SourceImported",
-    "scopes.index.conversation_table": "ConversationRow",
+    "scopes.index.caches": "ConversationRow",
     "scopes.memory.decision_candidates": "CandidateList DecisionAccepted DecisionCandidate",
     "scopes.memory.uncompact": "Uncompacted",
     "scopes.merge.conflicts": "ConflictRow",

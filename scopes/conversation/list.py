@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from scopes.clock import format_seconds
 from scopes.errors import Corrupt, NotFound, check_not_negative
 from scopes.ids import ConversationId
-from scopes.index.conversation_table import CachedRow, CachedRows, ConversationRow, read_rows, save_rows
+from scopes.index.caches import CachedRow, CachedRows, ConversationRow, read_rows, save_rows
 from scopes.index.database import without_purged
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result, few

@@ -66,7 +66,7 @@ from scopes.history.sources import (
 )
 from scopes.history.titles import first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is_message_id
-from scopes.index.conversation_table import ConversationRow
+from scopes.index.caches import ConversationRow
 from scopes.model.conversation import BranchEntry, Root, branch_id, is_hidden
 from scopes.model.encoding import encode_component
 from scopes.model.message import HANDOVER, Message, decode

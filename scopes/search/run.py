@@ -116,7 +116,6 @@ def walk_rows(
     rows = index.walk(
         select + source + plan.condition + (_BEST_FIRST if ranked else _NEWEST_FIRST),
         (*plan.test_parameters, *_match_parameters(plan), *plan.parameters, limit),
-        (int, str, float | None),
     )
     return (Row(row[0], row[1], row[2], row[3:]) for row in rows)
 
@@ -126,7 +125,7 @@ def _find_best(index: Index, plan: Plan, limit: int) -> list[Row] | None:
 
     To look up the time and id of every row that matches takes a quarter of the time of a search for a common word.
     """
-    rows = index.rows(_BEST.format(_BM25), (plan.match, limit + _MORE_BEST), (int, str, float))
+    rows = index.rows(_BEST.format(_BM25), (plan.match, limit + _MORE_BEST))
     is_tie = len(rows) == limit + _MORE_BEST and rows[limit - 1][2] == rows[-1][2]
     return None if is_tie else [Row(*row) for row in rows[:limit]]
 
@@ -138,7 +137,7 @@ def _find_newest_rows(index: Index, plan: Plan, limit: int, matching: int) -> li
     """
     if matching <= _ALWAYS_RANKED or 2 * matching <= index.status.messages:
         return None
-    newest = index.rows(_NEWEST_MESSAGES, (min(_NEWEST_OF_EACH * limit, _MAX_TESTED),), (int, str))
+    newest = index.rows(_NEWEST_MESSAGES, (min(_NEWEST_OF_EACH * limit, _MAX_TESTED),))
     found = (Row(number, id_, None) for number, id_ in newest if index.rows(_MATCHES, (plan.match, number)))
     rows = list(islice(found, limit))
     return rows if len(rows) == limit else None
@@ -283,7 +282,7 @@ class HitReader:
         Raises:
             IndexDamaged: the store does not agree with the index.
         """
-        commits = self._index.rows(_COMMITS, (row.number,), (str, int, str))
+        commits = self._index.rows(_COMMITS, (row.number,))
         commits = [commit for commit in commits if self._conversation in (None, commit[0])]
         if not commits:
             raise IndexDamaged(f"message {row.id} has no commit")
@@ -309,7 +308,7 @@ class HitReader:
             retracted="retracted" in claim,
             amended="amended" in claim,
             heading=self._heading(conversation),
-            tools=tuple(name for (name,) in self._index.rows(_TOOLS, (row.number,), (str,))),
+            tools=tuple(name for (name,) in self._index.rows(_TOOLS, (row.number,))),
         )
 
     def matches(self, row: Row, predicates: Sequence[Predicate]) -> bool:
@@ -320,7 +319,7 @@ class HitReader:
         return all(predicate(candidate) for predicate in predicates) and (clear is None or clear(data()) == data())
 
     def _stored_bytes(self, number: int) -> bytes:
-        rows = self._index.rows(_FIRST_COMMIT, (number,), (str,))
+        rows = self._index.rows(_FIRST_COMMIT, (number,))
         if not rows:
             raise IndexDamaged(f"message {number} has no commit")
         try:
@@ -348,14 +347,14 @@ class HitReader:
     def _branches_of(self, conversation: ConversationId) -> list[BranchName]:
         """Return the branches of a conversation: main first, then by name."""
         if conversation not in self._branches:
-            rows = self._index.rows("SELECT name FROM branch WHERE conversation = ?", (conversation,), (str,))
+            rows = self._index.rows("SELECT name FROM branch WHERE conversation = ?", (conversation,))
             self._branches[conversation] = sorted((name for (name,) in rows), key=lambda name: (name != MAIN, name))
         return self._branches[conversation]
 
     def _entries(self, conversation: ConversationId, branch: BranchName) -> frozenset[int]:
         key = (conversation, branch)
         if key not in self._reachable:
-            self._reachable[key] = frozenset(row[0] for row in self._index.rows(_REACHABLE, key, (int,)))
+            self._reachable[key] = frozenset(row[0] for row in self._index.rows(_REACHABLE, key))
         return self._reachable[key]
 
     def _neighbors(
@@ -403,7 +402,7 @@ class HitReader:
 
     def _beginning(self, conversation: ConversationId) -> list[Commit]:
         """Return the root of a conversation after the first message of each kind that may be its first prompt."""
-        rows = self._index.rows(_ROOT, (conversation,), (str,))
+        rows = self._index.rows(_ROOT, (conversation,))
         try:
             root = [read_commit(self._repository, oid) for (oid,) in rows]
             found = (self._first_of_kind(conversation, *kinds) for kinds in _PROMPTS)
@@ -419,7 +418,7 @@ class HitReader:
         branches = self._branches_of(conversation)
         reachable = self._entries(conversation, branches[0]) if len(branches) > 1 else None
         after = -1
-        while page := self._index.rows(_NEXT_OF_KIND, (conversation, author_kind, kind, after), (int, str)):
+        while page := self._index.rows(_NEXT_OF_KIND, (conversation, author_kind, kind, after)):
             for entry, oid in page:
                 after = entry
                 if reachable is None or entry in reachable:

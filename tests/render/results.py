@@ -99,7 +99,7 @@ from scopes.importers.import_sample import SampleImported
 from scopes.importers.reproject import Reprojected, ReprojectedConversation
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
-from scopes.index.conversation_table import ConversationRow
+from scopes.index.caches import ConversationRow
 from scopes.live.hook_status import HooksStatus
 from scopes.live.watch import SourceRecorded
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
