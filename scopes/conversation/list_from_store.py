@@ -39,11 +39,10 @@ from scopes.model.conversation import Root, branch_id
 from scopes.model.message import decode
 from scopes.result import Note
 from scopes.store import refs
-from scopes.store.config import read_setting
+from scopes.store.config import DEFAULT_REMOTE, find_default, list_family, read_addresses, read_gone, read_setting
 from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit, Identity, Objects, read_commit
 from scopes.store.refs import REMOTES, RefFiles
-from scopes.store.remotes import DEFAULT, find_default, list_family, read_addresses, read_gone
 from scopes.store.repository import Repository
 
 _AGENT: Final = "agent"
@@ -219,7 +218,9 @@ def count_by_conversation(
     with suppress(Corrupt):
         gone = read_gone(repository.path)
     with suppress(Corrupt):
-        setting = read_setting(repository.config.store_level(), DEFAULT)  # lists are cached by the files of the store
+        setting = read_setting(
+            repository.config.store_level(), DEFAULT_REMOTE
+        )  # lists are cached by the files of the store
         remote, addresses = find_default(repository.path, setting), read_addresses(repository.path)
         family = list_family(addresses, remote) if remote in addresses else ()
     manifests: dict[Oid, Oid] = {}

@@ -36,6 +36,7 @@ from scopes.model.conversation import (
 )
 from scopes.model.encoding import decode_component, encode_component
 from scopes.store import refs
+from scopes.store.config import BUNDLE, read_addresses
 from scopes.store.graph import list_new_commits
 from scopes.store.objects import (
     BLOB,
@@ -54,7 +55,6 @@ from scopes.store.objects import (
     walk_blobs,
 )
 from scopes.store.refs import REMOTES
-from scopes.store.remotes import BUNDLE, read_addresses
 from scopes.store.repository import Repository
 
 if TYPE_CHECKING:
