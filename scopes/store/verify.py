@@ -22,7 +22,7 @@ from scopes.clock import now, random_bytes
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import RefChange
-from scopes.regular_file import read_regular, sync
+from scopes.regular_file import sync
 from scopes.store import refs
 from scopes.store.git_program import find_git, run_git
 from scopes.store.graph import is_ancestor
@@ -34,20 +34,17 @@ from scopes.store.refs import parse_packed_names, read_packed_refs
 from scopes.store.repository import (
     FORMAT_VERSION,
     HEAD,
+    INITIAL_CONFIG,
     Repository,
+    adopt,
     check_owner,
-    is_clone,
-    is_config_damaged,
-    is_store,
-    write_initial_config,
+    list_damaged_files,
 )
 from scopes.store.transactions import finish_pending, list_leftovers, list_orphans, set_ref
 
 _RESTORE = "restore it from a backup or a clone"
 _LOGGED = (refs.HEADS, refs.META, refs.TRASH, refs.OPERATIONS)
 _WRONG_CHECKSUM = "its checksum does not match"
-_MAX_HEAD_BYTES = 4096
-_HEAD = re.compile(rb"(?:ref: refs/[\x21-\x7e\x80-\xff]+|[0-9a-f]{40})\n?")
 _FSCK = ("fsck", "--full", "--name-objects", "--no-dangling", "--no-progress", "--no-reflogs")
 _MISSING = re.compile(r"^missing \w+ (?P<oid>[0-9a-f]{40})(?: \((?P<name>.*)\))?$", re.MULTILINE)
 _DAMAGED = re.compile(
@@ -95,20 +92,12 @@ class ObjectDefect(NamedTuple):
 
 
 def walk_file_defects(repository: Repository) -> Iterator[Finding]:
-    """Check HEAD and the format in the configuration; without any HEAD, or `[scopes]`, a store cannot be opened."""
-    if not has_valid_head(repository.path):
-        yield Finding("error", "HEAD", "it is damaged", REPAIR)
+    """Check HEAD, and the configuration and the format in it."""
+    for name in list_damaged_files(repository.path):
+        yield Finding("error", name, "it is damaged", REPAIR)
     if repository.format_version > FORMAT_VERSION:
         problem = f"the store has format {repository.format_version}, this scopes knows {FORMAT_VERSION}"
         yield Finding("error", "config", problem, "update scopes; if the format never was so new, correct the file")
-
-
-def has_valid_head(store: str) -> bool:
-    """Return True if HEAD names a ref or a commit, as git demands."""
-    try:
-        return _HEAD.fullmatch(read_regular(os.path.join(store, "HEAD"), _MAX_HEAD_BYTES)) is not None
-    except OSError:
-        return False
 
 
 def walk_pack_defects(repository: Repository) -> Iterator[Finding]:
@@ -271,33 +260,18 @@ class Quarantine:
         self.path = os.path.join(store, _QUARANTINE, f"{time}-{random_bytes(3).hex()}")
         self._store = store
 
-    @property
-    def is_used(self) -> bool:
-        """True if it holds a file."""
-        return os.path.isdir(self.path)
-
     def copy(self, name: str) -> None:
         """Keep a file of the store that is about to be replaced, as a link: a file of any size needs no space."""
-        source, target = os.path.join(self._store, name), self.place(name)
+        source, target = os.path.join(self._store, name), os.path.join(self.path, name)
+        if not os.path.lexists(source):
+            return
+        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         try:
             os.link(source, target, follow_symlinks=False)
         except OSError:  # a file system without hard links
             shutil.copyfile(source, target, follow_symlinks=False)
             sync(target)
         sync(os.path.dirname(target))
-
-    def move(self, name: str) -> None:
-        """Move a file out of the store."""
-        target = self.place(name)
-        os.rename(os.path.join(self._store, name), target)
-        sync(os.path.dirname(target))
-        sync(os.path.dirname(os.path.join(self._store, name)))
-
-    def place(self, name: str) -> str:
-        """Return the path of a file in the quarantine; its directory is made."""
-        target = os.path.join(self.path, name)
-        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-        return target
 
 
 def repair_unopened(path: str) -> tuple[Repair, ...]:
@@ -306,24 +280,15 @@ def repair_unopened(path: str) -> tuple[Repair, ...]:
     Raises:
         Inaccessible: the store belongs to another user, or cannot be written.
     """
-    found: list[str] = []
-    if not has_valid_head(path) and (is_store(path) or is_clone(path)):
-        found.append("HEAD")
-    if not is_store(path) and is_config_damaged(path):
-        found.append("config")
-    quarantine = Quarantine(path)
-    for name in found:
+    damaged, quarantine = list_damaged_files(path), Quarantine(path)
+    for name in damaged:
         check_owner(path)
         with translated("repair the store", path):
-            if os.path.lexists(os.path.join(path, name)):
-                quarantine.move(name)
+            quarantine.copy(name)
+            _replace_file(path, name, (HEAD if name == "HEAD" else INITIAL_CONFIG).encode())
             if name == "config":
-                write_initial_config(path)
-            else:
-                with open(os.path.join(path, name), "x", encoding="ascii") as file:
-                    file.write(HEAD)
-                sync(file.name)
-    return tuple(Repair(name, "write it again") for name in found)
+                adopt(path)
+    return tuple(Repair(name, "write it again") for name in damaged)
 
 
 def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
@@ -346,21 +311,21 @@ def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: boo
 def _rebuild_pack_indexes(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
     """Replace damaged indexes of intact packs; first of all, because libgit2 trusts the offsets in them."""
     damaged = {finding.where for finding in walk_pack_defects(repository)}
+    directory = os.path.join(repository.path, "objects", "pack")
     for name in sorted(name for name in damaged if name.endswith(".idx")):
         pack = f"{name.removesuffix('.idx')}.pack"
         if pack in damaged or find_git() is None or not os.path.isfile(os.path.join(repository.path, pack)):
             continue
         if not dry_run:
-            if os.path.isfile(os.path.join(repository.path, name)):
-                quarantine.copy(name)
-            rebuilt = quarantine.place("rebuilt.idx")
+            rebuilt = os.path.join(directory, f"tmp_idx_{os.getpid()}")
             try:
                 words = ("index-pack", "-o", rebuilt, os.path.join(repository.path, pack))
                 run_git(repository.path, *words, lock=repository.lock.descriptor)
             except ScopesError:
                 continue  # it is reported again as a defect
+            quarantine.copy(name)
             os.replace(rebuilt, os.path.join(repository.path, name))
-            sync(os.path.join(repository.path, "objects", "pack"))
+            sync(directory)
         yield Repair(name, "rebuild the index of the pack")
 
 
@@ -373,7 +338,7 @@ def _rewrite_packed_refs(repository: Repository, quarantine: Quarantine, *, dry_
         return
     if not dry_run:
         quarantine.copy("packed-refs")
-        _replace_ref_file(repository, "packed-refs", _PACKED_HEADER + b"".join(lines[name] for name in sorted(lines)))
+        _replace_file(repository.path, "packed-refs", _PACKED_HEADER + b"".join(lines[name] for name in sorted(lines)))
         repository.git.set_refdb(pygit2.Refdb.open(repository.git))
     yield Repair("packed-refs", "write it again, sorted, without the lines that cannot be read")
 
@@ -389,7 +354,8 @@ def _finish_operation(repository: Repository, quarantine: Quarantine, *, dry_run
         if not os.path.isfile(os.path.join(repository.path, refs.PENDING)):
             return
         if not dry_run:
-            quarantine.move(refs.PENDING)
+            quarantine.copy(refs.PENDING)
+            os.unlink(os.path.join(repository.path, refs.PENDING))
         yield Repair(refs.PENDING, "remove the marker of an operation that cannot be read")
         return
     if not dry_run:
@@ -418,16 +384,16 @@ def _restore_refs(
         if not dry_run:
             if repository.ref_files(defect.ref).loose.get(defect.ref, "") is None:
                 quarantine.copy(defect.ref)
-                _replace_ref_file(repository, defect.ref, f"{defect.value}\n".encode())
+                _replace_file(repository.path, defect.ref, f"{defect.value}\n".encode())
             else:
                 change = RefChange(defect.ref, repository.raw_ref(defect.ref), defect.value)
                 set_ref(repository, change, "repair: restore the last recorded value")
         yield Repair(defect.ref.removeprefix(refs.HEADS), f"set it to {defect.value}")
 
 
-def _replace_ref_file(repository: Repository, name: str, content: bytes) -> None:
+def _replace_file(store: str, name: str, content: bytes) -> None:
     """Replace a file in one step, as git does: a damaged ref must not show its older value in packed-refs meanwhile."""
-    path = os.path.join(repository.path, name)
+    path = os.path.join(store, name)
     remove_orphans([f"{path}.lock"])
     with open(f"{path}.lock", "xb") as file:
         file.write(content)
