@@ -120,7 +120,7 @@ def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: boo
         tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(refs.SYMBOLIC)}
         branches = {ref: tip for ref, tip in tips.items() if ref.startswith(refs.HEADS)}
         findings += walk_file_defects(repository)
-        findings += [defect.finding for defect in walk_object_defects(repository)]
+        findings += walk_object_defects(repository)
         findings += [defect.finding() for defect in walk_ref_defects(repository, values)]
         findings += walk_leftover_defects(repository, locked=locked)
         findings += _metadata_defects(repository, tips)

@@ -47,7 +47,7 @@ from scopes.store.objects import (
     find_blob,
     find_entry,
     format_commit,
-    is_hash_of,
+    object_id,
     read_blob,
     read_commit,
     read_tree,
@@ -233,7 +233,7 @@ def _changed_registers(
 def _is_same(old: Oid | None, change: BlobChange) -> bool:
     if old is None or change is None:
         return old is change
-    return is_hash_of(old, BLOB, change) if isinstance(change, bytes) else change == old
+    return object_id(BLOB, change) == old if isinstance(change, bytes) else change == old
 
 
 TITLE = "title"

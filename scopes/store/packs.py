@@ -338,33 +338,29 @@ def _unlink(path: str) -> None:
         os.unlink(path)
 
 
-class BulkObjects:
+class BulkObjects(PackWriter):
     """The objects of a store and of a pack that is being written; the store gets the pack when it is finished."""
 
-    def __init__(self, repository: Repository, writer: PackWriter, directory: str, *, keep: bool) -> None:
+    def __init__(self, repository: Repository, *, keep: bool) -> None:
+        directory = os.path.join(repository.path, "objects", "pack")
+        super().__init__(directory, repository.has, durable=repository.durable)
         self._repository = repository
-        self._writer = writer
-        self._directory = directory
         self._keep = keep
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
         """Return kind and bytes of an object, or raise NotFound or Corrupt."""
-        return self._writer.find(oid) or self._repository.read(oid)
+        return self.find(oid) or self._repository.read(oid)
 
-    def write(self, kind: str, data: bytes) -> Oid:
-        """Add an object to the pack, unless it is already in the store."""
-        return self._writer.write(kind, data)
-
-    def finish(self) -> None:
+    def finish(self) -> tuple[str, ...]:
         """Add the objects to the store before the end of the block, unless they are to be discarded.
 
         Raises:
             Inaccessible: the disk failed.
         """
         if self._keep:
-            self._writer.finish()
-        else:
-            self._writer.discard()
+            return super().finish()
+        self.discard()
+        return ()
 
     def remove_temporary_files(self, process: int) -> None:
         """Remove the unfinished packs of a process that was killed."""
@@ -375,8 +371,7 @@ class BulkObjects:
                     _unlink(os.path.join(self._directory, name))
 
 
-@contextmanager
-def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkObjects]:
+def bulk_objects(repository: Repository, *, keep: bool = True) -> BulkObjects:
     """Collect objects and add them to the store, synced, at the end of the block; none of them if the block fails.
 
     Without `keep` they are discarded in any case: a dry run. Hold the lock of the store, and move refs only after the
@@ -387,8 +382,4 @@ def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkO
         Inaccessible: disk full or permission denied.
     """
     limit_mapped_packs()
-    directory = os.path.join(repository.path, "objects", "pack")
-    with PackWriter(directory, repository.has, durable=repository.durable) as writer:
-        yield BulkObjects(repository, writer, directory, keep=keep)
-        if not keep:
-            writer.discard()
+    return BulkObjects(repository, keep=keep)

@@ -28,8 +28,8 @@ from scopes.store.git_program import find_git, run_git
 from scopes.store.graph import is_ancestor
 from scopes.store.locks import remove_orphans
 from scopes.store.maintenance import EXPIRE, remove_leftovers
-from scopes.store.objects import REPAIR, is_hash_of, pygit2, translated
-from scopes.store.operations import NULL_OID, RefMove, list_logged_refs, walk_moves, walk_operations
+from scopes.store.objects import REPAIR, object_id, pygit2, translated
+from scopes.store.operations import NULL_OID, RefMove, list_logs, walk_moves, walk_operations
 from scopes.store.refs import parse_packed_names, read_packed_refs
 from scopes.store.repository import (
     FORMAT_VERSION,
@@ -84,13 +84,6 @@ class RefDefect:
         return Finding(self.severity, _shown(self.ref), self.problem, self.cure)
 
 
-class ObjectDefect(NamedTuple):
-    """A damaged or missing object, and how it is reported."""
-
-    oid: Oid
-    finding: Finding
-
-
 def walk_file_defects(repository: Repository) -> Iterator[Finding]:
     """Check HEAD, and the configuration and the format in it."""
     for name in list_damaged_files(repository.path):
@@ -127,11 +120,11 @@ def _ends_with_own_hash(path: str) -> bool:
         return False
 
 
-def walk_object_defects(repository: Repository) -> Iterator[ObjectDefect]:
+def walk_object_defects(repository: Repository) -> Iterator[Finding]:
     """Let `git fsck` read and hash all objects; yield the damaged ones, and those missing that refs reach."""
     if find_git() is None:
         problem = "not checked: the git program is not installed"
-        yield ObjectDefect(Oid(""), Finding("warning", "objects", problem, "install git"))
+        yield Finding("warning", "objects", problem, "install git")
         return
     output = run_git(repository.path, *_FSCK, check=False, reads=True)
     damaged = {Oid(found.replace("/", "")) for found in _DAMAGED.findall(output)}
@@ -142,13 +135,7 @@ def walk_object_defects(repository: Repository) -> Iterator[ObjectDefect]:
         ref = _NAME_END.split(names.get(oid, ""), maxsplit=1)[0]
         problem = f"object {oid} is damaged" if oid in damaged else f"object {oid} is not in the store"
         where = f"{_shown(ref)}: {oid}" if ref else oid
-        yield ObjectDefect(oid, Finding("error", where, problem, _RESTORE))
-
-
-def _find_moving(repository: Repository) -> set[str]:
-    """Return the refs of a pending operation, and the log: it has no ref yet if that is the first one of a store."""
-    pending = repository.find_pending(repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS))
-    return set() if pending is None else {refs.OPERATIONS, *(change.ref for change in pending[1].changes)}
+        yield Finding("error", where, problem, _RESTORE)
 
 
 def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator[RefDefect]:
@@ -160,7 +147,9 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     moving: set[str] = set()
     kinds: set[str] = set()
     try:
-        moving = _find_moving(repository)
+        pending = repository.find_pending(repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS))
+        if pending is not None:  # the log has no ref yet if that is the first operation of a store
+            moving = {refs.OPERATIONS, *(change.ref for change in pending[1].changes)}
         for _, operation in walk_operations(repository):
             kinds.add(operation.kind)
             for change in operation.changes:
@@ -168,7 +157,7 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     except ScopesError as error:
         if refs.OPERATIONS in values:  # else it is found below, with its last value
             yield RefDefect(refs.OPERATIONS, "error", error.message, "undo cannot go back beyond this point")
-    logged = (ref for ref in list_logged_refs(repository, _LOGGED) if ref not in moving)
+    logged = (ref for ref in sorted(name for _, name in list_logs(repository, *_LOGGED)) if ref not in moving)
     last = {ref: next(walk_moves(repository, ref), None) for ref in logged}
     latest = dict(expected)
     for ref, move in last.items():
@@ -176,7 +165,10 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
             latest[ref] = move.new
     yield from (_lost_ref(repository, ref, value) for ref, value in latest.items() if value and ref not in values)
     packed = parse_packed_names(read_packed_refs(repository.path), ("refs/",))
-    yield from (_unsorted_ref(ref) for above, ref in itertools.pairwise(packed) if ref < above and ref in values)
+    unsorted = "packed-refs is not sorted: git does not find this ref in it"  # its search is binary
+    for above, ref in itertools.pairwise(packed):
+        if ref < above and ref in values:
+            yield RefDefect(ref, "error", unsorted, REPAIR)
     for ref, value in values.items():
         move = last.get(ref)
         if move is not None and move.new not in (value, repository.raw_ref(ref)):
@@ -187,11 +179,6 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
         if ref.startswith(refs.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
             cure = f"choose the active branch again: scopes switch {quote(ref.removeprefix(refs.ACTIVE))} BRANCH"
             yield RefDefect(ref, "error", "it differs from the value that the last operation set", cure)
-
-
-def _unsorted_ref(ref: str) -> RefDefect:
-    """Describe a ref that is in packed-refs but that git's binary search does not find."""
-    return RefDefect(ref, "error", "packed-refs is not sorted: git does not find this ref in it", REPAIR)
 
 
 def _lost_ref(repository: Repository, ref: str, value: str) -> RefDefect:
@@ -224,7 +211,7 @@ def _is_intact(repository: Repository, value: str) -> bool:
     if value.startswith(refs.SYMBOLIC):
         return True
     try:
-        return is_hash_of(Oid(value), *repository.read(Oid(value)))
+        return object_id(*repository.read(Oid(value))) == Oid(value)
     except ScopesError:
         return False
 
@@ -304,7 +291,10 @@ def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: boo
         yield from _rewrite_packed_refs(repository, quarantine, dry_run=dry_run)
         yield from _restore_refs(repository, quarantine, dry_run=dry_run, only=refs.OPERATIONS)
         yield from _finish_operation(repository, quarantine, dry_run=dry_run)
-        yield from _remove_leftovers(repository, dry_run=dry_run)
+        paths = list_orphans(repository)
+        if paths and not dry_run:
+            remove_leftovers(repository)
+        yield from (Repair(path, "remove the file of a process that died") for path in paths)
         yield from _restore_refs(repository, quarantine, dry_run=dry_run)
 
 
@@ -361,13 +351,6 @@ def _finish_operation(repository: Repository, quarantine: Quarantine, *, dry_run
     if not dry_run:
         finish_pending(repository)
     yield Repair(refs.PENDING, "finish the operation of a process that died")
-
-
-def _remove_leftovers(repository: Repository, *, dry_run: bool) -> Iterator[Repair]:
-    paths = list_orphans(repository)
-    if paths and not dry_run:
-        remove_leftovers(repository)
-    yield from (Repair(path, "remove the file of a process that died") for path in paths)
 
 
 def _restore_refs(
