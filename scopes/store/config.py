@@ -73,26 +73,13 @@ SETTINGS = {
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 DEFAULTS = {
-    "scopes.author": "user",
-    "scopes.durability": "full",
-    "scopes.lockTimeout": "30",
-    "scopes.hints": "true",
-    "scopes.color": "auto",
-    "scopes.pager": "less",
-    "scopes.budgetWindow": "60/20/20",
-    "scopes.budgetContent": "50/30/20",
-    "scopes.contextSeconds": "600",
-    "scopes.tightBudget": "500",
-    "scopes.packThreshold": "6000",
-    "scopes.summarizerTimeout": "60",
-    "scopes.check.hookFailure": "closed",
-    "scopes.check.hookUnread": "ask",
-    "scopes.secrets.onImport": "true",
-    "scopes.fetchManifests": "false",
-    "scopes.remoteConversations": "5000",
-    "scopes.remoteMegabytes": "5000",
-    "scopes.memoryEvery": "4",
-}
+    "scopes.author": "user", "scopes.durability": "full", "scopes.lockTimeout": "30", "scopes.hints": "true",
+    "scopes.color": "auto", "scopes.pager": "less", "scopes.budgetWindow": "60/20/20",
+    "scopes.budgetContent": "50/30/20", "scopes.contextSeconds": "600", "scopes.tightBudget": "500",
+    "scopes.packThreshold": "6000", "scopes.summarizerTimeout": "60", "scopes.check.hookFailure": "closed",
+    "scopes.check.hookUnread": "ask", "scopes.secrets.onImport": "true", "scopes.fetchManifests": "false",
+    "scopes.remoteConversations": "5000", "scopes.remoteMegabytes": "5000", "scopes.memoryEvery": "4",
+}  # fmt: skip
 CHOICES = {
     "scopes.durability": ("full", "fast"),
     "scopes.hints": ("true", "false"),
@@ -105,22 +92,11 @@ CHOICES = {
     "scopes.check.hookUnread": ("ask", "deny"),
     "scopes.model.<name>.encoding": ("o200k_base", "cl100k_base"),
 }
-NUMBERS = frozenset(
-    {
-        "scopes.lockTimeout",
-        "scopes.packThreshold",
-        "scopes.summarizerTimeout",
-        "scopes.memoryEvery",
-        "scopes.remoteConversations",
-        "scopes.remoteMegabytes",
-        "scopes.contextSeconds",
-        "scopes.tightBudget",
-        "scopes.maxTurns",
-        "scopes.idleSeconds",
-        "scopes.importWorkers",
-        "scopes.agent.<name>.timeout",
-    }
-)
+NUMBERS = frozenset({
+    "scopes.lockTimeout", "scopes.packThreshold", "scopes.summarizerTimeout", "scopes.memoryEvery",
+    "scopes.remoteConversations", "scopes.remoteMegabytes", "scopes.contextSeconds", "scopes.tightBudget",
+    "scopes.maxTurns", "scopes.idleSeconds", "scopes.importWorkers", "scopes.agent.<name>.timeout",
+})  # fmt: skip
 # Git's spellings of true and false.
 BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 

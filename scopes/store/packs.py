@@ -14,7 +14,7 @@ import zlib
 from array import array
 from binascii import unhexlify
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from itertools import accumulate
 from types import TracebackType
@@ -24,7 +24,7 @@ from scopes import clock
 from scopes.errors import Inaccessible
 from scopes.ids import Oid
 from scopes.regular_file import sync
-from scopes.store.objects import BLOB, CODES, COMMIT, KINDS, TREE, limit_mapped_packs, refusal
+from scopes.store.objects import BLOB, CODES, COMMIT, KINDS, TREE, limit_mapped_packs, refusal, translated
 from scopes.store.repository import Repository
 
 FLUSH_BYTES = 64 << 20  # of a pack; so offsets have 31 bits, and an index needs no table of longer ones
@@ -89,7 +89,7 @@ class PackIndex:
 
     def __init__(self) -> None:
         self.rows: dict[bytes, int] = {}
-        self._offsets: array[int] = array("I")
+        self._offsets: array[int] = array("Q")  # a discarded pack may be of any size
         self._checksums: array[int] = array("I")
 
     def add(self, name: bytes, offset: int, checksum: int) -> None:
@@ -341,8 +341,7 @@ def _unlink(path: str) -> None:
 class BulkObjects(PackWriter):
     """The objects of a store and of a pack that is being written; the store gets the pack when it is finished."""
 
-    def __init__(self, repository: Repository, *, keep: bool) -> None:
-        directory = os.path.join(repository.path, "objects", "pack")
+    def __init__(self, repository: Repository, directory: str, *, keep: bool) -> None:
         super().__init__(directory, repository.has, durable=repository.durable)
         self._repository = repository
         self._keep = keep
@@ -351,16 +350,9 @@ class BulkObjects(PackWriter):
         """Return kind and bytes of an object, or raise NotFound or Corrupt."""
         return self.find(oid) or self._repository.read(oid)
 
-    def finish(self) -> tuple[str, ...]:
-        """Add the objects to the store before the end of the block, unless they are to be discarded.
-
-        Raises:
-            Inaccessible: the disk failed.
-        """
+    def _complete(self, pack: _TemporaryFile) -> None:
         if self._keep:
-            return super().finish()
-        self.discard()
-        return ()
+            super()._complete(pack)
 
     def remove_temporary_files(self, process: int) -> None:
         """Remove the unfinished packs of a process that was killed."""
@@ -371,15 +363,24 @@ class BulkObjects(PackWriter):
                     _unlink(os.path.join(self._directory, name))
 
 
-def bulk_objects(repository: Repository, *, keep: bool = True) -> BulkObjects:
+@contextmanager
+def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkObjects]:
     """Collect objects and add them to the store, synced, at the end of the block; none of them if the block fails.
 
-    Without `keep` they are discarded in any case: a dry run. Hold the lock of the store, and move refs only after the
-    block. This also limits how much of each pack libgit2 maps into the memory of this process from now on: by default
-    it maps whole packs, and it reads them for every ref that it moves.
+    Without `keep` they are discarded in any case: a dry run, whose pack is among the temporary files. Otherwise hold
+    the lock of the store, and move refs only after the block. This also limits how much of each pack libgit2 maps into
+    the memory of this process from now on: by default it maps whole packs, and it reads them for every ref that it
+    moves.
 
     Raises:
         Inaccessible: disk full or permission denied.
     """
     limit_mapped_packs()
-    return BulkObjects(repository, keep=keep)
+    directory = os.path.join(repository.path, "objects", "pack")
+    with ExitStack() as stack:
+        if not keep:
+            from tempfile import TemporaryDirectory, gettempdir
+
+            with translated("make a temporary pack", gettempdir()):
+                directory = stack.enter_context(TemporaryDirectory(prefix="scopes-"))
+        yield stack.enter_context(BulkObjects(repository, directory, keep=keep))

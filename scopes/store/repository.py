@@ -11,8 +11,8 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -22,7 +22,7 @@ from scopes.model.operation import Operation, decode_operation
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular, sync
 from scopes.store import refs
 from scopes.store.config import Config, Setting
-from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, LOCK_FILE, TURNSTILE_FILE, StoreLock
+from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.objects import (
     BLOB,
     CODES,
@@ -71,9 +71,7 @@ _STORE_CONFIG: dict[str, int | str] = {
 }
 _UNFINISHED = ".new-"
 _PRUNES_FILE = "scopes.prunes"
-_PACKS = ("objects", "pack")
 _NOT_SYNCED = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
-_NOT_LINKED = {"objects", LOCK_FILE, TURNSTILE_FILE}
 _PRIORITY_ABOVE_LIBGIT2 = 3
 _TRIES = 5  # to write an object
 _MAX_RECENT, _MAX_RECENT_BYTES = 8192, 16 * 1024  # trees and commits in memory: how many, and of which size
@@ -462,13 +460,6 @@ def open_repository(
             hint = "choose the store with --store, or create one: scopes init"
             raise Corrupt(f"{path} is not a scopes store", hint=hint)
     check_owner(path)
-    return _open_unchecked(path, overrides, caller)
-
-
-def _open_unchecked(
-    path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
-) -> Repository:
-    """Open a store that consists of links to an open one; raises as `open_repository` does."""
     skip_unreadable_home()
     try:
         git = pygit2.Repository(path, OPEN_EXACTLY_HERE)
@@ -626,27 +617,6 @@ def remove_unfinished_stores(path: str) -> None:
 
 
 @contextmanager
-def overlay_of(repository: Repository) -> Iterator[Repository]:
-    """Open an overlay over a store for the duration of a block; the store itself may be read-only.
-
-    Raises:
-        Inaccessible: temporary files cannot be written.
-    """
-    from tempfile import TemporaryDirectory, gettempdir
-
-    with ExitStack() as stack:
-        with translated("make a temporary store", gettempdir()):
-            path = stack.enter_context(TemporaryDirectory(prefix="scopes-"))
-            os.makedirs(os.path.join(path, *_PACKS))
-            _link_entries(repository.path, path, _NOT_LINKED)
-            _link_entries(os.path.join(repository.path, _PACKS[0]), os.path.join(path, _PACKS[0]), {_PACKS[1]})
-            _link_entries(os.path.join(repository.path, *_PACKS), os.path.join(path, *_PACKS))
-        overlay = _open_unchecked(path)
-        overlay.caller = repository.caller
-        yield overlay
-
-
-@contextmanager
 def empty_store() -> Iterator[Repository]:
     """Open an empty temporary store for the duration of a block: the preview of a command whose store does not exist.
 
@@ -664,9 +634,3 @@ def empty_store() -> Iterator[Repository]:
             yield open_repository(path, _NOT_SYNCED)
         finally:
             pygit2.settings.enable_fsync_gitdir(True)  # the setting belongs to the process
-
-
-def _link_entries(source: str, target: str, excluded: Container[str] = ()) -> None:
-    for name in os.listdir(source):
-        if name not in excluded:
-            os.symlink(os.path.join(os.path.abspath(source), name), os.path.join(target, name))
