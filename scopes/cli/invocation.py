@@ -121,9 +121,9 @@ class Invocation:
             if not key.lower().startswith("scopes."):
                 hint = "of git, that is for one run: GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=KEY GIT_CONFIG_VALUE_0=VALUE"
                 raise Invalid(f"-c is for settings of scopes, and {key!a} is none", hint=hint)
-            from scopes.store.config import check_known  # with libgit2
+            from scopes.store.config import check_key  # with libgit2
 
-            check_known(key)
+            check_key(key, known=True)
         self.store = str(options["store"]) if options["store"] is not None else None
         self.at_operation = None if options.get("at_operation") is None else str(options["at_operation"])
         self.color_given = options["color"] is not None

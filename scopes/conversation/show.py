@@ -72,12 +72,11 @@ from scopes.model.encoding import encode_component
 from scopes.model.message import HANDOVER, Message, decode
 from scopes.model.operation import Signature
 from scopes.result import Note, RawDocument, Result
-from scopes.store.config import read_setting
+from scopes.store.config import DEFAULT_REMOTE, find_default, list_family, read_addresses, read_gone, read_setting
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits, walk_newest_first, walk_oldest_first
 from scopes.store.objects import Commit, read_commit
 from scopes.store.projects import find_project
 from scopes.store.refs import ACTIVE, HEADS, META, REMOTES
-from scopes.store.remotes import DEFAULT, find_default, list_family, read_addresses, read_gone
 from scopes.store.repository import Repository
 
 SYNTHETIC, INTERRUPTED = "synthetic", "interrupted"
@@ -607,7 +606,9 @@ def count_by_conversation(
     """
     try:
         gone, addresses = read_gone(repository.path), read_addresses(repository.path)
-        setting = read_setting(repository.config.store_level(), DEFAULT)  # lists are cached by the files of the store
+        setting = read_setting(
+            repository.config.store_level(), DEFAULT_REMOTE
+        )  # lists are cached by the files of the store
         remote = find_default(repository.path, setting)
     except Corrupt:
         return {}

@@ -91,16 +91,15 @@ def verify(repository: Repository, more_checks: MoreChecks = ()) -> Verification
     Raises:
         Busy: something was found, and another process holds the lock.
     """
-    with repository.from_disk():
-        first = _check_store(repository, more_checks)
-        if not first.findings:
-            return first
-        try:
-            with repository.lock.exclusive():
-                return _check_store(repository, more_checks, locked=True)
-        except Inaccessible as error:
-            note = Note(f"{error.message}: a defect may be the work of another process", "run it again: scopes verify")
-            return replace(first, notes=(note,))
+    first = _check_store(repository, more_checks)
+    if not first.findings:
+        return first
+    try:
+        with repository.lock.exclusive():
+            return _check_store(repository, more_checks, locked=True)
+    except Inaccessible as error:
+        note = Note(f"{error.message}: a defect may be the work of another process", "run it again: scopes verify")
+        return replace(first, notes=(note,))
 
 
 def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: bool = False) -> Verification:
@@ -108,6 +107,7 @@ def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: boo
 
     If a pack index is damaged, nothing else is read: libgit2 trusts its offsets, and the process might crash.
     """
+    repository.recent.clear()  # a copy in memory would hide that an object is damaged on disk
     findings = list(walk_pack_defects(repository))
     branches: dict[str, Oid] = {}
     seen: set[Oid] = set()
@@ -120,7 +120,7 @@ def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: boo
         tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(refs.SYMBOLIC)}
         branches = {ref: tip for ref, tip in tips.items() if ref.startswith(refs.HEADS)}
         findings += walk_file_defects(repository)
-        findings += [defect.finding for defect in walk_object_defects(repository)]
+        findings += walk_object_defects(repository)
         findings += [defect.finding() for defect in walk_ref_defects(repository, values)]
         findings += walk_leftover_defects(repository, locked=locked)
         findings += _metadata_defects(repository, tips)
@@ -215,14 +215,12 @@ def repair(
     more_checks: as for `verify`
     before: what `repair_unopened` has repaired
 
-    Every object is read from disk: a copy in memory would hide that it is damaged there.
-
     Raises:
         Busy, Inaccessible, TooNew: the store cannot be written now.
     """
     repository.require_writable()
     quarantine = Quarantine(repository.path)
-    with repository.lock.exclusive(), repository.from_disk():
+    with repository.lock.exclusive():
         repairs = before + tuple(dict.fromkeys(walk_repairs(repository, quarantine, dry_run=dry_run)))
         remaining = () if dry_run else _check_store(repository, more_checks, locked=True).findings
     return Repaired(
@@ -230,7 +228,7 @@ def repair(
         dry_run=dry_run,
         repairs=repairs,
         remaining=remaining,
-        quarantine=quarantine.path if quarantine.is_used else None,
+        quarantine=quarantine.path if os.path.isdir(quarantine.path) else None,
     )
 
 

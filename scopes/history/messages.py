@@ -51,7 +51,7 @@ from scopes.store.objects import (
     format_commit,
     format_tree,
     header_safe,
-    is_hash_of,
+    object_id,
     parse_tree_id,
     read_blob,
     read_commit,
@@ -491,7 +491,7 @@ def _is_claimed(objects: Objects, state: Oid | None, path: str, claim: BlobChang
     entry = None if state is None else find_entry(objects, state, path)
     if entry is None or entry.is_tree:
         return claim is None
-    return isinstance(claim, bytes) and is_hash_of(entry.oid, BLOB, claim)
+    return isinstance(claim, bytes) and object_id(BLOB, claim) == entry.oid
 
 
 def read_root(repository: Repository, tip: Commit, expected: Oid | None) -> Root:

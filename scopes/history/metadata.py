@@ -36,6 +36,7 @@ from scopes.model.conversation import (
 )
 from scopes.model.encoding import decode_component, encode_component
 from scopes.store import refs
+from scopes.store.config import BUNDLE, read_addresses
 from scopes.store.graph import list_new_commits
 from scopes.store.objects import (
     BLOB,
@@ -46,7 +47,7 @@ from scopes.store.objects import (
     find_blob,
     find_entry,
     format_commit,
-    is_hash_of,
+    object_id,
     read_blob,
     read_commit,
     read_tree,
@@ -54,7 +55,6 @@ from scopes.store.objects import (
     walk_blobs,
 )
 from scopes.store.refs import REMOTES
-from scopes.store.remotes import BUNDLE, read_addresses
 from scopes.store.repository import Repository
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _changed_registers(
 def _is_same(old: Oid | None, change: BlobChange) -> bool:
     if old is None or change is None:
         return old is change
-    return is_hash_of(old, BLOB, change) if isinstance(change, bytes) else change == old
+    return object_id(BLOB, change) == old if isinstance(change, bytes) else change == old
 
 
 TITLE = "title"

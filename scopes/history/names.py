@@ -49,10 +49,10 @@ from scopes.ids import (
 from scopes.model.conversation import CONFLICT_RESOLUTION, Root
 from scopes.result import plural
 from scopes.store import refs
+from scopes.store.config import BUNDLE, read_addresses
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.objects import read_commit
 from scopes.store.operations import find_value_at, walk_moves
-from scopes.store.remotes import BUNDLE, read_addresses
 from scopes.store.repository import Repository
 
 LONG_FORMS: Final = "refs/"

@@ -59,7 +59,7 @@ from scopes.store.operations import (
     RefMove,
     find_operation,
     has_log,
-    list_logs_by_time,
+    list_logs,
     parse_append,
     walk_moves,
     walk_operations,
@@ -542,7 +542,7 @@ def walk_appends(repository: Repository, conversation: ConversationId | None = N
 
     Reflogs are read in the order of their files' times, so that the first appends come without reading all of them.
     """
-    files = list_logs_by_time(repository, refs.HEADS if conversation is None else f"{refs.HEADS}{conversation}/")
+    files = list_logs(repository, refs.HEADS if conversation is None else f"{refs.HEADS}{conversation}/")
     number = count()
     heap: list[tuple[int, int, Append, Iterator[Append]]] = []
 

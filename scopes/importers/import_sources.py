@@ -55,7 +55,7 @@ from scopes.store.objects import Objects
 from scopes.store.packs import BulkObjects, bulk_objects
 from scopes.store.projects import Project
 from scopes.store.refs import SOURCE_PATHS
-from scopes.store.repository import Repository, overlay_of
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, refs_listed_once, shared_write
 
 OnProgress = Callable[[int], None]
@@ -178,8 +178,8 @@ def _import_queue(
 ) -> Imported:
     """Import the queue as one operation; again if another process imports one of its sources meanwhile, or purges."""
     if options.dry_run:
-        with overlay_of(repository) as overlay, bulk_objects(overlay, keep=False) as objects:
-            run = import_all(overlay, objects, queue, formats, options, notes=notes, on_progress=on_progress)
+        with bulk_objects(repository, keep=False) as objects:
+            run = import_all(repository, objects, queue, formats, options, notes=notes, on_progress=on_progress)
             changed, unchanged = _preview_conversations(run)
             return replace(build_result(run, changed, skipped, None, dry_run=True), unchanged=unchanged)
     for _ in range(_ATTEMPTS):

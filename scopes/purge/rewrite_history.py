@@ -30,7 +30,7 @@ from scopes.store.objects import (
     diff_blobs,
     find_entry,
     format_tree,
-    is_hash_of,
+    object_id,
     parse_tree,
     read_blob,
     read_commit,
@@ -250,7 +250,7 @@ class HistoryRewriter:
             return _NO_CLAIMS
         claims = dict(claims_of(message, lambda _path: None, None))
         removed = [(path, blob) for path, blob in self._removed if path in claims]
-        return frozenset((path, blob) for path, blob in removed if is_hash_of(blob, BLOB, claims[path]))
+        return frozenset((path, blob) for path, blob in removed if object_id(BLOB, claims[path]) == blob)
 
 
 def _add_texts(quotes: Quotes, data: bytes, parts: Parts) -> None:

@@ -22,8 +22,8 @@ from scopes.purge.names_that_stay import is_file_of_names
 from scopes.purge.proof import find_names
 from scopes.result import Note
 from scopes.store import refs
+from scopes.store.config import read_json, write_json
 from scopes.store.objects import TREE, Commit, parse_tree, read_data
-from scopes.store.remotes import read_json, write_json
 from scopes.store.repository import Repository
 
 FILE: Final = "left-of-purges.json"

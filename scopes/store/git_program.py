@@ -19,7 +19,7 @@ import re
 import shutil
 import subprocess
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from typing import Final
@@ -151,6 +151,34 @@ def run_git(
         last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise Inaccessible(f"git {arguments[0]} failed: {last_line}", hint="check the disk's space; nothing was lost")
     return done.stdout
+
+
+def _ask_git(  # noqa: PLR0917 - what, where, how long
+    words: Sequence[str],
+    directory: str,
+    environment: Mapping[str, str] | None,
+    stdin: bytes = b"",
+    seconds: float | None = None,
+    codes: Container[int] = (0,),
+) -> bytes | None:
+    """Return what git prints; None if it is not installed, takes too long or ends with another exit code."""
+    program = find_git()
+    if program is None:
+        return None
+    try:
+        done = subprocess.run(
+            [program, "--no-pager", *words],
+            cwd=directory,
+            env=environment,
+            input=stdin,
+            capture_output=True,
+            check=False,
+            start_new_session=True,
+            timeout=seconds,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode in codes else None
 
 
 def git_environment(directory: str) -> dict[str, str]:
@@ -382,6 +410,8 @@ class CommittedFiles:
             raise NotFound(f"{directory!a} is in no git repository", hint="give the policy as a file: --rules FILE")
         self.revision = revision
         self._directory, self._git_directory = directory, worktree.git_directory
+        if find_git() is None:
+            raise Inaccessible("the git program is not installed", hint="install git; it reads the policy of a commit")
         found = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         if not found:
             hint = "fetch it, in CI with the whole history"
@@ -412,13 +442,8 @@ class CommittedFiles:
         return data
 
     def _ask(self, *words: str) -> bytes | None:
-        """Return what git prints; None if it fails."""
-        program = find_git()
-        if program is None:
-            raise Inaccessible("the git program is not installed", hint="install git; it reads the policy of a commit")
         environment = git_environment(self._git_directory) | {"GIT_LITERAL_PATHSPECS": "1"}
-        done = subprocess.run([program, "--no-pager", *words], env=environment, capture_output=True, check=False)
-        return done.stdout if done.returncode == 0 else None
+        return _ask_git(words, self._directory, environment)
 
 
 def list_ignored(directory: str, paths: Iterable[str]) -> frozenset[str] | None:
@@ -429,28 +454,20 @@ def list_ignored(directory: str, paths: Iterable[str]) -> frozenset[str] | None:
     waits for ever at a named pipe in place of a file with rules: then it is ended.
     """
     repository = find_repository(directory) if os.path.lexists(os.path.join(directory, ".git")) else None
-    program = find_git()
     if repository is None:
         return frozenset()
-    if program is None:
-        return None
     with _scratch_repository() as scratch:
         os.mkdir(os.path.join(scratch, "info"))
         try:
             with open(os.path.join(scratch, "info", "exclude"), "xb") as file, suppress(FileNotFoundError):
                 file.write(read_regular(os.path.join(repository[1], "info", "exclude"), _MAX_RULES_BYTES))
-            done = subprocess.run(
-                [program, "check-ignore", "--no-index", "-z", "--stdin"],
-                cwd=directory,
-                env=git_environment(scratch) | {"GIT_WORK_TREE": directory},
-                input=b"\0".join(map(os.fsencode, paths)),
-                capture_output=True,
-                check=False,
-                timeout=_SECONDS_FOR_RULES,
-            )
-        except (OSError, subprocess.TimeoutExpired):
+        except OSError:
             return None
-    return frozenset(map(os.fsdecode, done.stdout.split(b"\0"))) if done.returncode <= 1 else None
+        words = ("check-ignore", "--no-index", "-z", "--stdin")
+        environment = git_environment(scratch) | {"GIT_WORK_TREE": directory}
+        names = b"\0".join(map(os.fsencode, paths))
+        found = _ask_git(words, directory, environment, names, _SECONDS_FOR_RULES, codes=(0, 1))
+    return None if found is None else frozenset(map(os.fsdecode, found.split(b"\0")))
 
 
 class Signer:
@@ -544,21 +561,9 @@ def read_signing_settings(directory: str) -> dict[str, str]:
     Only settings of the system, the user and the environment are used: a project may come from another person, and some
     of these settings are programs to run. There are none if git is not installed or cannot read them.
     """
-    program = find_git()
-    if program is None:
-        return {}
-    try:
-        done = subprocess.run(
-            [program, "--no-pager", "config", "--show-scope", "--null", "--get-regexp", _KEYS],
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-            timeout=_SECONDS_FOR_SETTINGS,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
-    fields = done.stdout.decode("utf-8", "surrogateescape").split("\0")
+    words = ("config", "--show-scope", "--null", "--get-regexp", _KEYS)
+    output = _ask_git(words, directory, None, seconds=_SECONDS_FOR_SETTINGS) or b""
+    fields = output.decode("utf-8", "surrogateescape").split("\0")
     found: dict[str, str] = {}
     for scope, entry in zip(fields[::2], fields[1::2], strict=False):
         key, separator, value = entry.partition("\n")
@@ -669,27 +674,13 @@ def check_signatures(
 def _check(signed: Mapping[Oid, bytes], options: list[str]) -> dict[Oid, Signature]:
     """Ask git about some commits in a repository that has only these; those without an answer are `not checked`."""
     found = dict.fromkeys(signed, Signature(UNCHECKED))
-    program = find_git()
-    if program is None:
-        return found
     with _scratch_repository() as directory:
         for oid, data in signed.items():
             _write_loose(directory, oid, b"commit %d\0" % len(data) + data)
-        words = ["log", "--no-walk=unsorted", "--stdin", "-z", "--no-color", f"--format=tformat:{_FORMAT}"]
-        try:
-            done = subprocess.run(
-                [program, "--no-pager", *options, *words],
-                cwd=directory,
-                env=git_environment(directory),
-                input="".join(f"{oid}\n" for oid in signed).encode(),
-                capture_output=True,
-                check=False,
-                start_new_session=True,
-                timeout=_SECONDS_EACH * len(signed),
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return found
-    fields = done.stdout.decode("utf-8", "replace").split("\0")
+        words = [*options, "log", "--no-walk=unsorted", "--stdin", "-z", "--no-color", f"--format=tformat:{_FORMAT}"]
+        names = "".join(f"{oid}\n" for oid in signed).encode()
+        output = _ask_git(words, directory, git_environment(directory), names, _SECONDS_EACH * len(signed), range(256))
+    fields = (output or b"").decode("utf-8", "replace").split("\0")
     for start in range(0, len(fields) - _FIELDS, _FIELDS):
         text, letter, key, fingerprint, signer = fields[start : start + _FIELDS]
         name = Oid(text.strip("\n"))
@@ -707,8 +698,8 @@ def _signature(letter: str, key: str, signer: str, *, is_ssh: bool) -> Signature
     state = _STATES.get(letter, UNCHECKED)
     if letter == "U" or (letter == "N" and is_ssh):
         state = UNKNOWN_KEY if is_ssh else UNTRUSTED
-    who = None if state in {UNKNOWN_KEY, UNCHECKED} else _safe(signer)
-    return Signature(state, who, _safe(key))
+    who, name = (cut(clean_line(text), _MAX_NAME) or None for text in (signer, key))
+    return Signature(state, None if state in {UNKNOWN_KEY, UNCHECKED} else who, name)
 
 
 def _safe(text: str) -> str | None:

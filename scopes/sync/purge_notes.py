@@ -27,9 +27,9 @@ from scopes.purge.offers import (
     walk_offered,
 )
 from scopes.result import Note, first_few, plural
+from scopes.store.config import read_json, write_json
 from scopes.store.graph import walk_newest_first
 from scopes.store.refs import HEADS, PURGE_DECLINED
-from scopes.store.remotes import read_json, write_json
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.origin import is_from_here

@@ -19,7 +19,7 @@ from scopes.purge.on_remotes import list_copies, read_values
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.purge.unfinished import begin
-from scopes.store.remotes import write_entries
+from scopes.store.config import write_entries
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.purged_lists import ON_REMOTE, check_list
 from scopes.sync.remote_conversations import list_remote

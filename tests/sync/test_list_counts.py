@@ -12,8 +12,7 @@ from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import delete_branch, rename_title
 from scopes.conversation.store import set_setting
 from scopes.conversation.undo import undo
-from scopes.store.refs import REMOTES
-from scopes.store.remotes import FILE
+from scopes.store.refs import REMOTES, REMOTES_FILE
 from scopes.sync.change_remotes import remove_remote
 from tests.support.history import history, say
 from tests.support.recalled import recalled
@@ -119,7 +118,7 @@ def test_a_damaged_record_of_the_remote_hides_the_counts_only(theirs, damage):
 
 
 def test_a_damaged_list_of_remotes_hides_the_counts_only(theirs):
-    write_bytes(f"{theirs.path}/{FILE}", b"{")
+    write_bytes(f"{theirs.path}/{REMOTES_FILE}", b"{")
     assert counts(theirs) == {"conv-001": (None, None)}
 
 
@@ -151,9 +150,9 @@ def test_the_counts_come_from_the_index_until_something_changes(ours, theirs, in
 def test_another_default_remote_makes_the_cached_counts_invalid(theirs, index, tmp_path):
     add(theirs, make_bare(tmp_path / "more.git"), "backup")
     counts(theirs, index)
-    addresses = json.loads(read_bytes(f"{theirs.path}/{FILE}"))
+    addresses = json.loads(read_bytes(f"{theirs.path}/{REMOTES_FILE}"))
     addresses["remotes"]["other"] = addresses["remotes"].pop("origin")
-    write_bytes(f"{theirs.path}/{FILE}", json.dumps(addresses).encode())
+    write_bytes(f"{theirs.path}/{REMOTES_FILE}", json.dumps(addresses).encode())
     assert cached(theirs, index) is None
     assert counts(theirs, index) == {"conv-001": (None, None)}
 
