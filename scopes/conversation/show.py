@@ -54,7 +54,6 @@ from scopes.history.names import (
     resolve_revision,
     resolve_with_latest,
 )
-from scopes.history.purged import RedactedCopy, find_original
 from scopes.history.sessions import Ending, SubAgent, find_ending, find_sub_agent, successor_notes
 from scopes.history.sources import (
     TRACKING,
@@ -64,7 +63,7 @@ from scopes.history.sources import (
     read_spans,
     walk_chunks,
 )
-from scopes.history.titles import first_prompt, walk_main
+from scopes.history.titles import RedactedCopy, find_original, first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is_message_id
 from scopes.index.caches import ConversationRow
 from scopes.model.conversation import BranchEntry, Root, branch_id, is_hidden

@@ -3,7 +3,7 @@
 `undo` takes back the newest thing that the same actor did, and a second one the thing before; a note tells what the
 first one took back, because nobody knows whether a process that was killed had committed. As in an editor, `redo` works
 only until the actor's next new operation. Operations of one command are one step. Appends have no operation record:
-`history.past` reads them from the reflogs.
+`history.transaction` reads them from the reflogs.
 
 Two kinds of refs do not simply move back. Metadata that a remote knows get their old values with new clocks, because
 the next fetch would bring back the values that were taken away. In refs of the whole store (agents, facts, memory) the

@@ -414,7 +414,7 @@ def read_remote_branches(repository: Repository, root: Oid | None) -> dict[str, 
     What is damaged is left out as well: `verify` reports it.
     """
     found: dict[str, dict[str, ManifestBranch]] = {}
-    for remote in _list_names(repository) if root is not None else ():
+    for remote in list_remote_names(repository) if root is not None else ():
         value = repository.find_ref(f"{REMOTES}{remote}/{root}")
         if value is not None:
             with suppress(Corrupt, NotFound):
@@ -432,7 +432,8 @@ def read_manifest_branches(repository: Repository, manifest: Oid) -> dict[str, M
     return {} if data is None else dict(decode_manifest(data).branches)
 
 
-def _list_names(repository: Repository) -> list[str]:
+def list_remote_names(repository: Repository) -> list[str]:
+    """Return the names of all remotes, sorted; a damaged configuration has none."""
     try:
         return sorted({*read_addresses(repository.path), BUNDLE})
     except Corrupt:

@@ -13,8 +13,7 @@ from shlex import quote
 from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.handles import next_conversation_id
 from scopes.history.metadata import read_metadata
-from scopes.history.purged import read_purged
-from scopes.history.sources import SOURCES, write_source_paths
+from scopes.history.sources import SOURCES, read_purged, write_source_paths
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.importers.beginning import can_join

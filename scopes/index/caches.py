@@ -4,11 +4,10 @@ list        a row for each conversation, so that `list` need not open the store;
             faster than a table. It says from which refs they were made: if these are the same, the rows are right,
             and otherwise only the conversations whose own refs have changed are read again.
 sessions    what a command has to know of every conversation, tip and stored source: a new session is compared with all
-            others; `@` is the conversation with the newest tip, perhaps among those of a project. What that needs
-            depends on one commit alone, that of the metadata, a tip, or the record of a source; the ids of messages
-            depend on all tips of a conversation, of which they have a hash. So a row has one of these as its key, and
-            the bytes that were made of it: it never is outdated. Rows of commits that no ref has any more are deleted
-            when others are added.
+            others; `@` may be the latest one of those of a project. What that needs depends on one commit alone,
+            that of the metadata, or the record of a source; the ids of messages depend on all tips of a conversation,
+            of which they have a hash. So a row has one of these as its key, and the bytes that were made of it: it
+            never is outdated. Rows of commits that no ref has any more are deleted when others are added.
 usage       the tokens and answers of each conversation in a state of its refs, and their sum for the status line
 code-lines  the lines that conversations have written, for `why`
 commits     parsed commits of long histories
@@ -164,10 +163,10 @@ def list_values(directory: str, column: str) -> list[str]:
         return []
 
 
-TABLES: Final = ("conversation", "source", "origin", "tip", "ids", "work_items")
+TABLES: Final = ("conversation", "source", "origin", "ids", "work_items")
 SESSIONS: Final = Layout(
     "sessions.sqlite",
-    version=5,
+    version=6,
     tables=";".join(f"CREATE TABLE {name} (key BLOB PRIMARY KEY, data BLOB NOT NULL) STRICT" for name in TABLES),
 )
 _BUSY_SECONDS: Final = 0.05  # without the lock nothing is kept, and the next import tries again

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from shlex import quote
 
 from scopes.history.names import MAIN, list_branch_tips
-from scopes.history.purged import NOTHING, read_purged
+from scopes.history.sources import NOTHING, read_purged
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.purge.gone_there import read_lost
 from scopes.purge.offers import read_offered

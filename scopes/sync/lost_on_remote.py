@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.errors import NotFound
-from scopes.history.purged import NOTHING, read_purged
+from scopes.history.sources import NOTHING, read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.model.operation import GOOD

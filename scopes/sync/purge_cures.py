@@ -9,7 +9,7 @@ from typing import Final
 
 from scopes.errors import ScopesError
 from scopes.history.messages import header_of, is_root
-from scopes.history.purged import Purged
+from scopes.history.sources import Purged
 from scopes.ids import Oid
 from scopes.model.operation import GOOD
 from scopes.purge.on_remotes import read_values

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from scopes.errors import Corrupt
 from scopes.history.messages import MessageHeader, header_of
 from scopes.history.names import list_branch_tips
-from scopes.history.purged import NOTHING, Purged, read_purged
+from scopes.history.sources import NOTHING, Purged, read_purged
 from scopes.ids import ConversationId, Oid
 from scopes.purge.offers import (
     DECIDE,

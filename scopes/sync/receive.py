@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.handles import next_conversation_id
-from scopes.history.purged import join_all, read_purged
+from scopes.history.sources import join_all, read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.importers.grown_messages import add_to_list

@@ -13,7 +13,7 @@ from scopes.conversation.new_rename_delete import delete
 from scopes.conversation.verify import verify
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.names import conversation_ids, list_branch_tips
-from scopes.history.purged import is_entry, purged_of, read_purged, write_purged
+from scopes.history.sources import is_entry, purged_of, read_purged, write_purged
 from scopes.purge.accept import accept_purges, plan_accept
 from scopes.purge.on_remotes import list_copies, read_values
 from scopes.purge.purge import Places, purge

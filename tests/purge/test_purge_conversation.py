@@ -15,7 +15,8 @@ from scopes.conversation.undo import list_operations, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.names import conversation_ids
-from scopes.history.purged import Quotes, read_purged
+from scopes.history.sources import read_purged
+from scopes.importers.purged_texts import Quotes
 from scopes.index import caches, full_text
 from scopes.index.database import list_abandoned
 from scopes.purge.leftovers import delete_caches, delete_in_store
