@@ -52,7 +52,7 @@ from scopes.merge.keys import agent_of, decoded_key, folded_key, key_of_path
 from scopes.merge.plan import blame_paths, blob_at, claim_value
 from scopes.merge.resolve import BOTH
 from scopes.model import encoding
-from scopes.model.conversation import BranchEntry, MergeRequest
+from scopes.model.conversation import MergeRequest
 from scopes.model.encoding import encode_component, file_leaf, split_leaf
 from scopes.model.message import (
     CONFLICTS,
@@ -112,31 +112,22 @@ class ChangeLog(Stream):
     conversation: ConversationId
 
 
-class FieldChange(NamedTuple):
-    """A field that an operation or a message changed; None is no value.
+def _change(field_path: str, before: Any, after: Any, verb: str | None = None, tools: Iterable[str] = ()) -> Change:
+    """Return a row whose time, cause and source are those of its operation or message; None is no value.
 
     verb: one of OPERATIONS; None for the one that follows from the values
-    cause: if it is another one than that of the operation
     """
-
-    field_path: str
-    before: Any
-    after: Any
-    verb: str | None = None
-    cause: str | None = None
-
-    def to_row(self, time: str, cause: str, source: str) -> Change:
-        """Return the row of the change log."""
-        verb = "CREATE" if self.before is None else "DELETE" if self.after is None else "UPDATE"
-        return Change(
-            time=time,
-            field_path=self.field_path,
-            operation=self.verb or verb,
-            before=self.before,
-            after=self.after,
-            cause=self.cause or cause,
-            source=source,
-        )
+    follows = "CREATE" if before is None else "DELETE" if after is None else "UPDATE"
+    return Change(
+        time="",
+        field_path=field_path,
+        operation=verb or follows,
+        before=before,
+        after=after,
+        cause="",
+        source="",
+        tools=tuple(tools),
+    )
 
 
 class ConversationOperation(NamedTuple):
@@ -163,30 +154,6 @@ class _Position(NamedTuple):
     step: int
 
 
-class _Filter(NamedTuple):
-    start: int | None
-    field: str | None
-    cause: str | None
-    operation: str | None
-
-    def matches(self, change: Change) -> bool:
-        return (
-            (self.start is None or (parse_time(change.time) or 0) >= self.start)
-            and (self.operation is None or change.operation == self.operation)
-            and self.has_field(change)
-            and self.has_cause(change)
-        )
-
-    def has_field(self, change: Change) -> bool:
-        path, field = change.field_path, self.field
-        if field is not None and path.startswith(f"{DECISIONS}."):  # a topic may be given in any spelling
-            field = folded(field)
-        return field is None or path == field or path.startswith((f"{field}.", f"{field}["))
-
-    def has_cause(self, change: Change) -> bool:
-        return self.cause is None or change.cause == self.cause or change.cause.startswith(f"{self.cause}:")
-
-
 def changes(
     repository: Repository,
     conversation: str,
@@ -208,7 +175,13 @@ def changes(
         NotFound, Ambiguous: there is no such branch.
         Invalid: `since` is not a date, `operation` is not one of OPERATIONS, or `cause` does not begin with a kind.
     """
-    wanted = _check_filter(since, field, cause, operation)
+    operation = operation and operation.upper()
+    if operation is not None and operation not in OPERATIONS:
+        raise Invalid(f"{operation!a} is not a valid operation", hint="operations: " + ", ".join(OPERATIONS))
+    if cause is not None and cause.partition(":")[0] not in CAUSES:
+        kinds = ", ".join(CAUSES)
+        raise Invalid(f"{cause!a} is not a valid cause", hint=f"causes: {kinds}, or with a name: agent:reviewer")
+    start = None if since is None else parse_date(since, now_nanoseconds())
     conversation_id = resolve_conversation(repository, conversation)
     found = _list_changes(repository, conversation_id)
     if branch is not None:
@@ -217,25 +190,31 @@ def changes(
         messages = {head.id for head in headers_of(walk_oldest_first(repository, [tip]))}
         own = (f"branches.{name}", f"branches.{name}.status")
         found = [change for change in found if change.source in messages or change.field_path in own]
+    of_field = [each for each in found if field is None or _is_below(each.field_path, field)]
     notes = []
-    if found and not any(map(wanted.has_field, found)):
+
+    def has_cause(change: Change) -> bool:
+        return cause is None or f"{change.cause}:".startswith(f"{cause}:")
+
+    if found and not of_field:
         fields = {re.split(r"[.\[]", change.field_path)[0] for change in found}
         notes.append(Note(f"no change has the field {field!a}", hint=few("fields", fields)))
-    if found and not any(map(wanted.has_cause, found)):
+    if found and not any(map(has_cause, found)):
         notes.append(Note(f"no change has the cause {cause!a}", hint=few("causes", {each.cause for each in found})))
-    return ChangeLog(
-        conversation=conversation_id, items=tuple(each for each in found if wanted.matches(each)), notes=tuple(notes)
+    items = tuple(
+        each
+        for each in of_field
+        if has_cause(each)
+        and (start is None or (parse_time(each.time) or 0) >= start)
+        and (operation is None or each.operation == operation)
     )
+    return ChangeLog(conversation=conversation_id, items=items, notes=tuple(notes))
 
 
-def _check_filter(since: str | None, field: str | None, cause: str | None, operation: str | None) -> _Filter:
-    if operation is not None and operation.upper() not in OPERATIONS:
-        raise Invalid(f"{operation!a} is not a valid operation", hint="operations: " + ", ".join(OPERATIONS))
-    if cause is not None and cause.partition(":")[0] not in CAUSES:
-        kinds = ", ".join(CAUSES)
-        raise Invalid(f"{cause!a} is not a valid cause", hint=f"causes: {kinds}, or with a name: agent:reviewer")
-    start = None if since is None else parse_date(since, now_nanoseconds())
-    return _Filter(start, field, cause, operation and operation.upper())
+def _is_below(path: str, field: str) -> bool:
+    """Return True if a path is a field or below it; a topic may be given in any spelling."""
+    field = folded(field) if path.startswith(f"{DECISIONS}.") else field
+    return path == field or path.startswith((f"{field}.", f"{field}["))
 
 
 def _list_changes(repository: Repository, conversation: ConversationId) -> list[Change]:
@@ -263,13 +242,11 @@ def _list_changes(repository: Repository, conversation: ConversationId) -> list[
     found = list(_walk_messages(repository, commits, written, kinds))
     agents = _read_agents(repository)
     for position, record in zip(positions, records, strict=True):
-        rows = list(_walk_operation(repository, own[record.id])) if record.id in own else []
-        if rows:
-            cause = _cause_of_operation(repository, record, agents)
+        if record.id in own:
+            cause = _cause_of_operation(repository, own[record.id], agents)
             time = record.time if parse_time(record.time) == position.nanoseconds else format_time(position.nanoseconds)
-            for row in rows:  # whoever ran an undo or redo caused all of it
-                own_row = row if record.undoes is None else row._replace(cause=None)
-                found.append((position, own_row.to_row(time, cause, record.id)))
+            rows = _walk_operation(repository, own[record.id])
+            found += ((position, replace(row, time=time, cause=cause, source=record.id)) for row in rows)
     return [change for _, change in sorted(found, key=itemgetter(0))]
 
 
@@ -316,52 +293,51 @@ def walk_conversation_operations(
                 meta = None
 
 
-def _walk_operation(repository: Repository, operation: ConversationOperation) -> Iterator[FieldChange]:
-    """Yield the changes of one operation, but not what messages say; the agent of a created branch is the cause."""
+def _walk_operation(repository: Repository, operation: ConversationOperation) -> Iterator[Change]:
+    """Yield the changes of one operation, but not what messages say."""
     record, conversation, old_id = operation
     if old_id is not None:
-        yield FieldChange("id", old_id, conversation)
+        yield _change("id", old_id, conversation)
         return
     meta = next((c for c in record.changes if c.ref == refs.meta_ref(conversation)), RefChange("", None, None))
     before, after = (Metadata() if oid is None else read_metadata_at(repository, Oid(oid)) for oid in meta[1:3])
-    moves = operation.moves
-    agents = [after.branches[name].agent for name in moves if name in after.branches] if record.kind == "branch" else []
-    cause = next((cause_of("agent", agent) for agent in agents if agent is not None), None)
-    for change in _metadata_changes(before, after):
-        yield change._replace(cause=cause)
-    for name, move in moves.items():
-        if record.kind not in _ADDS_MESSAGES or move.old is None:  # messages have rows of their own
-            yield _branch_change(record, name, move, after.branches.get(name))._replace(cause=cause)
+    yield from _metadata_changes(before, after)
+    for name, move in operation.moves.items():
+        if record.kind in _ADDS_MESSAGES and move.old is not None:
+            continue  # messages have rows of their own
+        old = None if move.old is None else {"tip": move.old}
+        new: dict[str, Any] | None = None if move.new is None else {"tip": move.new}
+        entry = after.branches.get(name)
+        if new is not None and old is None and entry is not None:
+            told = {"purpose": entry.purpose, "agent": entry.agent, "parent": entry.parent}
+            new |= {key: value for key, value in told.items() if value is not None}
+        yield _change(f"branches.{name}", old, new, "MERGE" if record.kind == "merge" else None)
     for moved in record.changes:
         if moved.ref == refs.active_ref(conversation):
-            yield FieldChange("active_branch", _branch_in(moved.old), _branch_in(moved.new), cause=cause)
+            yield _change("active_branch", _branch_in(moved.old), _branch_in(moved.new))
 
 
-def _branch_change(record: Operation, name: BranchName, change: RefChange, entry: BranchEntry | None) -> FieldChange:
-    before = None if change.old is None else {"tip": change.old}
-    after: dict[str, Any] | None = None if change.new is None else {"tip": change.new}
-    if after is not None and change.old is None and entry is not None:
-        facts = {"purpose": entry.purpose, "agent": entry.agent, "parent": entry.parent}
-        after |= {key: value for key, value in facts.items() if value is not None}
-    return FieldChange(f"branches.{name}", before, after, "MERGE" if record.kind == "merge" else None)
+def _branch_in(symbolic_value: str | None) -> BranchName | None:
+    names = refs.split_branch_ref((symbolic_value or "").removeprefix(refs.SYMBOLIC))
+    return names[1] if names is not None else None
 
 
-def _metadata_changes(before: Metadata, after: Metadata) -> Iterator[FieldChange]:
+def _metadata_changes(before: Metadata, after: Metadata) -> Iterator[Change]:
     """Compare two versions of the metadata; the creation and deletion of branches are rows of their refs."""
     if before.title != after.title:
-        yield FieldChange("title", before.title, after.title)
+        yield _change("title", before.title, after.title)
     for tag in sorted(before.tags.keys() | after.tags.keys()):
         if before.tags.get(tag) != after.tags.get(tag):
-            yield FieldChange(f"tags.{tag}", before.tags.get(tag), after.tags.get(tag))
+            yield _change(f"tags.{tag}", before.tags.get(tag), after.tags.get(tag))
     for name in sorted(before.branches.keys() & after.branches.keys()):
         old, new = before.branches[name].status, after.branches[name].status
         if old != new:
-            yield FieldChange(f"branches.{name}.status", old, new)
+            yield _change(f"branches.{name}.status", old, new)
     for request in sorted(before.requests.keys() | after.requests.keys()):
         known, present = before.requests.get(request), after.requests.get(request)
         either = present or known
         if known != present and either is not None:
-            yield FieldChange(f"merge_requests.{either.number}", _shown_request(known), _shown_request(present))
+            yield _change(f"merge_requests.{either.number}", _shown_request(known), _shown_request(present))
 
 
 def _shown_request(request: MergeRequest | None) -> dict[str, Any] | None:
@@ -369,11 +345,6 @@ def _shown_request(request: MergeRequest | None) -> dict[str, Any] | None:
         return None
     named = {"source": request.source, "target": request.target, "title": request.title, "reason": request.reason}
     return {"state": request.state, **{key: value for key, value in named.items() if value is not None}}
-
-
-def _branch_in(symbolic_value: str | None) -> BranchName | None:
-    names = refs.split_branch_ref((symbolic_value or "").removeprefix(refs.SYMBOLIC))
-    return names[1] if names is not None else None
 
 
 # Causes
@@ -391,11 +362,19 @@ def _read_agents(repository: Repository) -> set[str]:
     return {str(each.get("name")) for each in documents if each.get("type") == "ai"}
 
 
-def _cause_of_operation(repository: Repository, record: Operation, agents: set[str]) -> str:
+def _cause_of_operation(repository: Repository, operation: ConversationOperation, agents: set[str]) -> str:
     """Return who caused an operation: the remote of a fetch, the author of what it said, or else who ran it.
 
-    A name that is registered as a program is an agent, others are people.
+    The creation of a branch is caused by its agent. A name that is registered as a program is an agent, others are
+    people.
     """
+    record = operation.record
+    meta = next((c.new for c in record.changes if c.ref == refs.meta_ref(operation.conversation)), None)
+    if record.kind == "branch" and meta is not None:
+        entries = read_metadata_at(repository, Oid(meta)).branches
+        made = [entries[name].agent for name in operation.moves if name in entries]
+        if made and made[0] is not None:
+            return cause_of("agent", made[0])
     if record.kind == _FETCH:
         moved = [change.ref.removeprefix(refs.REMOTES) for change in record.changes if refs.REMOTES in change.ref]
         return f"remote:{moved[0].partition('/')[0]}" if moved else "remote"
@@ -445,38 +424,37 @@ def _walk_messages(
         time = message.time or format_seconds(head.time)
         if parse_time(time) != position.nanoseconds:
             time = format_time(position.nanoseconds)
+        rows: list[Change] = []
         if head.author_kind in PARTICIPANT_KINDS and head.author not in participants:
             participants.add(head.author)
-            yield position, _to_row(FieldChange("participants", None, head.author, "APPEND"), time, head)
+            rows.append(_change("participants", None, head.author, "APPEND"))
         shown = {"id": head.id, "kind": head.kind, "from": head.author, "to": list(head.to)}
         shown["subject"] = subject_of(head, message)
-        row = _to_row(FieldChange("messages", None, shown, "APPEND"), time, head)
-        yield position, replace(row, tools=_tools_of(message))
-        for change in _walk_message(repository, head, message):
-            yield position, _to_row(change, time, head)
+        calls = (part.fields.get("name") or "unknown tool" for part in message.parts if part.type == "tool_call")
+        rows.append(_change("messages", None, shown, "APPEND", dict.fromkeys(map(str, calls))))
+        rows += _walk_message(repository, head, message)
+        cause = cause_of(head.author_kind, head.author)
+        for row in rows:
+            yield position, replace(row, time=time, cause=cause, source=head.id)
 
 
-def _to_row(change: FieldChange, time: str, head: MessageHeader) -> Change:
-    return change.to_row(time, cause_of(head.author_kind, head.author), head.id)
-
-
-def _walk_message(repository: Repository, head: MessageHeader, message: Message) -> Iterator[FieldChange]:
+def _walk_message(repository: Repository, head: MessageHeader, message: Message) -> Iterator[Change]:
     """Yield what a message changed beside being one."""
     voided = message.retracts or message.amends
     if voided is not None:
         after = None if message.retracts else {"amended_by": head.id}
-        yield FieldChange(f"messages[{voided}]", {"id": voided}, after)
+        yield _change(f"messages[{voided}]", {"id": voided}, after)
     if head.parents and (head.kind in _CHANGE_VALUES or voided is not None):
         yield from _walk_values(repository, head)
 
 
-def _walk_values(repository: Repository, head: MessageHeader) -> Iterator[FieldChange]:
+def _walk_values(repository: Repository, head: MessageHeader) -> Iterator[Change]:
     """Yield the decisions and accepted values that are others after a message."""
     for group, field in _VALUE_FIELDS.items():
         before, after = (_find_group(repository, commit, group) for commit in (head.parents[0], head.oid))
         for path, *blobs in diff_blobs(repository, before, after) if before != after else ():
             old, new = (None if blob is None else _read_value(repository, blob, field) for blob in blobs)
-            yield FieldChange(".".join((group, *split_leaf(path))), old, new)
+            yield _change(".".join((group, *split_leaf(path))), old, new)
 
 
 def _find_group(repository: Repository, commit: Oid, group: str) -> Oid | None:
@@ -488,11 +466,6 @@ def _find_group(repository: Repository, commit: Oid, group: str) -> Oid | None:
 def _read_value(repository: Repository, blob: Oid, field: str) -> Any:
     claim = encoding.load(read_blob(repository, blob))
     return claim[field] if isinstance(claim, dict) and claim.keys() == {field} else claim
-
-
-def _tools_of(message: Message) -> tuple[str, ...]:
-    calls = (part.fields.get("name") or "unknown tool" for part in message.parts if part.type == "tool_call")
-    return tuple(dict.fromkeys(map(str, calls)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
