@@ -395,8 +395,8 @@ def list_operations(repository: Repository, *, limit: int | None = None) -> Oper
         Invalid: the limit is negative.
     """
     check_not_negative(limit, "number of operations", "for example: -n 20")
-    count = None if limit is None else min(limit, sys.maxsize)
-    return OperationList(operations=tuple(record for _, record in islice(walk_operations(repository), count)))
+    records = (record for _, record in islice(walk_operations(repository), limit and min(limit, sys.maxsize)))
+    return OperationList(operations=tuple(records))
 
 
 def show_operation(repository: Repository, operation: str) -> OperationView:
