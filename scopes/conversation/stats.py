@@ -53,15 +53,6 @@ class FileList(Result):
     heading: Heading | None = None
 
 
-@dataclass(slots=True)
-class _FileUses:
-    path: str
-    last: MessageHeader
-    last_operation: str
-    operations: dict[str, int] = field(default_factory=dict)
-    messages: list[MessageId] = field(default_factory=list)
-
-
 def files(repository: Repository, where: str) -> FileList:
     """Collect every file that a message of a conversation, or of `CONV/BRANCH`, read, changed or mentioned.
 
@@ -71,32 +62,28 @@ def files(repository: Repository, where: str) -> FileList:
     scope = resolve_scope(repository, where)
     cwd = read_root(repository, read_commit(repository, next(iter(scope.tips.values()))), None).cwd
     cwd = cwd or read_metadata(repository, scope.conversation).directory
-    uses_by_key: dict[str, _FileUses] = {}
     key_of = lru_cache(maxsize=None)(partial(file_leaf, base=cwd))
+    uses_of: dict[str, list[tuple[str, str, MessageHeader]]] = {}
     callers: dict[Oid, AgentName] = {}  # the author of each message or, if that is a tool, the agent that called it
     for head, message in walk_messages(repository, scope):
         parent = head.parents[0] if head.parents and head.author_kind == "tool" else None
         callers[head.oid] = head.author if parent is None else callers.get(parent, head.author)
         for path, operation in file_operations(message):
-            uses = uses_by_key.setdefault(key_of(path), _FileUses(path, head, operation))
-            if path.endswith(f"/{uses.path}"):
-                uses.path = path  # the absolute one
-            uses.operations[operation] = uses.operations.get(operation, 0) + 1
-            if head.time >= uses.last.time:
-                uses.last, uses.last_operation = head, operation
-            if not uses.messages or uses.messages[-1] != head.id:
-                uses.messages.append(head.id)
-    rows = [
-        FileRow(
-            path=uses.path,
-            operations=uses.operations,
-            messages=tuple(uses.messages),
-            last_touch=known_seconds(uses.last.time),
-            last_author=callers[uses.last.oid],
-            last_operation=uses.last_operation,
+            uses_of.setdefault(key_of(path), []).append((path, operation, head))
+    rows = []
+    for uses in uses_of.values():
+        _, last_operation, last = max(reversed(uses), key=lambda use: use[2].time)
+        rows.append(
+            FileRow(
+                path=next((path for path, *_ in uses if path.startswith("/")), uses[0][0]),
+                operations=dict(Counter(operation for _, operation, _ in uses)),
+                messages=tuple(dict.fromkeys(head.id for *_, head in uses)),
+                last_touch=known_seconds(last.time),
+                last_author=callers[last.oid],
+                last_operation=last_operation,
+            )
         )
-        for uses in sorted(uses_by_key.values(), key=attrgetter("path"))
-    ]
+    rows.sort(key=attrgetter("path"))
     rows.sort(key=lambda row: row.last_touch or "", reverse=True)
     return FileList(
         conversation=scope.conversation,
