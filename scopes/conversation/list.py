@@ -17,7 +17,7 @@ from operator import attrgetter, ge, le
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scopes.clock import format_seconds
-from scopes.errors import Corrupt, NotFound, check_not_negative
+from scopes.errors import Corrupt, NotFound
 from scopes.ids import ConversationId
 from scopes.index.caches import CachedRow, CachedRows, ConversationRow, read_rows, save_rows
 from scopes.index.database import without_purged
@@ -45,7 +45,6 @@ class ListFilter(NamedTuple):
     projects: the conversation began in one of them
     model: the model of the newest answer, as for `agent`: `claude`, `opus`
     limit: the number of rows, the newest first; None for all
-    clear: returns a name as it is shown; nothing is found by what it hides
     """
 
     since: int | None = None
@@ -55,12 +54,11 @@ class ListFilter(NamedTuple):
     tag: str | None = None
     limit: int | None = None
     until: int | None = None
-    clear: Callable[[str], str] = str
 
     @property
     def conditional(self) -> bool:
         """Return True if there is a condition besides the number of rows."""
-        return self._replace(limit=None, clear=str) != ALL
+        return self._replace(limit=None) != ALL
 
     @property
     def needs_details(self) -> bool:
@@ -75,9 +73,7 @@ class ListFilter(NamedTuple):
                 second = format_seconds(end // _SECOND)[:_TO_SECOND]
                 selected = [row for row in selected if is_meant((row.activity or "")[:_TO_SECOND], second)]
         if self.agent is not None:
-            names = {name: self.clear(name) for name in {name for row in selected for name in row.participants}}
-            shown = _matching(self.agent, names.values())
-            agents = {name for name, each in names.items() if each in shown}
+            agents = _matching(self.agent, (name for row in selected for name in row.participants))
             sources = _matching(self.agent, (row.source for row in selected if row.source is not None))
             selected = [row for row in selected if row.source in sources or not agents.isdisjoint(row.participants)]
         if self.model is not None:
@@ -106,28 +102,18 @@ class ListFilter(NamedTuple):
 ALL = ListFilter()
 
 
-def check_limit(limit: int | None) -> int | None:
-    """Return the limit of a list.
-
-    Raises:
-        Invalid: it is negative.
-    """
-    check_not_negative(limit, "number of conversations", "for example: -n 20, or --all")
-    return limit
-
-
-def none_found_note(rows: Iterable[ConversationRow], wanted: ListFilter) -> Note:
+def _note_none_found(rows: Sequence[ConversationRow], wanted: ListFilter) -> Note:
     """Return the note that no conversation matches; its hint names the agents, models and tags that there are."""
-    known, hints = list(rows), []
+    hints = []
     if wanted.agent is not None:
-        hints.append(few("agents", (name for row in known for name in row.participants)))
+        hints.append(few("agents", (name for row in rows for name in row.participants)))
     if wanted.model is not None:
-        hints.append(few("models", (row.model for row in known if row.model is not None)))
+        hints.append(few("models", (row.model for row in rows if row.model is not None)))
     if wanted.tag is not None:
-        hints.append(few("tags", (name for row in known for name in row.tags or ())))
+        hints.append(few("tags", (name for row in rows for name in row.tags or ())))
     if any(isinstance(project, ChosenProject) for project in wanted.projects):
-        hints.append(few("projects", project_names(known).values()))
-    return Note("no conversation matches", "\n".join(hint for hint in hints if hint) or None)
+        hints.append(few("projects", find_project_names(row.directory for row in rows).values()))
+    return Note("no conversation matches", "\n".join(filter(None, hints)) or None)
 
 
 def _matching(wanted: str, names: Iterable[str]) -> set[str]:
@@ -142,17 +128,12 @@ def _matching(wanted: str, names: Iterable[str]) -> set[str]:
     }
 
 
-def project_names(rows: Iterable[ConversationRow]) -> Mapping[str, str]:
-    """Return the name of the project of each recorded directory that belongs to one."""
-    return names_of_directories({row.directory for row in rows if row.directory is not None})
-
-
-def names_of_directories(paths: Iterable[str]) -> Mapping[str, str]:
+def find_project_names(directories: Iterable[str | None]) -> Mapping[str, str]:
     """Return the name of the project of each directory that belongs to one.
 
     Names are not stored, because directories are moved and repositories are made.
     """
-    found = {path: find_project(path) for path in paths}
+    found = {path: find_project(path) for path in {*directories} if path is not None}
     return {path: project.name for path, project in found.items() if project is not None}
 
 
@@ -253,11 +234,11 @@ def sorted_list(
     every = newest_first(summaries)
     rows = wanted.select(every) if wanted.conditional else every
     if wanted.conditional and not rows:
-        notes = (*notes, none_found_note(every, wanted))
+        notes = (*notes, _note_none_found(every, wanted))
     shown = rows[: wanted.limit]
     return ConversationList(
         conversations=tuple(shown),
-        projects=project_names(shown),
+        projects=find_project_names(row.directory for row in shown),
         filtered=wanted.conditional,
         more=len(rows) - len(shown),
         notes=notes,

@@ -10,10 +10,11 @@ import sys
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from math import ceil, log2
 from shlex import quote
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
 from scopes.clock import now_nanoseconds, parse_window
 from scopes.errors import Invalid, Refused, check_not_negative
@@ -44,6 +45,8 @@ from scopes.result import Note, Result, Stream, few
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, header_safe, read_commit
 from scopes.store.repository import Repository
+
+_Name = TypeVar("_Name", bound=str)
 
 if TYPE_CHECKING:
     from scopes.merge.lanes import LaneMark, MarkedLanes
@@ -137,14 +140,9 @@ class LogFilter:
     messages: Container[MessageId] | None = None
 
     @property
-    def conditional(self) -> bool:
-        """Return True if there is any condition."""
-        return self.path is not None or self.conditional_without_path
-
-    @property
-    def conditional_without_path(self) -> bool:
-        """Return True if there is a condition besides the path."""
-        return self.messages is not None or any((self.author, self.kind, self.since, self.until, self.body))
+    def is_only_path(self) -> bool:
+        """Return True if there is no condition besides the path."""
+        return self.messages is None and not any((self.author, self.kind, self.since, self.until, self.body))
 
 
 def log(
@@ -183,10 +181,12 @@ def log(
     Raises:
         NotFound, Ambiguous, Invalid: the revision, the range or a date cannot be resolved.
     """
-    _check_options(limit, graph=graph, oldest_first=oldest_first)
+    check_not_negative(limit, "number of messages", "for example: -n 20")
+    if graph and oldest_first:
+        raise Invalid("--graph and --reverse cannot be used together", hint="leave out one of them")
     conversation_id, tips, hidden, branch = _resolve_range(repository, where, all_branches=all_branches)
-    labels = _read_labels(repository, conversation_id)
-    branches = labels.branches
+    branches = _names_by_commit(list_branch_tips(repository, conversation_id))
+    tags = _names_by_commit(read_metadata(repository, conversation_id).tags)
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
     lanes = _LaneFinder(repository, conversation_id, branch, tips, digests=digests)
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
@@ -196,10 +196,11 @@ def log(
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)
     folds = fold_results and TOOL_RESULTS not in _as_names(criteria.kind)
-    folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded if folds else None
+    folded = _fold(repository, read, matches, {*branches}, hidden) if folds else None
     entries = _entries(
         map(RecordedTimes(repository).add_to, heads),
-        labels,
+        branches,
+        tags,
         matches,
         folded,
         [claims for tip in tips if (claims := read_claims(repository, tip))],
@@ -213,11 +214,10 @@ def log(
     elif oldest_first:
         entries = reversed(list(entries))
     if bodies is not False:
-        reader = _Bodies(read, read_all=bodies is True, results=results)
-        entries = map(reader.add_to, entries)
+        entries = map(partial(read.add_to, read_all=bodies is True, results=results), entries)
     is_branch = branch is not None and len(tips) == 1
     notes = reader_notes(repository, Revision(conversation_id, branch, tips[0]), where) if is_branch else ()
-    if not criteria.conditional or limit == 0:
+    if (criteria.is_only_path and criteria.path is None) or limit == 0:
         return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first, notes=notes)
     first = list(islice(entries, 1))
     notes += () if first else (_none_found_note(criteria, conversation_id, seen),)
@@ -250,12 +250,6 @@ def touches_file(message: Message, path: str) -> bool:
     return path != "" and any(f"/{path}/" in f"/{name}/" for name in touched)
 
 
-def _check_options(limit: int | None, *, graph: bool, oldest_first: bool) -> None:
-    check_not_negative(limit, "number of messages", "for example: -n 20")
-    if graph and oldest_first:
-        raise Invalid("--graph and --reverse cannot be used together", hint="leave out one of them")
-
-
 def _resolve_range(
     repository: Repository, where: str, *, all_branches: bool
 ) -> tuple[ConversationId, list[Oid], frozenset[Oid], BranchName | None]:
@@ -277,21 +271,11 @@ def _resolve_range(
     return first.conversation, [first.oid, second.oid], ancestors_of_first & ancestors_of_second, None
 
 
-class _Labels(NamedTuple):
-    """The names of branches and tags by commit."""
-
-    branches: Mapping[Oid, Sequence[BranchName]]
-    tags: Mapping[Oid, Sequence[str]]
-
-
-def _read_labels(repository: Repository, conversation: ConversationId) -> _Labels:
-    branches: dict[Oid, list[BranchName]] = {}
-    for branch, tip in list_branch_tips(repository, conversation).items():
-        branches.setdefault(tip, []).append(branch)
-    tags: dict[Oid, list[str]] = {}
-    for tag, oid in read_metadata(repository, conversation).tags.items():
-        tags.setdefault(oid, []).append(tag)
-    return _Labels(branches, tags)
+def _names_by_commit(named: Mapping[_Name, Oid]) -> dict[Oid, list[_Name]]:
+    found: dict[Oid, list[_Name]] = {}
+    for name, oid in named.items():
+        found.setdefault(oid, []).append(name)
+    return found
 
 
 def _filter(only: LogFilter, read: _BodyReader, seen: set[tuple[str, str]]) -> Callable[[MessageHeader], bool]:
@@ -301,7 +285,7 @@ def _filter(only: LogFilter, read: _BodyReader, seen: set[tuple[str, str]]) -> C
     now = now_nanoseconds()
     since, until = (None if end is None else end // 1_000_000_000 for end in parse_window(only.since, only.until, now))
     path, body, messages = only.path, only.body, only.messages
-    if not only.conditional:
+    if only.is_only_path and path is None:
         return lambda _: True
 
     def matches(head: MessageHeader) -> bool:
@@ -325,7 +309,7 @@ def _none_found_note(only: LogFilter, conversation: ConversationId, seen: Iterab
     hints = [f"see: scopes files {quote(conversation)}"] if only.path is not None else []
     hints += [few("authors", (name for name, _ in seen))] if only.author else []
     hints += [few("kinds", (kind for _, kind in seen))] if only.kind else []
-    text = "no message matches" if only.conditional_without_path else f"no message touched {only.path!a}"
+    text = f"no message touched {only.path!a}" if only.is_only_path else "no message matches"
     return Note(text, "\n".join(filter(None, hints)) or None)
 
 
@@ -335,7 +319,8 @@ def _as_names(given: str | Sequence[str] | None) -> Sequence[str]:
 
 def _entries(  # noqa: PLR0917 - one generator for each of them would take longer than the work in it
     heads: Iterable[MessageHeader],
-    labels: _Labels,
+    branches: Mapping[Oid, Sequence[BranchName]],
+    tags: Mapping[Oid, Sequence[str]],
     matches: Callable[[MessageHeader], bool],
     folded: Callable[[MessageHeader], bool] | None,
     claims: Sequence[Mapping[MessageId, object]],
@@ -359,12 +344,13 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
         if not matches(head) or (folded is not None and folded(head)):
             continue
         if claims:
-            changes = frozenset(name for of_tip in claims for name in _as_mapping(of_tip.get(head.id)))
+            found = (of_tip.get(head.id) for of_tip in claims)
+            changes = frozenset(name for claim in found if isinstance(claim, dict) for name in claim)
         yield LogEntry(
             head=head,
             message=None,
-            branches=tuple(labels.branches.get(head.oid, ())),
-            tags=tuple(labels.tags.get(head.oid, ())),
+            branches=tuple(branches.get(head.oid, ())),
+            tags=tuple(tags.get(head.oid, ())),
             parents=head.parents,
             answered_by=answered_by,
             newer=newer if of_branch and head.kind == SUMMARY else None,
@@ -373,10 +359,6 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
             amended="amended" in changes and "retracted" not in changes,
             next_prompts=next_prompts,
         )
-
-
-def _as_mapping(claim: object) -> Mapping[str, object]:
-    return claim if isinstance(claim, dict) else {}
 
 
 _KEPT = 32  # messages
@@ -397,42 +379,34 @@ class _BodyReader:
         """Return the message of a commit."""
         return self._kept.get(oid) or self._keep(oid, read_message(self._repository, oid))
 
-    def read_bytes(self, head: MessageHeader) -> bytes:
-        """Return the message of a header as it is stored."""
-        return read_body_bytes(self._repository, head)
-
     def _keep(self, oid: Oid, message: Message) -> Message:
         if len(self._kept) == _KEPT:
             del self._kept[next(iter(self._kept))]
         self._kept[oid] = message
         return message
 
+    def add_to(self, entry: LogEntry, *, read_all: bool, results: bool) -> LogEntry:
+        """Return an entry with how its turn ended, and with its body and the results of its calls.
 
-class _Bodies:
-    """Reads the bodies of a log: all, or only those of messages whose commit has no subject text."""
-
-    def __init__(self, read: _BodyReader, *, read_all: bool, results: bool) -> None:
-        self._read = read
-        self._read_all = read_all
-        self._results = results
-
-    def add_to(self, entry: LogEntry) -> LogEntry:
-        """Return an entry with its body, the results of its tool calls if requested, and how its turn ended."""
+        Without `read_all` these are added only if the commit has no subject text.
+        """
         head, next_prompts = entry.head, entry.next_prompts
-        is_read = self._read_all or head.subject == NO_TEXT
-        if not is_read and (next_prompts is None or not may_have_ending(head.kind, self._read.read_bytes(head))):
+        is_read = read_all or head.subject == NO_TEXT
+        if not is_read and (
+            next_prompts is None or not may_have_ending(head.kind, read_body_bytes(self._repository, head))
+        ):
             return entry
-        message = self._read(head)
+        message = self(head)
         ending = ending_of(message)
-        if next_prompts is not None and is_unanswered(message, map(self._read.read_at, next_prompts)):
+        if next_prompts is not None and is_unanswered(message, map(self.read_at, next_prompts)):
             ending = "unanswered"
         if not is_read:
-            return replace(entry, ending=ending) if ending is not None else entry
-        results: tuple[Part, ...] = ()
-        if self._results and any(part.type == "tool_call" for part in message.parts):
-            answers = (message, *map(self._read.read_at, entry.answered_by))
-            results = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
-        return replace(entry, message=message, results=results, ending=ending)
+            return replace(entry, ending=ending)
+        found: tuple[Part, ...] = ()
+        if results and any(part.type == "tool_call" for part in message.parts):
+            answers = (message, *map(self.read_at, entry.answered_by))
+            found = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
+        return replace(entry, message=message, results=found, ending=ending)
 
 
 _KEPT_COMMITS = 100  # after a merge, for how its conflicts were resolved
@@ -493,33 +467,24 @@ class _LaneFinder:
         return latest(read_body(self._repository, head), self._amendments)
 
 
-class _ResultFolder:
-    """Finds the messages that a log leaves out, because it shows their results with the calls."""
+def _fold(
+    repository: Repository,
+    read: _BodyReader,
+    matches: Callable[[MessageHeader], bool],
+    tips: Container[Oid],
+    hidden: Container[Oid],
+) -> Callable[[MessageHeader], bool]:
+    """Return a test for messages that hold nothing but results of calls in a message that the log shows."""
 
-    def __init__(
-        self,
-        repository: Repository,
-        read: _BodyReader,
-        matches: Callable[[MessageHeader], bool],
-        tips: Container[Oid],
-        hidden: Container[Oid],
-    ) -> None:
-        self._repository = repository
-        self._read = read
-        self._matches = matches
-        self._tips = tips
-        self._hidden = hidden
-
-    def is_folded(self, head: MessageHeader) -> bool:
-        """Return True if a message holds nothing but results of calls in a message that the log shows."""
-        if head.kind != TOOL_RESULTS or head.oid in self._tips:
+    def is_folded(head: MessageHeader) -> bool:
+        call = None if head.kind != TOOL_RESULTS or head.oid in tips else find_call_message(repository, head)
+        if call is None or call.oid in hidden or not matches(call):
             return False
-        call = find_call_message(self._repository, head)
-        if call is None or call.oid in self._hidden or not self._matches(call):
-            return False
-        called = {part.fields.get("call_id") for part in self._read(call).parts if part.type == "tool_call"}
-        parts = self._read(head).parts
+        called = {part.fields.get("call_id") for part in read(call).parts if part.type == "tool_call"}
+        parts = read(head).parts
         return bool(parts) and all(p.type == "tool_result" and p.fields.get("call_id", "") in called for p in parts)
+
+    return is_folded
 
 
 def _messages_of_graph(commits: Iterable[Commit], parents_of: dict[Oid, tuple[Oid, ...]]) -> Iterator[MessageHeader]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -86,38 +85,33 @@ _PROMPT = "prompt"
 _WITHOUT_CONTENT = frozenset({"meta", "notice", "interrupt", "system", "error"})  # kinds of message
 
 
-def reason_of(name: BranchName, own: Sequence[Commit]) -> str | None:
-    """Return why a branch exists, given its own messages, oldest first; None if that is unknown.
-
-    An import names a fork within a session after its first message. That is how branches are told apart which the user
-    of scopes created.
-    """
-    kinds = {_kind_of(commit) for commit in own}
-    if own and kinds <= _WITHOUT_CONTENT:
-        return SYNTHETIC
-    if "interrupt" in kinds and kinds <= {*_WITHOUT_CONTENT, "answer", "tool-results"}:
-        return INTERRUPTED
-    if not own or name != fork_name(message_id_of(own[0])):
-        return None
-    first = next(kind for kind in map(_kind_of, own) if kind not in _WITHOUT_CONTENT)
-    if first != _PROMPT:
-        return ANSWERED_AGAIN
-    return EDITED if kinds <= {*_WITHOUT_CONTENT, _PROMPT} else REWOUND
-
-
-def _kind_of(commit: Commit) -> str | None:
-    """Return the kind of a message; what a person wrote is a prompt."""
-    kind = commit.kind
-    is_prompt = kind not in _WITHOUT_CONTENT and author_kind_of(commit.author.email) == "human"
-    return _PROMPT if is_prompt else kind
-
-
 def fork_name(first: MessageId) -> BranchName:
     """Return the name that an import gives to a fork within a session; `first` is its first own message."""
     return BranchName(f"{FORK_PREFIX}{first[:SHORT_ID_LENGTH]}")
 
 
-def find_sessions(repository: Repository, names: Iterable[BranchName], root: Oid) -> Mapping[BranchName, str]:
+def _find_reason(name: BranchName, own: Sequence[Commit]) -> str | None:
+    """Return why a branch exists, given its own messages, oldest first; None if that is unknown.
+
+    An import names a fork within a session after its first message. That is how branches are told apart which the user
+    of scopes created.
+    """
+    kinds = [
+        _PROMPT if c.kind not in _WITHOUT_CONTENT and author_kind_of(c.author.email) == "human" else c.kind for c in own
+    ]
+    content = [kind for kind in kinds if kind not in _WITHOUT_CONTENT]
+    if own and not content:
+        return SYNTHETIC
+    if "interrupt" in kinds and {*content} <= {"answer", "tool-results"}:
+        return INTERRUPTED
+    if not own or name != fork_name(message_id_of(own[0])):
+        return None
+    if content[0] != _PROMPT:
+        return ANSWERED_AGAIN
+    return EDITED if {*content} == {_PROMPT} else REWOUND
+
+
+def _find_sessions(repository: Repository, names: Iterable[BranchName], root: Oid) -> Mapping[BranchName, str]:
     """Return the native ids of the sessions that branches follow which an import named after a session."""
     encoded = {encode_component(name): name for name in names if name.startswith(FORK_PREFIX)}
     found: dict[BranchName, str] = {}
@@ -137,7 +131,7 @@ class Continued(NamedTuple):
     message: MessageId
 
 
-def find_continued(repository: Repository, oldest_first: Iterable[Commit]) -> Continued | None:
+def _find_continued(repository: Repository, oldest_first: Iterable[Commit]) -> Continued | None:
     """Return what a conversation continues; None if its first prompt names nothing."""
     first = next((commit for commit in oldest_first if commit.kind == "prompt"), None)
     found = None if first is None else read_message_at(repository, first.tree).extra.get(HANDOVER)
@@ -153,7 +147,6 @@ def find_continued(repository: Repository, oldest_first: Iterable[Commit]) -> Co
 
 RECENT = 3
 _ANSWERS_TRIED = 5  # messages of agents whose models and tokens are looked at
-_MAX_ESTIMATED = 100  # messages; more would delay the answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,8 +204,8 @@ class ConversationView(Result):
     `opening` is the beginning of the first prompt, if there is no title. `directory` is where the conversation began,
     `project` the project of that. `branch` is the only branch that is described, None for all `branch_count`.
     `native_id` is the id of the imported session, `continues` what it was given the history of. `models` are those of
-    the newest answers. `tokens` is the size of the newest context: recorded with its answer, or an estimate of the
-    texts. `redacted` says of which conversation it is a redacted copy that was made here.
+    the newest answers. `tokens` is the size of the newest context, as recorded with its answer. `redacted` says of
+    which conversation it is a redacted copy that was made here.
     """
 
     id: ConversationId
@@ -239,7 +232,6 @@ class ConversationView(Result):
     started: str | None = None
     models: tuple[str, ...] = ()
     tokens: int | None = None
-    tokens_method: str | None = None
     in_progress: tuple[OpenMerge, ...] = ()
     redacted: RedactedCopy | None = None
 
@@ -277,7 +269,7 @@ def show(
     latest = by_time[-recent:] if recent > 0 else []
     bodies = [read_message_at(repository, commit.tree) for commit in latest]
     newest = max(by_oid[oid].time for oid in scope.tips.values())
-    models, tokens, method = _measure_context(repository, by_oid, tips[scope.branch or active])
+    models, tokens = _read_context(repository, by_oid, tips[scope.branch or active])
     return ConversationView(
         id=handle.id,
         uuid=root.uuid,
@@ -298,11 +290,10 @@ def show(
         branch=scope.branch,
         branch_count=len(shown),
         native_id=root.native_id,
-        continues=None if root.native_id is None else find_continued(repository, by_oid.values()),
+        continues=None if root.native_id is None else _find_continued(repository, by_oid.values()),
         started=known_seconds(by_time[0].time) if by_time else None,
         models=models,
         tokens=tokens,
-        tokens_method=method,
         in_progress=_list_in_progress(repository, handle.id, metadata),
         redacted=find_original(repository, handle.id),
         notes=successor_notes(repository, Revision(handle.id, active, tips[active]), where),
@@ -325,35 +316,23 @@ def _list_in_progress(
     return tuple(found)
 
 
-def _measure_context(
-    repository: Repository, by_oid: Mapping[Oid, Commit], tip: Oid
-) -> tuple[tuple[str, ...], int | None, str | None]:
-    """Return the models of the newest answers of a branch, and the tokens of its newest context and where from.
-
-    Answers are read until one has recorded tokens; without any, a short history is estimated.
-    """
+def _read_context(repository: Repository, by_oid: Mapping[Oid, Commit], tip: Oid) -> tuple[tuple[str, ...], int | None]:
+    """Return the models of the newest answers of a branch, and the size of its newest context, if that is recorded."""
     models: dict[str, None] = {}
-    tried = 0
-    newest_first: list[Commit] = []
+    answers = 0
     commit = by_oid[tip]
-    while not is_root(commit):
-        newest_first.append(commit)
-        if tried < _ANSWERS_TRIED and header_of(commit).author_kind == "agent":
-            tried += 1
+    while not is_root(commit) and answers < _ANSWERS_TRIED:
+        if author_kind_of(commit.author.email) == "agent":
+            answers += 1
             message = read_message_at(repository, commit.tree)
             models |= {message.model: None} if message.model is not None else {}
             used = tokens_of(message)
             if used is not None and used.input is not None:
-                return tuple(models), used.input + (used.output or 0), "recorded"
-        if not commit.parents or len(newest_first) > _MAX_ESTIMATED:
+                return tuple(models), used.input + (used.output or 0)
+        if not commit.parents:
             break
         commit = by_oid[commit.parents[0]]
-    if not newest_first or len(newest_first) > _MAX_ESTIMATED:
-        return tuple(models), None, None
-    from scopes.tokens.count import EstimatingTokenizer
-
-    texts = (read_message_at(repository, commit.tree).text for commit in newest_first)
-    return tuple(models), sum(map(EstimatingTokenizer().count, texts)), "estimate"
+    return tuple(models), None
 
 
 class Drawing(NamedTuple):
@@ -381,10 +360,8 @@ class _Branches:
         self.by_oid = {commit.oid: commit for commit in walk_oldest_first(repository, sorted(self.tips.values()))}
         self.ids = {commit.oid: message_id_of(commit) for commit in self.by_oid.values() if not is_root(commit)}
 
-    def reachable(self, tip: Oid | None) -> AbstractSet[Oid]:
-        """Return the commits below a tip, with itself."""
-        if set(self.tips.values()) == {tip}:  # another set of all commits would take memory
-            return self.by_oid.keys()
+    def reachable(self, tip: Oid | None) -> set[Oid]:
+        """Return the commits below a tip, with itself; none if it is None."""
         seen: set[Oid] = set()
         stack = [tip] if tip is not None else []
         while stack:
@@ -403,13 +380,12 @@ class _Branches:
     def _row(self, name: BranchName, entry: BranchEntry) -> BranchRow:
         tip = self.by_oid[self.tips[name]]
         reachable = self.reachable(tip.oid)
-        below = self.reachable(entry.fork) if entry.fork in self.by_oid else frozenset[Oid]()
-        own = reachable - below if below else reachable
-        messages, total = ({self.ids[oid] for oid in oids if oid in self.ids} for oids in (own, reachable))
-        above = self.reachable(self.tips.get(entry.parent)) if entry.parent is not None else frozenset[Oid]()
-        copied = {
-            self.ids[oid] for oid in above - reachable if oid in self.ids
-        }  # as an import that joins sessions does
+        above = self.reachable(None if entry.parent is None else self.tips.get(entry.parent))
+        own = reachable - self.reachable(entry.fork)
+        # an import that joins sessions copies messages of the parent
+        messages, total, copied = (
+            {self.ids[oid] for oid in oids if oid in self.ids} for oids in (own, reachable, above - reachable)
+        )
         kinds = Counter(self.by_oid[oid].kind for oid in own)
         status = entry.status
         if status == "active" and messages and tip.oid in above:
@@ -431,10 +407,10 @@ class _Branches:
             compactions=kinds["compaction"],
             interrupts=kinds["interrupt"],
             newer=self._count_newer(reachable) if SUMMARY in kinds else None,
-            reason=None if entry.parent is None else reason_of(name, own_commits),
+            reason=None if entry.parent is None else _find_reason(name, own_commits),
         )
 
-    def _count_newer(self, reachable: AbstractSet[Oid]) -> int:
+    def _count_newer(self, reachable: set[Oid]) -> int:
         """Count the messages after the last summary of a branch."""
         newer = 0
         for oid in reversed(self.by_oid):
@@ -450,7 +426,7 @@ class _Branches:
         root = next((oid for oid, commit in self.by_oid.items() if is_root(commit)), None)
         there = read_remote_branches(self._repository, root)
         unexplained = [row.name for row in rows if row.reason is None]
-        sessions = {} if root is None else find_sessions(self._repository, unexplained, root)
+        sessions = {} if root is None else _find_sessions(self._repository, unexplained, root)
         return tuple(
             replace(
                 row,
@@ -588,20 +564,13 @@ def _newest_model(repository: Repository, newest_first: Iterable[Commit]) -> str
     return None
 
 
-class RemoteCounts(NamedTuple):
-    """How many messages only this store has, and how many only the remote."""
-
-    ahead: int
-    behind: int
-
-
 def count_by_conversation(
     repository: Repository, conversations: Iterable[ConversationRefs], values: Mapping[str, str]
-) -> dict[ConversationId, RemoteCounts]:
-    """Compare conversations with the default remote; those that it did not have, or had no more, are left out.
+) -> dict[ConversationId, tuple[int, int]]:
+    """Return how many messages the default remote lacks, and how many only it has.
 
-    `values` are the refs. A branch that the remote lacks is compared with all that it has. What is damaged is left out,
-    too: `verify` reports it.
+    Conversations that it did not have, or had no more, are left out. `values` are the refs. A branch that the remote
+    lacks is compared with all that it has. What is damaged is left out, too: `verify` reports it.
     """
     try:
         gone, addresses = read_gone(repository.path), read_addresses(repository.path)
@@ -616,7 +585,7 @@ def count_by_conversation(
         prefix = f"{REMOTES}{name}/"
         found_there = {ref.removeprefix(prefix): Oid(oid) for ref, oid in values.items() if ref.startswith(prefix)}
         manifests |= {Oid(root): oid for root, oid in found_there.items() if root not in gone.get(name, ())}
-    found: dict[ConversationId, RemoteCounts] = {}
+    found: dict[ConversationId, tuple[int, int]] = {}
     for refs_of in conversations if manifests else ():
         with suppress(Corrupt, NotFound):
             _, fork = (None, None) if refs_of.meta is None else read_directory_and_fork(repository, Oid(refs_of.meta))
@@ -626,10 +595,10 @@ def count_by_conversation(
     return found
 
 
-def _count(repository: Repository, refs_of: ConversationRefs, manifest: Oid) -> RemoteCounts:
+def _count(repository: Repository, refs_of: ConversationRefs, manifest: Oid) -> tuple[int, int]:
     parents, tips = read_commit(repository, manifest).parents, set(refs_of.tips.values())
     if tips in (set(parents), set(parents[1:])):  # the first one may be the manifest before
-        return RemoteCounts(0, 0)
+        return 0, 0
     there = read_manifest_branches(repository, manifest)
     entries = read_metadata(repository, refs_of.conversation).branches
     ahead: set[Oid] = set()
@@ -640,7 +609,7 @@ def _count(repository: Repository, refs_of: ConversationRefs, manifest: Oid) -> 
             ahead |= _list_new(repository, tip, manifest)
         if other is not None and other.tip != tip:
             behind |= _list_new(repository, other.tip, tip)
-    return RemoteCounts(len(ahead), len(behind))
+    return len(ahead), len(behind)
 
 
 def _list_new(repository: Repository, tip: Oid, other: Oid) -> set[Oid]:
@@ -704,6 +673,10 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
     stored = read_message_bytes(repository, revision.oid)
     head, decoded = RecordedTimes(repository).add_to(header_of(commit)), decode(stored)
     claim = _find_claim(repository, revision, head)
+    notes: tuple[Note, ...] = ()
+    if others := [copy.conversation for copy in copies[1:]]:
+        text = f"message {head.id[:8]} of {revision.conversation} is shown; it is also in {', '.join(others)}"
+        notes = (Note(text, f"to read that one: scopes cat {quote(others[0])}/{head.id[:8]}"),)
     return MessageView(
         conversation=revision.conversation,
         branch=revision.branch,
@@ -713,7 +686,7 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
         newer=_count_newer(repository, revision, head, decoded) if head.kind == SUMMARY else None,
         retracted="retracted" in claim,
         amended="amended" in claim,
-        notes=_copy_notes(head, copies),
+        notes=notes,
     )
 
 
@@ -753,15 +726,6 @@ def _resolve(repository: Repository, message: str, conversation: str | None) -> 
             f"that message is not on {on}", hint=f"to read it: scopes cat {quote(handle.id)} {quote(message)}"
         )
     return revision
-
-
-def _copy_notes(head: MessageHeader, copies: Sequence[Revision]) -> tuple[Note, ...]:
-    """Return a note that names the conversations with other copies of a message."""
-    others = [revision.conversation for revision in copies[1:]]
-    if not others:
-        return ()
-    text = f"message {head.id[:8]} of {copies[0].conversation} is shown; it is also in {', '.join(others)}"
-    return (Note(text, f"to read that one: scopes cat {quote(others[0])}/{head.id[:8]}"),)
 
 
 def _find_claim(repository: Repository, revision: Revision, head: MessageHeader) -> Mapping[str, object]:

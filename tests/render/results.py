@@ -420,24 +420,6 @@ CHANGES = (
         cause="system",
         source="create",
     ),
-    change(
-        "conflicts.da2d0db79666",
-        "CREATE",
-        None,
-        {"type": "edit-edit", "key": "decisions/auth%20flow", "status": "open"},
-    ),
-    change(
-        "conflicts.da2d0db79666",
-        "UPDATE",
-        {"status": "open"},
-        {
-            "type": "edit-edit",
-            "key": "decisions/auth%20flow",
-            "status": "resolved",
-            "choice": "source",
-            "reason": "simpler",
-        },
-    ),
 )
 
 _MAIN, _FIX = (DiffSide(name=name, revision=Revision(CONVERSATION, name, oid(name))) for name in ("main", "fix"))

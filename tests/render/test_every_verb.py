@@ -131,7 +131,7 @@ READS = {
     "check --explain": lambda _: explain_rule(Policy(), "run/empty"),
     "check": lambda repo: check(repo, [(SAMPLE, resolve_scope(repo, SAMPLE))], Policy()),
     "repair": repair,
-    "doctor": lambda repo: doctor(repo.path, repo),
+    "doctor": doctor,
 }
 WRITES = {
     "import --sample": import_sample,
