@@ -209,20 +209,17 @@ class EstimatingTokenizer:
             kind = match.lastindex
             if kind == _WORD:
                 hundredths += 100 + 6 * (length - 3) if length > 3 else 100
-            elif kind is None:
-                hundredths += 100 if length <= _LONG_BLANK else _blank_cost(match[0])
+            elif kind is None and length <= _LONG_BLANK:
+                hundredths += 100
             else:
                 hundredths += _piece_cost(kind, match[0], length)
         return -(-hundredths * _MARGIN // 10_000)
 
 
-def _blank_cost(text: str) -> int:
-    """Return the cost of a long run of white space in hundredths of a token; a run of one character costs far less."""
-    return 100 + len(text) * (1 if text == text[0] * len(text) else 55)
-
-
-def _piece_cost(kind: int, text: str, length: int) -> int:
-    """Return the cost of a piece that is neither a word nor white space, in hundredths of a token."""
+def _piece_cost(kind: int | None, text: str, length: int) -> int:
+    """Return the cost of a piece that is no word, in hundredths of a token."""
+    if kind is None:  # a long run of white space; one of the same character costs far less
+        return 100 + length * (1 if text == text[0] * length else 55)
     if kind == _RANDOM:
         return 66 * length
     if kind == _FOREIGN:
@@ -290,9 +287,8 @@ def resolve_model(name: str, settings: Iterable[Setting] = ()) -> Model:
 def _with_setting(row: Model, field: str, setting: Setting) -> Model:
     if field == "encoding":
         if setting.value not in ENCODINGS:
-            raise Invalid(
-                f"{setting.value!a} is not a known encoding ({setting.key})", hint=f"known: {', '.join(ENCODINGS)}"
-            )
+            known = f"known: {', '.join(ENCODINGS)}"
+            raise Invalid(f"{setting.value!a} is not a known encoding ({setting.key})", hint=known)
         return row._replace(encoding=setting.value)
     try:
         number = round(float(setting.value) * 100) if field == "factor" else int(setting.value)
@@ -422,10 +418,8 @@ def fetch_ranks(paths: RankFilePaths, name: str, download: Callable[[str], bytes
         raise Invalid(f"{name!a} is not a known encoding", hint="encodings: " + ", ".join(ENCODINGS))
     data = download(encoding.url)
     if sha256(data).hexdigest() != encoding.sha256:
-        raise Corrupt(
-            f"the data from {encoding.url} is not {name}: its hash is wrong",
-            hint="try again, or from another network",
-        )
+        problem = f"the data from {encoding.url} is not {name}: its hash is wrong"
+        raise Corrupt(problem, hint="try again, or from another network")
     path = paths.own_file(encoding)
     try:
         write_private_file(path, data)
