@@ -186,34 +186,19 @@ def find_or_compute(
         As `compute`.
     """
     wanted = dict.fromkeys(oids)
-    kept = {} if directory is None else _read(directory, store, rows)
-    found = {oid: kept[oid] for oid in wanted if oid in kept}
+    kept: dict[Oid, bytes] = {}
+    if directory is not None:
+        with contextlib.suppress(*ROW_ERRORS), open_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
+            found = connection.execute(f"SELECT key, data FROM {rows}")  # noqa: S608 - one of TABLES
+            kept = {Oid(key.hex()): data for key, data in found}
     added = {oid: compute(oid) for oid in wanted if oid not in kept}
     if added and directory is not None:
-        _write(directory, store, rows, added, kept.keys() - wanted.keys())
-    return found | added
-
-
-def _read(directory: str, store: str, rows: str) -> dict[Oid, bytes]:
-    """Return all rows."""
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
-        found = connection.execute(f"SELECT key, data FROM {rows}")  # noqa: S608 - one of TABLES
-        return {Oid(key.hex()): data for key, data in found}
-    return {}
-
-
-def _write(directory: str, store: str, rows: str, added: Mapping[Oid, bytes], gone: Iterable[Oid]) -> None:
-    """Add rows and delete others, or do nothing if that is not possible now."""
-    new = [(bytes.fromhex(oid), data) for oid, data in added.items()]
-    with contextlib.suppress(*ROW_ERRORS), change_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
-        connection.executemany(
-            f"INSERT OR REPLACE INTO {rows} VALUES (?, ?)",  # noqa: S608 - one of TABLES
-            new,
-        )
-        connection.executemany(
-            f"DELETE FROM {rows} WHERE key = ?",  # noqa: S608 - one of TABLES
-            [(bytes.fromhex(oid),) for oid in gone],
-        )
+        new = [(bytes.fromhex(oid), data) for oid, data in added.items()]
+        gone = [(bytes.fromhex(oid),) for oid in kept.keys() - wanted.keys()]
+        with contextlib.suppress(*ROW_ERRORS), change_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
+            connection.executemany(f"INSERT OR REPLACE INTO {rows} VALUES (?, ?)", new)  # noqa: S608 - one of TABLES
+            connection.executemany(f"DELETE FROM {rows} WHERE key = ?", gone)  # noqa: S608 - one of TABLES
+    return {oid: kept[oid] for oid in wanted if oid in kept} | added
 
 
 USAGE: Final = Layout(
