@@ -653,7 +653,10 @@ def _suggest_any(index: Index, request: _Request) -> Iterator[Note]:
 
 
 def _period_notes(index: Index, request: _Request) -> Iterator[Note]:
-    """Yield a note if the query names a time: with what matches at other times, unless messages must be read for it."""
+    """Yield a note if the query names a time: with what matches at other times, or else the days searched.
+
+    A query with a regular expression is not run again, as it has read all messages of that time already.
+    """
     query = without(request.query, "before", "after")
     if query == request.query or not request.limit:
         return
@@ -663,8 +666,12 @@ def _period_notes(index: Index, request: _Request) -> Iterator[Note]:
         count, newest = count_rows(index, plan), find_newest(index, plan)
         if count and newest is not None:
             one = "message matches" if count == 1 else "messages match"
-            text = f"{text}; {count:,} {one} outside of it, the newest of {local_day(newest)}"
-    yield Note(text)
+            yield Note(f"{text}; {count:,} {one} outside of it, the newest of {local_day(newest)}")
+            return
+    condition, parameters = ("TRUE", ()) if request.conversation is None else (IN_CONVERSATION, (request.conversation,))
+    first, last = index.rows(_SELECT.format("min(message.time), max(message.time)", condition), parameters)[0]
+    if first is not None:
+        yield Note(text, f"messages: from {local_day(first)} to {local_day(last)}")
 
 
 def _coverage(index: Index, request: _Request, shown: int, total: int | None) -> SearchCoverage:
