@@ -31,7 +31,7 @@ from scopes.history.names import MAIN, conversation_ids, list_branch_tips, resol
 from scopes.history.titles import Heading, heading_of, may_be_title
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.database import State
-from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, open_index, tokenize
+from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, open_index
 from scopes.model.message import Message, decode
 from scopes.result import Note, Result, Stream
 from scopes.search.query import (
@@ -51,13 +51,14 @@ from scopes.search.query import (
     without,
 )
 from scopes.search.text import (
+    Documents,
     Matcher,
     Phrase,
     Piece,
     Progress,
     SpanFinder,
     cut_snippet,
-    describe_from,
+    has_phrase,
     phrase_finder,
     texts_of,
 )
@@ -532,7 +533,8 @@ def search(
     parsed = And((*(parsed.items if isinstance(parsed, And) else (parsed,)), *times)) if times else parsed
     names = _names_in(repository, clear)
     plan = compile_query(query, parsed, conversation_id, names)
-    unknown = () if regex else tuple(_unknown_field_notes(query))
+    unknown = () if regex else dict.fromkeys(unknown_fields(query))
+    known = f"fields: {', '.join(FIELDS)}"
     request = _Request(
         text=query,
         query=parsed,
@@ -543,16 +545,15 @@ def search(
         newest_first=newest_first,
         context=context,
         count_only=count_only,
-        notes=unknown,
+        notes=tuple(Note(f"no field {name!a}: searched as text", known) for name in unknown),
     )
-    describe = describe_from(repository, progress)
 
     def run(index: Index) -> Search:
         with reading():
             return _run(repository, index, request)
 
     with _directory_for(repository, index_directory) as directory:
-        found = _with_index(repository, directory, describe, run)
+        found = _with_index(repository, directory, Documents(repository, progress), run)
     if regex or conversation_id is not None or not limit:
         return found
     titles = _find_titles(repository, index_directory, query, window, any_word=any_word, clear=clear or str)
@@ -584,19 +585,7 @@ def _find_titles(
     return tuple(
         TitleHit(row.id, row.title)
         for row in rows
-        if row.title is not None
-        and choose(_contains(tokenize(clear(row.title)), phrase) for phrase in positive_phrases(parsed))
-    )
-
-
-def _contains(words: list[str], phrase: Phrase) -> bool:
-    """Return True if the words of a phrase follow each other in a text."""
-    count = len(phrase.words)
-    *first, last = phrase.words
-    return any(
-        words[at : at + count - 1] == first
-        and (words[at + count - 1].startswith(last) if phrase.prefix else words[at + count - 1] == last)
-        for at in range(len(words) - count + 1)
+        if row.title is not None and choose(has_phrase(phrase, clear(row.title)) for phrase in positive_phrases(parsed))
     )
 
 
@@ -694,12 +683,6 @@ def _coverage(index: Index, request: _Request, shown: int, total: int | None) ->
         damaged=status.damaged,
         unreadable=status.unreadable,
     )
-
-
-def _unknown_field_notes(query: str) -> Iterator[Note]:
-    """Yield a note for each word before a colon that is no field (D8)."""
-    for name in dict.fromkeys(unknown_fields(query)):
-        yield Note(f"no field {name!a}: searched as text", f"fields: {', '.join(FIELDS)}")
 
 
 def _names_in(repository: Repository, clear: Callable[[str], str] | None) -> Names:
