@@ -328,7 +328,6 @@ class Plan(NamedTuple):
     condition, parameters: the WHERE condition besides `match`, with a parameter for each `?`.
     late, late_parameters: a condition on the rows that are left, which calls the functions `matches(PATTERN, MESSAGE)`,
         `token_count(MESSAGE)` and `is_shown(MESSAGE)`; None if no message must be read.
-    alternatives: True if a message can lack a word of `match`.
     patterns: the regular expressions, by their numbers.
     columns: the columns that phrases are searched in; all if empty.
     """
@@ -338,7 +337,6 @@ class Plan(NamedTuple):
     parameters: tuple[object, ...]
     late: str | None = None
     late_parameters: tuple[object, ...] = ()
-    alternatives: bool = False
     patterns: tuple[Pattern, ...] = ()
     columns: tuple[str, ...] = ()
 
@@ -350,14 +348,14 @@ def compile_query(text: str, query: Node, conversation: ConversationId | None, n
         Invalid: a field has an invalid value.
     """
     sql, late_sql = _Compiler(text, names), _Compiler(text, names)
-    ranked: dict[str, Node] = {}
+    ranked: list[str] = []
     conditions: list[str] = []
     late: list[str] = []
     columns, items = sql.apply_scope(query.items if isinstance(query, And) else (query,), ())
     for item in items:
         expression = match_expression(item, columns)
         if expression is not None:
-            ranked[expression] = item
+            ranked.append(expression)
         elif _reads_messages(item):
             late.append(late_sql.condition(item, columns))
         else:
@@ -373,7 +371,6 @@ def compile_query(text: str, query: Node, conversation: ConversationId | None, n
         parameters=tuple(sql.parameters),
         late=" AND ".join(f"({condition})" for condition in late) or None,
         late_parameters=tuple(late_sql.parameters),
-        alternatives=any(map(_has_alternatives, ranked.values())),
         patterns=tuple(late_sql.patterns),
         columns=columns,
     )
@@ -507,10 +504,6 @@ class _Compiler:
 def _false_if_null(condition: str) -> str:
     """Make a condition on a nullable column false for NULL, so that its negation is true."""
     return f"ifnull({condition}, FALSE)"
-
-
-def _has_alternatives(node: Node) -> bool:
-    return isinstance(node, Or) or (isinstance(node, And) and any(map(_has_alternatives, node.items)))
 
 
 def _searches_text(node: Node) -> bool:

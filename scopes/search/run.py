@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
-from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds, local_day, now_nanoseconds, parse_window
@@ -75,19 +74,9 @@ _SELECT_FOUND = (
 )
 # The limit inside keeps the order: messages are read in it, until enough are found.
 _SELECT_LATE = "SELECT {} FROM ({} LIMIT -1) AS message WHERE {} LIMIT ?"
-_BEST = """
-    SELECT best.number, message.id, best.score FROM (
-        SELECT rowid AS number, {} AS score FROM full_text WHERE full_text MATCH ? ORDER BY score LIMIT ?
-    ) AS best LEFT JOIN message ON message.number = best.number ORDER BY best.score, message.time DESC, message.id"""
-_MORE_BEST = 200
-_NEWEST_MESSAGES = "SELECT number, id FROM message ORDER BY time DESC, id LIMIT ?"
-_MATCHES = "SELECT 1 FROM full_text WHERE full_text MATCH ? AND rowid = ?"
-_NEWEST_OF_EACH = 10  # messages that are tested for each row that is wanted
-_MAX_TESTED = 2000
 _COUNT_MATCHES = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
 _COUNT_BRANCHES = "SELECT count(*) FROM branch WHERE conversation = ?"
 _MAX_COUNTED = 500  # messages of which each is read to count it
-_ALWAYS_RANKED = 10_000  # messages: ranking fewer takes no noticeable time
 
 
 class Row(NamedTuple):
@@ -98,18 +87,9 @@ class Row(NamedTuple):
     score: float | None
 
 
-def walk_rows(
-    index: Index, plan: Plan, limit: int, *, newest_first: bool, matching: int | None = None
-) -> Iterator[Row]:
-    """Yield at most `limit` rows that match a plan; all if it is negative.
-
-    matching: the number of rows that match, if known.
-    """
+def walk_rows(index: Index, plan: Plan, limit: int, *, newest_first: bool) -> Iterator[Row]:
+    """Yield at most `limit` rows that match a plan; all if it is negative."""
     ranked = plan.match is not None and not newest_first
-    if limit > 0 and plan.match is not None and plan.condition == "TRUE" and plan.late is None:
-        found = _find_best(index, plan, limit) if ranked else _find_newest_rows(index, plan, limit, matching or 0)
-        if found is not None:
-            return iter(found)
     columns = "message.number, message.id" if plan.late is None else "message.*"
     select, parameters = _select(plan, f"{columns}, {_BM25 if ranked else 'NULL'} AS score")
     select += f" ORDER BY {'score, ' if ranked else ''}message.time DESC, message.id"
@@ -124,29 +104,6 @@ def _select(plan: Plan, columns: str) -> tuple[str, tuple[object, ...]]:
     if plan.match is None:
         return _SELECT.format(columns, plan.condition), plan.parameters
     return _SELECT_FOUND.format(columns, plan.condition), (plan.match, *plan.parameters)
-
-
-def _find_best(index: Index, plan: Plan, limit: int) -> list[Row] | None:
-    """Return the best rows by their scores alone; None if more have the score of the last one than were asked for.
-
-    To look up the time and id of every row that matches takes a quarter of the time of a search for a common word.
-    """
-    rows = index.rows(_BEST.format(_BM25), (plan.match, limit + _MORE_BEST))
-    is_tie = len(rows) == limit + _MORE_BEST and rows[limit - 1][2] == rows[-1][2]
-    return None if is_tie else [Row(*row) for row in rows[:limit]]
-
-
-def _find_newest_rows(index: Index, plan: Plan, limit: int, matching: int) -> list[Row] | None:
-    """Return the newest rows for words that most messages contain; None if too few of the newest messages do.
-
-    The newest messages are tested one by one: there are few, and all that match are hundreds of thousands.
-    """
-    if matching <= _ALWAYS_RANKED or 2 * matching <= index.status.messages:
-        return None
-    newest = index.rows(_NEWEST_MESSAGES, (min(_NEWEST_OF_EACH * limit, _MAX_TESTED),))
-    found = (Row(number, id_, None) for number, id_ in newest if index.rows(_MATCHES, (plan.match, number)))
-    rows = list(islice(found, limit))
-    return rows if len(rows) == limit else None
 
 
 def count_rows(index: Index, plan: Plan, limit: int = -1) -> int:
@@ -164,14 +121,6 @@ def find_newest(index: Index, plan: Plan) -> int | None:
     """Return the time of the newest row that matches a plan in seconds since 1970; None if none has a time."""
     newest = index.rows(*_select(plan, "max(message.time)"))[0][0]
     return None if newest is None else int(newest)
-
-
-def can_rank(index: Index, plan: Plan, matching: int) -> bool:
-    """Return True if BM25 is worth computing: a word in most messages scores about zero and takes the longest.
-
-    With alternatives (OR), one of the words may still be rare. `matching` is the number of rows that match.
-    """
-    return plan.alternatives or matching <= _ALWAYS_RANKED or 2 * matching <= index.status.messages
 
 
 _COMMITS = """
@@ -504,8 +453,6 @@ def search(
 ) -> Search:
     """Find messages, best first; newest first if asked for, or if the query has no words to rank by.
 
-    Words that occur in more than half of very many messages are not ranked by either.
-
     regex: the whole query is one regular expression.
     any_word: one of the words is enough for a hit.
     context: the number of neighbors to read on either side of a hit.
@@ -614,10 +561,9 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
     reader = HitReader(repository, index, request.conversation, request.context)
     reader.add_functions(plan.patterns)
     total = None if plan.late is not None and not request.count_only else count_rows(index, plan)
-    newest_first = request.newest_first or (total is not None and not can_rank(index, plan, total))
     hits: tuple[SearchHit, ...] = ()
     if not request.count_only:
-        rows = walk_rows(index, plan, request.limit, newest_first=newest_first, matching=total)
+        rows = walk_rows(index, plan, request.limit, newest_first=request.newest_first)
         marks = marks_of(plan, request.query)
         hits = tuple(reader.read(row, marks) for row in rows)
         if total is None and len(hits) < request.limit:

@@ -158,14 +158,6 @@ def test_what_the_index_cannot_decide_is_tested_on_the_messages_and_last(text, l
 
 
 @pytest.mark.parametrize(
-    ("text", "alternatives"),
-    [("a b", False), ("a OR b", True), ("a (b OR c)", True), ("a (kind:prompt OR b)", False), ("author:x", False)],
-)
-def test_a_query_with_alternatives_says_so(text, alternatives):
-    assert plan(text).alternatives is alternatives
-
-
-@pytest.mark.parametrize(
     ("text", "relaxed"),
     [
         ("a b", "a OR b"),
