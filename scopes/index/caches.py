@@ -10,6 +10,7 @@ sessions    what a command has to know of every conversation, tip and stored sou
             never is outdated. Rows of commits that no ref has any more are deleted when others are added.
 usage       the tokens and answers of each conversation in a state of its refs, and their sum for the status line
 code-lines  the lines that conversations have written, for `why`
+counts      the tokens of texts, so that an encoding is rarely loaded
 commits     parsed commits of long histories
 
 Functions that read or write rows do not raise: if the file is missing, locked, damaged or of another store, the objects
@@ -25,7 +26,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 from scopes.errors import Corrupt
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
@@ -184,34 +185,19 @@ def find_or_compute(
         As `compute`.
     """
     wanted = dict.fromkeys(oids)
-    kept = {} if directory is None else _read(directory, store, rows)
-    found = {oid: kept[oid] for oid in wanted if oid in kept}
+    kept: dict[Oid, bytes] = {}
+    if directory is not None:
+        with contextlib.suppress(*ROW_ERRORS), open_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
+            found = connection.execute(f"SELECT key, data FROM {rows}")  # noqa: S608 - one of TABLES
+            kept = {Oid(key.hex()): data for key, data in found}
     added = {oid: compute(oid) for oid in wanted if oid not in kept}
     if added and directory is not None:
-        _write(directory, store, rows, added, kept.keys() - wanted.keys())
-    return found | added
-
-
-def _read(directory: str, store: str, rows: str) -> dict[Oid, bytes]:
-    """Return all rows."""
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
-        found = connection.execute(f"SELECT key, data FROM {rows}")  # noqa: S608 - one of TABLES
-        return {Oid(key.hex()): data for key, data in found}
-    return {}
-
-
-def _write(directory: str, store: str, rows: str, added: Mapping[Oid, bytes], gone: Iterable[Oid]) -> None:
-    """Add rows and delete others, or do nothing if that is not possible now."""
-    new = [(bytes.fromhex(oid), data) for oid, data in added.items()]
-    with contextlib.suppress(*ROW_ERRORS), change_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
-        connection.executemany(
-            f"INSERT OR REPLACE INTO {rows} VALUES (?, ?)",  # noqa: S608 - one of TABLES
-            new,
-        )
-        connection.executemany(
-            f"DELETE FROM {rows} WHERE key = ?",  # noqa: S608 - one of TABLES
-            [(bytes.fromhex(oid),) for oid in gone],
-        )
+        new = [(bytes.fromhex(oid), data) for oid, data in added.items()]
+        gone = [(bytes.fromhex(oid),) for oid in kept.keys() - wanted.keys()]
+        with contextlib.suppress(*ROW_ERRORS), change_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
+            connection.executemany(f"INSERT OR REPLACE INTO {rows} VALUES (?, ?)", new)  # noqa: S608 - one of TABLES
+            connection.executemany(f"DELETE FROM {rows} WHERE key = ?", gone)  # noqa: S608 - one of TABLES
+    return {oid: kept[oid] for oid in wanted if oid in kept} | added
 
 
 USAGE: Final = Layout(
@@ -329,6 +315,59 @@ def open_code_lines(
         except sqlite3.DatabaseError as error:
             remove(directory, CODE_LINES)
             raise Corrupt("the index of code lines was damaged, and is removed", hint="try again") from error
+
+
+COUNTS: Final = Layout(
+    "counts.sqlite",
+    version=3,
+    tables="CREATE TABLE count (key BLOB PRIMARY KEY, tokens INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+)
+_COUNTS_BUSY_SECONDS: Final = 0.25
+_MAX_COUNTS_BYTES: Final = 64 << 20  # about a million and a half counts
+
+
+class CountCache:
+    """Numbers of tokens by the hash of a text, of all stores; a `with` statement saves new ones at its end."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._new: dict[bytes, int] = {}
+        self._connection: Connection | None = None
+        self._open_file = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        with contextlib.suppress(*ROW_ERRORS):
+            rows = open_rows(self._directory, COUNTS, self._directory, _COUNTS_BUSY_SECONDS)
+            self._connection = self._open_file.enter_context(rows)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Save what was added; a file that has become too large is emptied first."""
+        self._connection = None
+        self._open_file.close()
+        if not self._new:
+            return
+        rows = change_rows(self._directory, COUNTS, self._directory, _COUNTS_BUSY_SECONDS)
+        with contextlib.suppress(*ROW_ERRORS), rows as connection:
+            if os.path.getsize(os.path.join(self._directory, COUNTS.file)) > _MAX_COUNTS_BYTES:
+                connection.execute("DELETE FROM count")
+            connection.executemany("INSERT OR REPLACE INTO count VALUES (?, ?)", self._new.items())
+        self._new.clear()
+
+    def find(self, key: bytes) -> int | None:
+        """Return a count; None if it is not cached."""
+        if key in self._new or self._connection is None:
+            return self._new.get(key)
+        try:
+            row = self._connection.execute("SELECT tokens FROM count WHERE key = ?", (key,)).fetchone()
+        except ROW_ERRORS:
+            self._connection = None  # what is added now is saved over it
+            return None
+        return None if row is None else int(row[0])
+
+    def add(self, key: bytes, tokens: int) -> None:
+        """Add a count."""
+        self._new[key] = tokens
 
 
 COMMITS: Final = Layout(

@@ -23,6 +23,7 @@ import contextlib
 import hashlib
 import re
 import sqlite3
+import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -453,6 +454,18 @@ class Index:
         self.status = status
         self.notes = notes
         self._connection = connection
+        self._failure: BaseException | None = None
+
+    def add_function(self, name: str, count: int, function: Callable[..., int]) -> None:
+        """Make a function of `count` arguments that queries can call; `walk` raises what it raises."""
+
+        def call(*arguments: object) -> int:
+            try:
+                return function(*arguments)
+            finally:
+                self._failure = sys.exc_info()[1]  # SQLite tells only that there was one
+
+        self._connection.create_function(name, count, call)
 
     def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Run a query and return its rows.
@@ -469,6 +482,8 @@ class Index:
             while rows := cursor.fetchmany(_PAGE):
                 yield from rows
         except READ_ERRORS as error:
+            if self._failure is not None:
+                raise self._failure from None
             raise IndexDamaged(str(error)) from error
 
 
