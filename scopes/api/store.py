@@ -64,7 +64,7 @@ def open_store(
         NotFound, Ambiguous: there is no store, or no such operation, or several operations have this prefix.
         Corrupt, TooNew, Inaccessible: it cannot be read.
     """
-    from scopes.history.past import show_past
+    from scopes.history.transaction import show_past
 
     given = None if path is None else os.fspath(path)
     is_known = given is not None and os.path.isabs(given)  # then the current directory may have been deleted

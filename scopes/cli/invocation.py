@@ -258,7 +258,7 @@ class Invocation:
             opened.lock.on_wait = self._note_waiting
             self._repository = opened
             if self.at_operation is not None:
-                from scopes.history.past import show_past
+                from scopes.history.transaction import show_past
 
                 note: Note | None = show_past(opened, self.at_operation)
                 if note is not None:

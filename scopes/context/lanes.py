@@ -46,7 +46,7 @@ class FittedLaneTexts:
     def _change(self, before: Sequence[int], after: Sequence[int]) -> Iterator[str]:
         if not (before or after):
             return
-        from scopes.history.lanes import lane_changes
+        from scopes.merge.lanes import lane_changes
 
         left, entered = lane_changes(before, after)
         yield from (self.texts[lane].end for lane in left if lane in self.texts)

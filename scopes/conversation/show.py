@@ -41,7 +41,7 @@ from scopes.history.names import (
     resolve_revision,
     resolve_with_latest,
 )
-from scopes.history.rewritten_ids import RedactedCopy, find_original
+from scopes.history.purged import RedactedCopy, find_original
 from scopes.history.sessions import Ending, SubAgent, find_ending, find_sub_agent, successor_notes
 from scopes.history.sources import (
     TRACKING,

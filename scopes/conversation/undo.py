@@ -23,15 +23,19 @@ from typing import NoReturn
 from scopes.errors import Invalid, NotFound, Refused, check_not_negative
 from scopes.history.metadata import CLOCKS, clocks_of_edit, read_metadata_at, write_metadata
 from scopes.history.names import conversation_ids, find_root_commit, list_branch_tips, resolve_conversation
-from scopes.history.past import APPEND, UNDO, conversations_of, find_recorded_operation, walk_history
 from scopes.history.transaction import (
     AGENT_FILES,
+    APPEND,
     INBOX_FILES,
     SHARED,
+    UNDO,
     RefTransaction,
+    conversations_of,
+    find_recorded_operation,
     find_tree,
     read_json,
     tree_of,
+    walk_history,
     walk_path_changes,
 )
 from scopes.ids import BranchName, ConversationId, Oid, OperationId

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from scopes.exporters.selection import BranchSlice, ExportSelection
-from scopes.history.lanes import lane_changes
 from scopes.history.messages import Amendment, MessageHeader, find_amendments, latest, plain_message, read_body
 from scopes.ids import MessageId
-from scopes.merge.lanes import MarkedLanes, may_be_resolution
+from scopes.merge.lanes import MarkedLanes, lane_changes, may_be_resolution
 from scopes.merge.plan import SCOPES, is_written_by_scopes
 from scopes.model.message import Author, Message, Part
 from scopes.sanitize import line_for_prompt

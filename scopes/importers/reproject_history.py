@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from scopes.history.messages import MESSAGE_FILE, STATE_DIRECTORY, is_root, message_id_of
-from scopes.history.rewritten_ids import IdMap, edit_commit
+from scopes.history.purged import IdMap, edit_commit
 from scopes.ids import MessageId, Oid
 from scopes.importers.session_commits import Segment
 from scopes.store.graph import walk_oldest_first

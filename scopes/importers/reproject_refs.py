@@ -10,7 +10,7 @@ from scopes.clock import now_nanoseconds
 from scopes.history.messages import MESSAGE_FILE, is_root, message_id_of
 from scopes.history.metadata import read_metadata
 from scopes.history.names import list_branch_tips
-from scopes.history.rewritten_ids import IdMap, write_map
+from scopes.history.purged import IdMap, write_map
 from scopes.history.sources import TRACKING
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, free_name

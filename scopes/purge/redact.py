@@ -17,7 +17,7 @@ from scopes.history.handles import StoreHandle, next_conversation_id, refuse_tak
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, format_message_commit, header_of, is_root
 from scopes.history.metadata import DIRECTORY, Metadata, read_metadata, read_remote_branches
 from scopes.history.names import MAIN, find_root_commit, parse_new_conversation_id
-from scopes.history.rewritten_ids import IdMap, RedactedCopy, edit_commit, edit_people, list_copies, write_map
+from scopes.history.purged import IdMap, RedactedCopy, edit_commit, edit_people, list_copies, write_map
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry, decode_root, encode_root

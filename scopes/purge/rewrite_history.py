@@ -12,8 +12,7 @@ from typing import Final
 
 from scopes.errors import Corrupt
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, is_root
-from scopes.history.purged import Parts, Purged, Quotes
-from scopes.history.rewritten_ids import edit_commit
+from scopes.history.purged import Parts, Purged, Quotes, edit_commit
 from scopes.ids import Oid
 from scopes.model import encoding
 from scopes.model.conversation import decode_root

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from scopes.history.purged import walk_texts
-from scopes.history.rewritten_ids import edit_commit
+from scopes.history.purged import edit_commit, walk_texts
 from scopes.ids import Oid
 from scopes.model.message import PURGED_TEXT
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange, encode_operation

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from scopes.errors import Corrupt
 from scopes.history.metadata import advance_clock, advance_clocks
-from scopes.history.purged import Purged, Quotes, walk_named_texts, walk_texts
-from scopes.history.rewritten_ids import edit_commit
+from scopes.history.purged import Purged, Quotes, edit_commit, walk_named_texts, walk_texts
 from scopes.history.sources import DESCRIPTION_FILE, SET_FILE, file_of, is_set, read_source_record, source_key
 from scopes.history.transaction import AGENT_FILES, ALLOWED_FILES, INBOX_FILES
 from scopes.ids import Oid

@@ -24,7 +24,7 @@ from scopes.errors import Ambiguous, NotFound, Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.names import resolve_revision
-from scopes.history.past import show_past
+from scopes.history.transaction import show_past
 from scopes.model.message import Author
 from scopes.model.validation import check_message
 from scopes.store.maintenance import expire

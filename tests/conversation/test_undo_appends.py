@@ -15,7 +15,7 @@ from scopes.errors import NotFound, Refused
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import plain_message
 from scopes.history.names import conversation_ids
-from scopes.history.past import APPEND, walk_appends, walk_history
+from scopes.history.transaction import APPEND, walk_appends, walk_history
 from scopes.importers.import_sample import import_sample
 from tests.importers.demo_format import write_transcript
 from tests.importers.stores import import_demo

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from scopes.history.lanes import LaneMap, lane_changes
 from scopes.ids import Oid
+from scopes.merge.lanes import LaneMap, lane_changes
 from scopes.store.graph import walk_oldest_first
 from scopes.store.objects import Commit, Identity
 

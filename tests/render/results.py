@@ -88,7 +88,7 @@ from scopes.history.activity import Tokens
 from scopes.history.messages import MessageHeader
 from scopes.history.metadata import RemoteState
 from scopes.history.names import Revision
-from scopes.history.rewritten_ids import RedactedCopy
+from scopes.history.purged import RedactedCopy
 from scopes.hosts.config_file import FileChange
 from scopes.hosts.hook_target import HooksChanged, HookState
 from scopes.hosts.install_state import InstallState

@@ -11,8 +11,8 @@ from scopes.exporters.html.parts import PartWriter
 from scopes.exporters.html.template import EMPTY, Html, Template, join
 from scopes.exporters.selection import BranchSlice, ExportSelection
 from scopes.exporters.transcript import Transcript
-from scopes.history.lanes import lane_changes
 from scopes.history.messages import MessageHeader, latest, read_body
+from scopes.merge.lanes import lane_changes
 from scopes.model.message import Message
 from scopes.store.repository import Repository
 

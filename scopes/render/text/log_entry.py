@@ -11,8 +11,8 @@ from itertools import islice
 from shlex import quote
 from typing import TYPE_CHECKING, TypeAlias
 
-from scopes.history.lanes import lane_changes
 from scopes.history.messages import display_time
+from scopes.merge.lanes import lane_changes
 from scopes.model.message import HANDOVER
 from scopes.render.text.message_summary import is_folded, spawn_mark, summarize_message
 from scopes.render.text.part import INDENT, document_lines, format_files, part_line, whole_part

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scopes.context.turns import USER
 from scopes.fence import fenced
-from scopes.history.lanes import lane_changes
+from scopes.merge.lanes import lane_changes
 from scopes.model.encoding import without_none
 from scopes.render.dispatch import to_wire
 from scopes.render.json_line import SCHEMA_VERSION

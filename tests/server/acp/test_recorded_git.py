@@ -6,7 +6,7 @@ import pytest
 
 from scopes.code_links.commit_store import CommitRecords
 from scopes.conversation.undo import undo
-from scopes.history.past import walk_history
+from scopes.history.transaction import walk_history
 from scopes.server.acp.session_directories import SessionDirectories
 from scopes.store.repository import Caller
 from tests.support.acp_client import AcpError, prompt_params
