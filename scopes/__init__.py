@@ -35,22 +35,26 @@ if TYPE_CHECKING:
     from scopes.collaboration.start import CollaborationStarted
     from scopes.context.context_diff import ContextChange, ContextDifference
     from scopes.context.result import Context
-    from scopes.conversation.amend import DecisionWithdrawn, MessageAmended
-    from scopes.conversation.append import MessageAppended
+    from scopes.conversation.append import MessageAmended, MessageAppended
     from scopes.conversation.bisect import Bisection, BisectPoint
     from scopes.conversation.branch import BranchCreated, BranchRewound, BranchSwitched, Tagged, TagList
     from scopes.conversation.changes import Change
     from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView
-    from scopes.conversation.decisions import DecisionList, DecisionRow
+    from scopes.conversation.decisions import DecisionList, DecisionRow, DecisionWithdrawn
     from scopes.conversation.diff import Difference, RangeDifference, RangePair
     from scopes.conversation.list import ConversationList
     from scopes.conversation.log import LogFilter
-    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
-    from scopes.conversation.merge_requests import (
+    from scopes.conversation.merge import (
+        FastForwarded,
+        MergeAborted,
+        MergeConflicted,
+        Merged,
+        MergeOutcome,
         MergeRequestChanged,
         MergeRequestList,
         MergeRequestRow,
         MergeRequestView,
+        UpToDate,
     )
     from scopes.conversation.show import BranchRow, ConversationView, MessageView
     from scopes.conversation.stats import FileList, FileRow
@@ -125,18 +129,17 @@ _MODULES = {
     "scopes.collaboration.start": "CollaborationStarted",
     "scopes.context.context_diff": "ContextChange ContextDifference",
     "scopes.context.result": "Context",
-    "scopes.conversation.amend": "DecisionWithdrawn MessageAmended",
-    "scopes.conversation.append": "MessageAppended",
+    "scopes.conversation.append": "MessageAmended MessageAppended",
     "scopes.conversation.bisect": "Bisection BisectPoint",
     "scopes.conversation.branch": "BranchCreated BranchRewound BranchSwitched Tagged TagList",
     "scopes.conversation.changes": "Change",
     "scopes.conversation.conflicts": "ConflictList ConflictResolved ConflictView",
-    "scopes.conversation.decisions": "DecisionList DecisionRow",
+    "scopes.conversation.decisions": "DecisionWithdrawn DecisionList DecisionRow",
     "scopes.conversation.diff": "Difference RangeDifference RangePair",
     "scopes.conversation.list": "ConversationList",
     "scopes.conversation.log": "LogFilter",
-    "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
-    "scopes.conversation.merge_requests": "MergeRequestChanged MergeRequestList MergeRequestRow MergeRequestView",
+    "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome MergeRequestChanged "
+    "MergeRequestList MergeRequestRow MergeRequestView UpToDate",
     "scopes.conversation.show": "BranchRow ConversationView MessageView",
     "scopes.conversation.stats": "FileList FileRow",
     "scopes.conversation.undo": "Undone",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from scopes.clock import new_id, now, now_nanoseconds, parse_window
-from scopes.conversation import amend, append, changes, decisions, diff, log, show, stats
+from scopes.conversation import append, changes, decisions, diff, log, show, stats
 from scopes.conversation import branch as branches
 from scopes.errors import Invalid, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle
@@ -31,17 +31,21 @@ if TYPE_CHECKING:
     from scopes.context.context_diff import ContextDifference
     from scopes.context.request import Request
     from scopes.context.result import Context
-    from scopes.conversation.amend import DecisionWithdrawn, MessageAmended
-    from scopes.conversation.append import MessageAppended
+    from scopes.conversation.append import MessageAmended, MessageAppended
     from scopes.conversation.bisect import Bisection, BisectPoint
     from scopes.conversation.branch import BranchCreated, BranchRewound, BranchSwitched, Tagged, TagList
     from scopes.conversation.changes import Change
     from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView
-    from scopes.conversation.decisions import DecisionList
+    from scopes.conversation.decisions import DecisionList, DecisionWithdrawn
     from scopes.conversation.diff import Difference, RangeDifference
     from scopes.conversation.log import LogFilter
-    from scopes.conversation.merge import MergeAborted, MergeOutcome
-    from scopes.conversation.merge_requests import MergeRequestChanged, MergeRequestList, MergeRequestView
+    from scopes.conversation.merge import (
+        MergeAborted,
+        MergeOutcome,
+        MergeRequestChanged,
+        MergeRequestList,
+        MergeRequestView,
+    )
     from scopes.conversation.show import ConversationView
     from scopes.conversation.stats import FileList
     from scopes.exporters.atomic_save import ExportSaved
@@ -276,13 +280,13 @@ class Conversation(ConversationHandle):
         `data` is the new document of a typed message; without it what the message stated is withdrawn.
         """
         sender = self._author(author)
-        return amend.amend(self.repository, self.id, message, text, author=sender, branch=branch, data=data)
+        return append.amend(self.repository, self.id, message, text, author=sender, branch=branch, data=data)
 
     def retract(
         self, message: str, reason: str = "", *, author: Author | str | None = None, branch: str | None = None
     ) -> MessageAmended:
         """Mark a message as retracted: contexts and summaries leave it out."""
-        return amend.retract(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
+        return append.retract(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
 
     def withdraw_decision(
         self,
@@ -298,7 +302,7 @@ class Conversation(ConversationHandle):
         dry_run: return what would be withdrawn, and change nothing.
         """
         who = self._author(author)
-        return amend.withdraw_decision(
+        return decisions.withdraw_decision(
             self.repository, self.id, topic, reason=reason, author=who, branch=branch, dry_run=dry_run
         )
 
@@ -583,13 +587,13 @@ class Conversation(ConversationHandle):
 
         state: `open`, `merged`, `closed` or `all`.
         """
-        from scopes.conversation.merge_requests import list_merge_requests
+        from scopes.conversation.merge import list_merge_requests
 
         return list_merge_requests(self.repository, self.id, state=state)
 
     def merge_request(self, request: str | int) -> MergeRequestView:
         """Return a merge request, by number, id or unique prefix, and what its merge would do now."""
-        from scopes.conversation.merge_requests import show_merge_request
+        from scopes.conversation.merge import show_merge_request
 
         return show_merge_request(self.repository, self.id, str(request))
 
@@ -601,7 +605,7 @@ class Conversation(ConversationHandle):
         title: one line of at most 200 characters.
         message: a longer description.
         """
-        from scopes.conversation.merge_requests import open_merge_request
+        from scopes.conversation.merge import open_merge_request
 
         who = self._author(author)
         return open_merge_request(
@@ -617,8 +621,7 @@ class Conversation(ConversationHandle):
         message: str | None = None,
     ) -> MergeOutcome:
         """Merge the branch of a merge request; options and outcome are those of `merge`."""
-        from scopes.conversation.merge import MergeOptions
-        from scopes.conversation.merge_requests import merge_request
+        from scopes.conversation.merge import MergeOptions, merge_request
 
         options = MergeOptions(strategy=strategy, fast_forward=fast_forward, message=message)
         return merge_request(self.repository, self.id, str(request), options=options)
@@ -627,7 +630,7 @@ class Conversation(ConversationHandle):
         self, request: str | int, reason: str = "", *, author: Author | str | None = None
     ) -> MergeRequestChanged:
         """Close a merge request without merging; its branch stays as it is."""
-        from scopes.conversation.merge_requests import close_merge_request
+        from scopes.conversation.merge import close_merge_request
 
         return close_merge_request(self.repository, self.id, str(request), reason=reason, author=self._author(author))
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scopes.agents.register import AgentChanged
     from scopes.conversation.conflicts import ConflictList
     from scopes.conversation.diff import RangeDifference
-    from scopes.conversation.merge_requests import MergeRequestList
+    from scopes.conversation.merge import MergeRequestList
     from scopes.importers.results import Imported, Skipped
     from scopes.search.run import Search
     from scopes.usage.usage import By, Usage
@@ -173,7 +173,7 @@ class Store(StoreHandle):
 
     def merge_requests(self, *, state: str | None = None) -> MergeRequestList:
         """Return the merge requests of all conversations, as `Conversation.merge_requests` does for one."""
-        from scopes.conversation.merge_requests import list_merge_requests
+        from scopes.conversation.merge import list_merge_requests
 
         return list_merge_requests(self.repository, state=state)
 

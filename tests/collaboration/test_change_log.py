@@ -12,8 +12,7 @@ from scopes.agents.send import send
 from scopes.collaboration.contribute import argue, argue_about_conflict, close, join
 from scopes.collaboration.neutral import escalate
 from scopes.collaboration.start import Request, start
-from scopes.conversation.amend import retract
-from scopes.conversation.append import append
+from scopes.conversation.append import append, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.changes import changes
 from scopes.conversation.conflicts import resolve_conflict

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from scopes.conversation.amend import retract
+from scopes.conversation.append import retract
 from scopes.conversation.branch import branch, rewind
 from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.rebase import cherry_pick, rebase

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.log import log
 from scopes.conversation.rebase import abort_rebase, cherry_pick, continue_rebase, rebase, skip_rebase

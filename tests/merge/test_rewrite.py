@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.amend import retract
+from scopes.conversation.append import retract
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import merge

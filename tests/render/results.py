@@ -29,8 +29,7 @@ from scopes.context.decision_lines import ContextDecision
 from scopes.context.history_block import HistoryBlock
 from scopes.context.project_files import SkippedFile
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained
-from scopes.conversation.amend import DecisionWithdrawn, MessageAmended
-from scopes.conversation.append import MessageAppended
+from scopes.conversation.append import MessageAmended, MessageAppended
 from scopes.conversation.bisect import Bisection, BisectPoint, BisectStep
 from scopes.conversation.branch import (
     BranchAbandoned,
@@ -43,7 +42,7 @@ from scopes.conversation.branch import (
 )
 from scopes.conversation.changes import BlameList, BlameRow, Change, ChangeLog
 from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView, FileChanges
-from scopes.conversation.decisions import DecisionList, DecisionRow
+from scopes.conversation.decisions import DecisionList, DecisionRow, DecisionWithdrawn
 from scopes.conversation.diff import (
     ChangedClaim,
     ChangedMessage,
@@ -56,8 +55,17 @@ from scopes.conversation.diff import (
 )
 from scopes.conversation.list import ConversationList
 from scopes.conversation.log import CommitTurn, Log, LogEntry, TurnLink
-from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
-from scopes.conversation.merge_requests import MergeRequestChanged, MergeRequestList, MergeRequestRow, MergeRequestView
+from scopes.conversation.merge import (
+    FastForwarded,
+    MergeAborted,
+    MergeConflicted,
+    Merged,
+    MergeRequestChanged,
+    MergeRequestList,
+    MergeRequestRow,
+    MergeRequestView,
+    UpToDate,
+)
 from scopes.conversation.new_rename_delete import (
     BranchDeleted,
     ConversationCreated,
