@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         MergeRequestView,
         UpToDate,
     )
+    from scopes.conversation.rebase import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
     from scopes.conversation.show import BranchRow, ConversationView, MessageView
     from scopes.conversation.stats import FileList, FileRow
     from scopes.conversation.undo import Undone
@@ -100,7 +101,6 @@ if TYPE_CHECKING:
     from scopes.memory.decision_candidates import CandidateList, DecisionAccepted, DecisionCandidate
     from scopes.memory.uncompact import Uncompacted
     from scopes.merge.conflicts import ConflictRow
-    from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
     from scopes.merge.resolve import MergeStrategy
     from scopes.model.conflicts import ConflictSide
     from scopes.model.conversation import BranchEntry, MergeRequest
@@ -165,7 +165,7 @@ _MODULES = {
     "scopes.memory.decision_candidates": "CandidateList DecisionAccepted DecisionCandidate",
     "scopes.memory.uncompact": "Uncompacted",
     "scopes.merge.conflicts": "ConflictRow",
-    "scopes.merge.replay": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
+    "scopes.conversation.rebase": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
     "scopes.merge.resolve": "MergeStrategy",
     "scopes.model.conflicts": "ConflictSide",
     "scopes.model.conversation": "BranchEntry MergeRequest",

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         MergeRequestList,
         MergeRequestView,
     )
+    from scopes.conversation.rebase import ReplayAborted, ReplayOutcome
     from scopes.conversation.show import ConversationView
     from scopes.conversation.stats import FileList
     from scopes.exporters.atomic_save import ExportSaved
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from scopes.handover.checkout import CheckedOut
     from scopes.memory.decision_candidates import CandidateList, DecisionAccepted
     from scopes.memory.uncompact import Uncompacted
-    from scopes.merge.replay import ReplayAborted, ReplayOutcome
     from scopes.merge.resolve import MergeStrategy
     from scopes.model.conflicts import ConflictSide
     from scopes.model.message import Argument

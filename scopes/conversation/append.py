@@ -24,13 +24,7 @@ from scopes.history.messages import (
 from scopes.history.names import find_directory
 from scopes.history.transaction import Transaction, append_commit, append_message, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.merge.keys import (
-    claims_without,
-    decoded_key,
-    key_of_path,
-    stated_claims,
-    superseded_claims,
-)
+from scopes.merge.keys import claims_without, decoded_key, key_of_path, stated_claims, superseded_claims
 from scopes.model.encoding import leaf
 from scopes.model.message import MESSAGES, RETRACTED_TEXT, Author, Message, encode, is_purged
 from scopes.result import Note, Result

@@ -57,17 +57,8 @@ from scopes.model.conflicts import (
     encode_conflict,
     resolution_document,
 )
-from scopes.model.message import (
-    FILES,
-    MESSAGES,
-    Author,
-    Message,
-    participant_claim,
-    text_parts,
-)
-from scopes.model.message import (
-    Position as StatedPosition,
-)
+from scopes.model.message import FILES, MESSAGES, Author, Message, participant_claim, text_parts
+from scopes.model.message import Position as StatedPosition
 from scopes.result import Note, Result, plural
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import BlobChange, ObjectsInMemory, update_tree

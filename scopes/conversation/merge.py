@@ -5,7 +5,7 @@ A merge that stops puts its commit on a conflict-resolution branch; the target d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from shlex import quote
@@ -15,6 +15,7 @@ from scopes.clock import new_id, now
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused, ScopesError
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import check_author, count_messages, header_of, is_root, message_id_of, read_body
+from scopes.history.metadata import read_metadata
 from scopes.history.names import (
     HEADS_FORM,
     Revision,
@@ -40,17 +41,14 @@ from scopes.merge.in_progress import (
     entry_finished,
     entry_in_progress,
     find_in_progress,
-    is_known_ancestor,
     list_in_progress,
     list_order,
-    mark_merged,
     read_moving_tip,
     read_others,
     require_free,
     require_resolved,
     require_resolved_on_branch,
     resolution_branch,
-    state_now,
 )
 from scopes.merge.plan import (
     MergePlan,
@@ -401,7 +399,7 @@ def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str
 def _complete_requests(tx: Transaction, request: _Request, tip: Oid) -> None:
     """Complete the merge requests for the source, unless only a part of it is merged."""
     if list_branch_tips(tx.repository, request.conversation).get(BranchName(request.source)) == request.source_tip:
-        mark_merged(tx, request.source, request.target, tip)
+        _mark_merged(tx, request.source, request.target, tip)
 
 
 def _leave_source(tx: Transaction, request: _Request, active: BranchName, tip: Oid) -> BranchName | None:
@@ -477,7 +475,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     before = end_resolution(tx, in_progress, entry_finished(in_progress.entry, "merged"))
     active = _leave_source(tx, request, before, tip)
     tx.move_branch(in_progress.target, request.target_tip, tip)
-    mark_merged(tx, in_progress.source, in_progress.target, tip)
+    _mark_merged(tx, in_progress.source, in_progress.target, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
     return _outcome(
@@ -641,7 +639,7 @@ def open_merge_request(
             raise Invalid(f"{names[0]} cannot be merged into itself", hint="name another branch: --target BRANCH")
         requests = handle.metadata.requests.values()
         for other in requests:
-            if (other.source, other.target) == names and state_now(repository, other, tips) == OPEN:
+            if (other.source, other.target) == names and _state_now(repository, other, tips) == OPEN:
                 hint = f"see: scopes merge-requests show {quote(handle.id)} {other.number}"
                 raise Refused(f"merge request {other.number} for {names[0]} into {names[1]} is open", hint=hint)
         if is_ancestor(repository, tips[names[0]], tips[names[1]]):
@@ -824,7 +822,7 @@ def _rows(handle: ConversationHandle) -> list[MergeRequestRow]:
     requests = handle.metadata.requests
     tips = handle.tips if requests else {}
     return [
-        MergeRequestRow(conversation=handle.id, request=each, state=state_now(handle.repository, each, tips))
+        MergeRequestRow(conversation=handle.id, request=each, state=_state_now(handle.repository, each, tips))
         for each in requests.values()
     ]
 
@@ -845,13 +843,13 @@ def _find(handle: ConversationHandle, name: str) -> MergeRequestRow:
     if len(found) > 1:
         ids = ", ".join(request.id[:8] for request in found)
         raise Ambiguous(f"{name!a} matches {len(found)} merge requests", hint=f"name one by its id: {ids}")
-    state = state_now(handle.repository, found[0], handle.tips)
+    state = _state_now(handle.repository, found[0], handle.tips)
     return MergeRequestRow(conversation=handle.id, request=found[0], state=state)
 
 
 def _count_moved(repository: Repository, request: MergeRequest, tips: dict[BranchName, Oid]) -> int | None:
     tip = tips.get(request.source)
-    if tip is None or not is_known_ancestor(repository, request.source_tip, tip):
+    if tip is None or not _is_known_ancestor(repository, request.source_tip, tip):
         return None
     return len(list_new_commits(repository, tip, request.source_tip, [request.source_tip]))
 
@@ -872,3 +870,38 @@ def _store(handle: ConversationHandle, request: MergeRequest, change: str) -> Me
     operation = tx.commit("merge-request", summary, metadata_message=f"{verb} merge request {request.number}")
     row = MergeRequestRow(conversation=handle.id, request=request, state=request.state)
     return MergeRequestChanged(row=row, change=change, operation=operation.id)
+
+
+def _mark_merged(tx: Transaction, source: str, target: BranchName, tip: Oid) -> None:
+    """Record in the operation of a merge that it completes the open requests to merge `source` into `target`."""
+    for request in read_metadata(tx.repository, tx.conversation).requests.values():
+        if (request.state, request.source, request.target) == (OPEN, source, target):
+            ended_by = tx.repository.caller.actor
+            tx.set_request(replace(request, state=MERGED, ended=now(), ended_by=ended_by, merge=tip))
+
+
+def _state_now(repository: Repository, request: MergeRequest, tips: Mapping[BranchName, Oid]) -> str:
+    """Return the state of a request; merged also if the target has the source although no merge recorded it.
+
+    A source that was rewound behind its tip of then is not merged.
+    """
+    target = tips.get(request.target)
+    if request.state != OPEN or target is None:
+        return request.state
+    tip = tips.get(request.source, request.source_tip)
+    if not _is_known_ancestor(repository, tip, target):
+        return OPEN
+    then = request.source_tip
+    was_rewound = tip != then and _is_known_ancestor(repository, tip, then)
+    return OPEN if was_rewound and not _is_known_ancestor(repository, then, target) else MERGED
+
+
+def _is_known_ancestor(repository: Repository, ancestor: Oid, tip: Oid) -> bool:
+    """Return True if `ancestor` is reachable from `tip`; False if one of them is no commit of the store.
+
+    A received request can name any object.
+    """
+    try:
+        return is_ancestor(repository, ancestor, tip)
+    except NotFound:
+        return False

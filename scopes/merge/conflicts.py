@@ -54,15 +54,7 @@ from scopes.model import encoding
 from scopes.model.conflicts import ENDED, SIDES, Choice, Conflict, Position
 from scopes.model.conversation import ABANDONED
 from scopes.model.encoding import encode_component, leaf
-from scopes.model.message import (
-    ARGUMENT,
-    CONFLICTS,
-    ENTITIES,
-    MESSAGES,
-    PROPOSALS,
-    content_hash,
-    read_argument,
-)
+from scopes.model.message import ARGUMENT, CONFLICTS, ENTITIES, MESSAGES, PROPOSALS, content_hash, read_argument
 from scopes.model.message import Position as ArguedPosition
 from scopes.model.operation import Operation
 from scopes.store import refs

@@ -74,6 +74,7 @@ from scopes.conversation.new_rename_delete import (
     DeletedRow,
     Renamed,
 )
+from scopes.conversation.rebase import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.conversation.show import BranchRow, Continued, ConversationView, MessageView, OpenMerge
 from scopes.conversation.stats import FileList, FileRow, Stats
 from scopes.conversation.store import ConfigList, ConfigValue, GarbageCollected, StoreCreated
@@ -127,7 +128,7 @@ from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflicts import SIDES, ConflictRow
 from scopes.merge.files import FileComparison, FileSide, LineRange
 from scopes.merge.lanes import LaneMark
-from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate, Rewrite
+from scopes.merge.replay import Rewrite
 from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolution, Reused
 from scopes.model.conversation import MergeRequest
 from scopes.model.message import Argument, Author, Evidence, FileTouch, Message, Part, encode
