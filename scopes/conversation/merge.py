@@ -1,11 +1,13 @@
-"""`merge`: merge a branch, continue a merge after its conflicts are resolved, or abort it (S4-9).
+"""`merge`: merge a branch, continue or abort a merge that stopped (S4-9); `merge-requests`: ask for a merge (S4-21).
 
 A merge that stops puts its commit on a conflict-resolution branch; the target does not move before `--continue`.
+A request is data in the metadata of its conversation. It is merged when the target has its source, however that came
+about: the operation of a merge records it, and what other commands or machines merged is found when it is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from shlex import quote
@@ -140,6 +142,7 @@ class MergeConflicted(MergeResult):
 
 
 MergeOutcome: TypeAlias = UpToDate | FastForwarded | Merged | MergeConflicted
+_Kind: TypeAlias = type[UpToDate | FastForwarded | Merged | MergeConflicted]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +156,7 @@ class MergeAborted(Result):
 
 
 KIND = "merge"
-_NAME_OTHER = "name another branch with --source or --target"
+_MOVING: frozenset[type[Result]] = frozenset({FastForwarded, Merged})
 _OWN_KINDS = frozenset({"merge", "notice"})
 _IN_ONE_PACK = 1000  # messages; from here on one pack is written and synced faster than many trees and a long list
 
@@ -183,9 +186,6 @@ class MergeOptions:
     keep_active: bool = False
 
 
-_DEFAULT_OPTIONS = MergeOptions()
-
-
 def merge(
     repository: Repository,
     conversation: str,
@@ -209,30 +209,38 @@ def merge(
         Refused: the histories have nothing in common, a rule forbids it, or this merge is already in progress.
         Conflicted: a conflict of an earlier merge is open in one of the tips, and not resolved in the other.
     """
-    chosen = options or _DEFAULT_OPTIONS
+    chosen = options or MergeOptions()
     policy = read_policy(repository.config, chosen.strategy, auto_priority=chosen.auto_priority, strict=chosen.strict)
-    if dry_run:
-        with bulk_objects(repository, keep=False) as objects:
-            request = _resolve(repository, conversation, source, source_tip, target)
-            plan = _plan(repository, objects, request, policy, unrelated=chosen.allow_unrelated)
-            _require_resolved(objects, request, plan)
-            return _preview(repository, objects, request, plan, chosen)
-    with exclusive_write(repository):
+    in_memory = bulk_objects(repository, keep=False) if dry_run else nullcontext(repository)
+    with nullcontext() if dry_run else exclusive_write(repository), in_memory as objects:
         check()
         request = _resolve(repository, conversation, source, source_tip, target)
         request = replace(request, keep_active=chosen.keep_active)
-        _require_not_in_progress(repository, request)
-        require_free(repository, request.conversation, request.target, "rebase")
-        plan = _plan(repository, repository, request, policy, unrelated=chosen.allow_unrelated)
-        _require_resolved(repository, request, plan)
-        if plan.up_to_date or (not chosen.record_copies and adds_nothing(repository, plan)):
+        if not dry_run:
+            _require_not_in_progress(repository, request)
+            require_free(repository, request.conversation, request.target, "rebase")
+        plan = _plan(repository, objects, request, policy, unrelated=chosen.allow_unrelated)
+        if plan.inherited:  # what only one side has resolved is resolved
+            require_resolved(objects, request.conversation, request.source_tip, f"the source {request.source}")
+            require_resolved(objects, request.conversation, request.target_tip, f"the target {request.target}")
+        kind = _kind_of(objects, plan, chosen)
+        if dry_run:  # S4-18
+            notes = _notes_of_move(repository, request, plan, dry_run=True) if kind in _MOVING else plan.notes
+            return _outcome(repository, kind, request, plan, branch=request.target, tip=None, dry_run=True, notes=notes)
+        if kind is UpToDate:
             return _outcome(repository, UpToDate, request, plan, branch=request.target, tip=request.target_tip)
-        if plan.fast_forward and chosen.fast_forward:
-            return _fast_forward(repository, request, plan)
-        message = chosen.message or merge_text(len(plan.messages))
-        if plan.open_conflicts:
-            return _stop(repository, request, plan, message)
-        return _merge(repository, request, plan, message)
+        text = chosen.message or merge_text(len(plan.messages))
+        if kind is MergeConflicted:
+            return _stop(repository, request, plan, text)
+        return _move(repository, request, plan, None if kind is FastForwarded else text)
+
+
+def _kind_of(objects: Objects, plan: MergePlan, options: MergeOptions) -> _Kind:
+    if plan.up_to_date or (not options.record_copies and adds_nothing(objects, plan)):
+        return UpToDate
+    if plan.fast_forward and options.fast_forward:
+        return FastForwarded
+    return MergeConflicted if plan.open_conflicts else Merged
 
 
 def continue_merge(repository: Repository, conversation: str, branch: str | None = None) -> MergeOutcome:
@@ -299,7 +307,7 @@ def _resolve(
     tip = handle.tip
     if (revision.conversation, revision.branch, revision.oid) == (conversation_id, name, tip):
         if target is not None:
-            raise Invalid(f"{name} cannot be merged into itself", hint=_NAME_OTHER)
+            raise Invalid(f"{name} cannot be merged into itself", hint="name another branch with --source or --target")
         raise Invalid(
             f"{name} cannot be merged into itself: it is the active branch, which is the default target",
             hint=f"scopes merge {quote(conversation_id)} {quote(name)} --target {quote(handle.parent or 'BRANCH')}",
@@ -330,76 +338,36 @@ def _require_not_in_progress(repository: Repository, request: _Request) -> None:
             )
 
 
-def _require_resolved(objects: Objects, request: _Request, plan: MergePlan) -> None:
-    """Refuse a merge whose state would inherit an open conflict; what only one side has resolved is resolved."""
-    if plan.inherited:
-        require_resolved(objects, request.conversation, request.source_tip, f"the source {request.source}")
-        require_resolved(objects, request.conversation, request.target_tip, f"the target {request.target}")
-
-
-def _preview(
-    repository: Repository, objects: Objects, request: _Request, plan: MergePlan, options: MergeOptions
-) -> MergeOutcome:
-    """Return the outcome of a dry run (S4-18)."""
-    kind: type[UpToDate | FastForwarded | Merged | MergeConflicted] = Merged
-    if plan.up_to_date or (not options.record_copies and adds_nothing(objects, plan)):
-        kind = UpToDate
-    elif plan.fast_forward and options.fast_forward:
-        kind = FastForwarded
-    elif plan.open_conflicts:
-        kind = MergeConflicted
-    moves = kind in {FastForwarded, Merged}
-    notes = _notes_of_move(repository, request, plan, dry_run=True) if moves else plan.notes
-    return _outcome(repository, kind, request, plan, branch=request.target, tip=None, dry_run=True, notes=notes)
-
-
-def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
-    tx = Transaction(repository, request.conversation)
-    tx.move_branch(request.target, request.target_tip, request.source_tip)
-    active = _leave_source(tx, request, read_active_branch(repository, request.conversation), request.source_tip)
-    _complete_requests(tx, request, request.source_tip)
-    operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
-    return _outcome(
-        repository,
-        FastForwarded,
-        request,
-        plan,
-        notes=_notes_of_move(repository, request, plan),
-        branch=request.target,
-        tip=request.source_tip,
-        operation=operation.id,
-        active_branch=active,
-    )
-
-
-def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str) -> Merged:
-    parents = request.target_tip, request.source_tip
-    is_large = len(plan.messages) >= _IN_ONE_PACK
-    with bulk_objects(repository) if is_large else nullcontext(repository) as objects:
-        message, tip = _write_merge(repository, parents, plan, text, objects)
+def _move(repository: Repository, request: _Request, plan: MergePlan, text: str | None) -> FastForwarded | Merged:
+    """Move the target to a merge commit with a text, or without one to the source."""
+    tip, fields = request.source_tip, dict[str, Any]()
+    if text is not None:
+        is_large = len(plan.messages) >= _IN_ONE_PACK
+        with bulk_objects(repository) if is_large else nullcontext(repository) as objects:
+            fields["message"], tip = _write_merge(
+                repository, (request.target_tip, request.source_tip), plan, text, objects
+            )
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, tip)
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation), tip)
-    _complete_requests(tx, request, tip)
-    operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
+    own = list_branch_tips(repository, request.conversation).get(BranchName(request.source))
+    if own == request.source_tip:  # else only a part of the source is merged
+        _mark_merged(tx, request.source, request.target, tip)
+    how = " (fast-forward)" if text is None else ""
+    operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}{how}")
+    kind: type[FastForwarded | Merged] = FastForwarded if text is None else Merged
     return _outcome(
         repository,
-        Merged,
+        kind,
         request,
         plan,
         notes=_notes_of_move(repository, request, plan),
         branch=request.target,
         tip=tip,
         operation=operation.id,
-        message=message,
         active_branch=active,
+        **fields,
     )
-
-
-def _complete_requests(tx: Transaction, request: _Request, tip: Oid) -> None:
-    """Complete the merge requests for the source, unless only a part of it is merged."""
-    if list_branch_tips(tx.repository, request.conversation).get(BranchName(request.source)) == request.source_tip:
-        _mark_merged(tx, request.source, request.target, tip)
 
 
 def _leave_source(tx: Transaction, request: _Request, active: BranchName, tip: Oid) -> BranchName | None:
@@ -639,7 +607,7 @@ def open_merge_request(
             raise Invalid(f"{names[0]} cannot be merged into itself", hint="name another branch: --target BRANCH")
         requests = handle.metadata.requests.values()
         for other in requests:
-            if (other.source, other.target) == names and _state_now(repository, other, tips) == OPEN:
+            if (other.source, other.target) == names and _state_now(handle, other) == OPEN:
                 hint = f"see: scopes merge-requests show {quote(handle.id)} {other.number}"
                 raise Refused(f"merge request {other.number} for {names[0]} into {names[1]} is open", hint=hint)
         if is_ancestor(repository, tips[names[0]], tips[names[1]]):
@@ -672,7 +640,8 @@ def list_merge_requests(
         raise Invalid(f"{wanted!a} is not a state of a merge request", hint=f"states: {', '.join(REQUEST_STATES)}, all")
     store = StoreHandle(repository)
     handles = list(store.conversations()) if conversation is None else [store.conversation(conversation)]
-    rows = [row for handle in handles for row in _rows(handle) if wanted in {row.state, "all"}]
+    rows = [_row(handle, request) for handle in handles for request in handle.metadata.requests.values()]
+    rows = [row for row in rows if wanted in {row.state, "all"}]
     rows.sort(key=lambda row: (row.request.opened, row.conversation, row.request.number), reverse=True)
     damaged = [handle.id for handle in handles if handle.metadata.damaged]
     text = "a damaged merge request of {} is left out"
@@ -689,15 +658,18 @@ def show_merge_request(repository: Repository, conversation: str, name: str) -> 
     handle = StoreHandle(repository).conversation(conversation)
     row = _find(handle, name)
     request, tips = row.request, handle.tips
-    names = request.source, request.target
-    view = MergeRequestView(
-        row=row, gone=tuple(name for name in names if name not in tips), moved=_count_moved(repository, request, tips)
-    )
+    gone = tuple(name for name in (request.source, request.target) if name not in tips)
+    tip, then = tips.get(request.source), request.source_tip
+    moved = None
+    if tip is not None and _is_known_ancestor(repository, then, tip):
+        moved = len(list_new_commits(repository, tip, then, [then]))
+    view = MergeRequestView(row=row, gone=gone, moved=moved)
     if row.state != OPEN:
         return view
-    if view.gone:
-        return replace(view, problem=_describe_missing(view.gone))
-    stopped = _find_stopped(repository, handle.id, request)
+    if gone:
+        missing = f"branch {gone[0]} does not exist" if len(gone) == 1 else f"branches {', '.join(gone)} do not exist"
+        return replace(view, problem=missing)
+    stopped = _find_stopped(handle, request)
     try:
         options = MergeOptions(record_copies=True)
         outcome = merge(
@@ -754,7 +726,7 @@ def close_merge_request(
             raise Refused(f"merge request {request.number} is already {row.state}", hint=hint)
         why = reason.strip() or None
         done = _store(handle, replace(request, state=CLOSED, ended=now(), ended_by=closer.name, reason=why), "closed")
-        stopped = _find_stopped(repository, handle.id, request)
+        stopped = _find_stopped(handle, request)
         if stopped is None:
             return done
         text = f"the merge of {request.source} into {request.target} is still in progress on {stopped}"
@@ -762,17 +734,11 @@ def close_merge_request(
         return replace(done, notes=(*done.notes, Note(text, f"abort it: {abort}")))
 
 
-def _find_stopped(repository: Repository, conversation: ConversationId, request: MergeRequest) -> BranchName | None:
+def _find_stopped(handle: ConversationHandle, request: MergeRequest) -> BranchName | None:
     """Return the conflict-resolution branch on which the merge of a request has stopped; None if it has not."""
+    waiting = list_in_progress(handle.repository, handle.id)
     names = request.source, request.target
-    stopped = (
-        each.branch for each in list_in_progress(repository, conversation) if (each.source, each.target) == names
-    )
-    return next(stopped, None)
-
-
-def _describe_missing(names: Sequence[BranchName]) -> str:
-    return f"branch {names[0]} does not exist" if len(names) == 1 else f"branches {', '.join(names)} do not exist"
+    return next((each.branch for each in waiting if (each.source, each.target) == names), None)
 
 
 def _read_mergeable(handle: ConversationHandle, name: str) -> MergeRequest:
@@ -818,13 +784,8 @@ def _check_title(title: str) -> str:
     return line
 
 
-def _rows(handle: ConversationHandle) -> list[MergeRequestRow]:
-    requests = handle.metadata.requests
-    tips = handle.tips if requests else {}
-    return [
-        MergeRequestRow(conversation=handle.id, request=each, state=_state_now(handle.repository, each, tips))
-        for each in requests.values()
-    ]
+def _row(handle: ConversationHandle, request: MergeRequest) -> MergeRequestRow:
+    return MergeRequestRow(conversation=handle.id, request=request, state=_state_now(handle, request))
 
 
 def _matching(handle: ConversationHandle, name: str) -> list[MergeRequest]:
@@ -843,15 +804,7 @@ def _find(handle: ConversationHandle, name: str) -> MergeRequestRow:
     if len(found) > 1:
         ids = ", ".join(request.id[:8] for request in found)
         raise Ambiguous(f"{name!a} matches {len(found)} merge requests", hint=f"name one by its id: {ids}")
-    state = _state_now(handle.repository, found[0], handle.tips)
-    return MergeRequestRow(conversation=handle.id, request=found[0], state=state)
-
-
-def _count_moved(repository: Repository, request: MergeRequest, tips: dict[BranchName, Oid]) -> int | None:
-    tip = tips.get(request.source)
-    if tip is None or not _is_known_ancestor(repository, request.source_tip, tip):
-        return None
-    return len(list_new_commits(repository, tip, request.source_tip, [request.source_tip]))
+    return _row(handle, found[0])
 
 
 def _reopen_hint(handle: ConversationHandle, request: MergeRequest, state: str) -> str:
@@ -880,18 +833,18 @@ def _mark_merged(tx: Transaction, source: str, target: BranchName, tip: Oid) -> 
             tx.set_request(replace(request, state=MERGED, ended=now(), ended_by=ended_by, merge=tip))
 
 
-def _state_now(repository: Repository, request: MergeRequest, tips: Mapping[BranchName, Oid]) -> str:
+def _state_now(handle: ConversationHandle, request: MergeRequest) -> str:
     """Return the state of a request; merged also if the target has the source although no merge recorded it.
 
     A source that was rewound behind its tip of then is not merged.
     """
-    target = tips.get(request.target)
-    if request.state != OPEN or target is None:
+    repository, tips = handle.repository, handle.tips if request.state == OPEN else {}
+    target, then = tips.get(request.target), request.source_tip
+    if target is None:
         return request.state
-    tip = tips.get(request.source, request.source_tip)
+    tip = tips.get(request.source, then)
     if not _is_known_ancestor(repository, tip, target):
         return OPEN
-    then = request.source_tip
     was_rewound = tip != then and _is_known_ancestor(repository, tip, then)
     return OPEN if was_rewound and not _is_known_ancestor(repository, then, target) else MERGED
 
