@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from scopes.errors import Refused
 from scopes.history.messages import MESSAGE_FILE, STATE_DIRECTORY, message_id_of, read_body
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.compare import (
     Divergence,
-    PathChanges,
     Side,
     changes_by_key,
     changes_on,
@@ -65,20 +64,6 @@ class Stop(NamedTuple):
     old: Oid
     new: Oid
     parent: Oid
-
-
-class OwnMessages(NamedTuple):
-    """Messages of the replayed history: what they state is not stated against it.
-
-    `replayed` are those that are replayed; `written` those that the same replay has written on the new base already,
-    and the resolutions of their conflicts.
-    """
-
-    replayed: Container[MessageId] = frozenset()
-    written: Container[MessageId] = frozenset()
-
-
-NO_MESSAGES: Final = OwnMessages()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,20 +120,27 @@ def rewrite_commits(objects: Objects, target: ReplayTarget, commits: Sequence[Co
 class ReplayTarget:
     """The commit that the next message is replayed on, and the commits below it that the message does not have.
 
-    `new_commits` are oldest first; they name the authors of conflicting claims. What others than `own` stated counts
-    until a conflict about it is resolved.
+    `new_commits` are oldest first; they name the authors of conflicting claims. What others state in them counts until
+    a conflict about it is resolved; the `replayed` messages do not count, nor those that the same replay has `written`
+    on the new base already, which are the resolutions of its conflicts too.
     """
 
-    def __init__(self, tip: Oid, new_commits: Iterable[Commit], own: OwnMessages = NO_MESSAGES) -> None:
+    def __init__(
+        self,
+        tip: Oid,
+        new_commits: Iterable[Commit],
+        replayed: Container[MessageId] = frozenset(),
+        written: Container[MessageId] = frozenset(),
+    ) -> None:
         self.tip = tip
         self.new_commits = list(new_commits)
         self.known = {message_id_of(commit) for commit in self.new_commits}
         self._topics: dict[Oid, set[str]] = {}
-        self.begin(own)
+        self.begin(replayed, written)
 
-    def begin(self, own: OwnMessages) -> None:
+    def begin(self, replayed: Container[MessageId], written: Container[MessageId]) -> None:
         """Begin another replay on the tip: what was replayed before is an ordinary part of the target."""
-        self._own = own
+        self._replayed, self._written = replayed, written
         self._stating: dict[str, list[Commit]] | None = None
         self._resolved: set[str] = set()
         self._resolved_before: set[str] = set()  # by notices that the same replay wrote before it stopped
@@ -185,11 +177,11 @@ class ReplayTarget:
         retracted = self._find_retracted_topics(objects)
         for commit in self.new_commits:
             message = message_id_of(commit)
-            is_written = message in self._own.written
+            is_written = message in self._written
             is_resolution = is_written and commit.kind == "notice"
             topics = self._read_topics(objects, commit)
             for topic in topics | retracted.get(commit.oid, set()):
-                if is_resolution or (message in self._own.replayed and not is_written):
+                if is_resolution or (message in self._replayed and not is_written):
                     by_topic.pop(topic, None)
                     self._resolved_before |= {topic} if is_resolution else set()
                 elif not is_written:
@@ -265,14 +257,11 @@ def divergence_of(
     restated = {key: paths for key, paths in restated.items() if key in changes}
     in_target = changes_on(objects, base_state, target_state, keys)
     if not stating:  # a claim that the target never had is no decision against it
-        again = {key: paths for key, paths in again.items() if not _is_absent(in_target.get(key, {}))}
+        absent = {key for key, paths in in_target.items() if paths and all(each.new is None for each in paths.values())}
+        again = {key: paths for key, paths in again.items() if key not in absent}
     target = Side(onto, target_state, tuple(new_in_target), in_target, restated)
     source = Side(commit.oid, source_state, (commit,), changes, again)
     return Divergence(target, source, () if parent is None else (parent,), base_state)
-
-
-def _is_absent(changes: PathChanges) -> bool:
-    return bool(changes) and all(change.new is None for change in changes.values())
 
 
 def _add_missing_claims(
@@ -360,8 +349,8 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
             present.append(Rewrite(message_id_of(commit), commit.oid, same.oid))
         else:
             chosen.append(commit)
-    own = OwnMessages(frozenset(map(message_id_of, commits)), written)
-    plan = rewrite_commits(objects, ReplayTarget(onto, new_in_target, own), chosen, policy)
+    target = ReplayTarget(onto, new_in_target, set(map(message_id_of, commits)), written)
+    plan = rewrite_commits(objects, target, chosen, policy)
     notes = list(plan.notes)
     if dropped:
         notes.append(Note(f"skipped {len(dropped)} {plural(len(dropped), 'merge')}: the replayed history is linear"))
@@ -372,9 +361,8 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
 
 def _is_present(objects: Objects, same: Commit, commit: Commit) -> bool:
     """Return True if a new base has a message as it is, or what a purge has left of it."""
-    if _message_blob(objects, same) == _message_blob(objects, commit):
-        return True
-    return is_purged_copy(read_body(objects, same), read_body(objects, commit))
+    entries = [read_tree(objects, each.tree).get(MESSAGE_FILE) for each in (same, commit)]
+    return entries[0] == entries[1] or is_purged_copy(read_body(objects, same), read_body(objects, commit))
 
 
 def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves where
@@ -401,7 +389,7 @@ def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves wher
             target = ReplayTarget(tip, (*line.new_in_target, *(read_commit(objects, each.new) for each in moved)))
             known_notices = _notices_of(target.new_commits)
         own = line.messages_up_to(commit)
-        target.begin(OwnMessages(own, all_written & target.known & (own | known_notices)))
+        target.begin(own, all_written & target.known & (own | known_notices))
         one = rewrite_commits(objects, target, [commit], policy)
         tip = one.tip
         replayed = {rewrite.id for rewrite in one.moved}
@@ -466,11 +454,6 @@ def _drop_history(commits: Iterable[Commit], fork: Oid | None) -> list[Commit]:
         commit = own.pop(oid, None) if (oid := below.pop()) is not None else None
         below += () if commit is None else commit.parents
     return list(own.values())
-
-
-def _message_blob(objects: Objects, commit: Commit) -> Oid | None:
-    entry = read_tree(objects, commit.tree).get(MESSAGE_FILE)
-    return None if entry is None else entry.oid
 
 
 def _require_droppable(repository: Repository, objects: Objects, commit: Commit) -> None:
