@@ -35,22 +35,27 @@ if TYPE_CHECKING:
     from scopes.collaboration.start import CollaborationStarted
     from scopes.context.context_diff import ContextChange, ContextDifference
     from scopes.context.result import Context
-    from scopes.conversation.amend import DecisionWithdrawn, MessageAmended
-    from scopes.conversation.append import MessageAppended
+    from scopes.conversation.append import MessageAmended, MessageAppended
     from scopes.conversation.branch import BranchCreated, BranchRewound, BranchSwitched, Tagged, TagList
     from scopes.conversation.changes import Change
     from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView
-    from scopes.conversation.decisions import DecisionList, DecisionRow
+    from scopes.conversation.decisions import DecisionList, DecisionRow, DecisionWithdrawn
     from scopes.conversation.diff import Difference, RangeDifference, RangePair
     from scopes.conversation.list import ConversationList
     from scopes.conversation.log import Bisection, BisectPoint, LogFilter
-    from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, MergeOutcome, UpToDate
-    from scopes.conversation.merge_requests import (
+    from scopes.conversation.merge import (
+        FastForwarded,
+        MergeAborted,
+        MergeConflicted,
+        Merged,
+        MergeOutcome,
         MergeRequestChanged,
         MergeRequestList,
         MergeRequestRow,
         MergeRequestView,
+        UpToDate,
     )
+    from scopes.conversation.rebase import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
     from scopes.conversation.show import BranchRow, ConversationView, MessageView
     from scopes.conversation.stats import FileList, FileRow
     from scopes.conversation.undo import Undone
@@ -95,7 +100,6 @@ if TYPE_CHECKING:
     from scopes.memory.decision_candidates import CandidateList, DecisionAccepted, DecisionCandidate
     from scopes.memory.uncompact import Uncompacted
     from scopes.merge.conflicts import ConflictRow
-    from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
     from scopes.merge.resolve import MergeStrategy
     from scopes.model.conflicts import ConflictSide
     from scopes.model.conversation import BranchEntry, MergeRequest
@@ -124,17 +128,16 @@ _MODULES = {
     "scopes.collaboration.start": "CollaborationStarted",
     "scopes.context.context_diff": "ContextChange ContextDifference",
     "scopes.context.result": "Context",
-    "scopes.conversation.amend": "DecisionWithdrawn MessageAmended",
-    "scopes.conversation.append": "MessageAppended",
+    "scopes.conversation.append": "MessageAmended MessageAppended",
     "scopes.conversation.branch": "BranchCreated BranchRewound BranchSwitched Tagged TagList",
     "scopes.conversation.changes": "Change",
     "scopes.conversation.conflicts": "ConflictList ConflictResolved ConflictView",
-    "scopes.conversation.decisions": "DecisionList DecisionRow",
+    "scopes.conversation.decisions": "DecisionList DecisionRow DecisionWithdrawn",
     "scopes.conversation.diff": "Difference RangeDifference RangePair",
     "scopes.conversation.list": "ConversationList",
     "scopes.conversation.log": "Bisection BisectPoint LogFilter",
-    "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome UpToDate",
-    "scopes.conversation.merge_requests": "MergeRequestChanged MergeRequestList MergeRequestRow MergeRequestView",
+    "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome MergeRequestChanged "
+    "MergeRequestList MergeRequestRow MergeRequestView UpToDate",
     "scopes.conversation.show": "BranchRow ConversationView MessageView",
     "scopes.conversation.stats": "FileList FileRow",
     "scopes.conversation.undo": "Undone",
@@ -160,7 +163,7 @@ _MODULES = {
     "scopes.memory.decision_candidates": "CandidateList DecisionAccepted DecisionCandidate",
     "scopes.memory.uncompact": "Uncompacted",
     "scopes.merge.conflicts": "ConflictRow",
-    "scopes.merge.replay": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
+    "scopes.conversation.rebase": "ReplayAborted ReplayConflicted Replayed ReplayOutcome ReplayUpToDate",
     "scopes.merge.resolve": "MergeStrategy",
     "scopes.model.conflicts": "ConflictSide",
     "scopes.model.conversation": "BranchEntry MergeRequest",

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 from scopes.clock import new_id, now, now_nanoseconds, parse_window
 from scopes.conversation import (
-    amend,
     append,
     changes,
     conflicts,
@@ -20,7 +19,6 @@ from scopes.conversation import (
     diff,
     log,
     merge,
-    merge_requests,
     rebase,
     show,
     stats,
@@ -323,13 +321,13 @@ class Conversation(ConversationHandle):
         `data` is the new document of a typed message; without it what the message stated is withdrawn.
         """
         sender = self._author(author)
-        return amend.amend(self.repository, self.id, message, text, author=sender, branch=branch, data=data)
+        return append.amend(self.repository, self.id, message, text, author=sender, branch=branch, data=data)
 
     def retract(
         self, message: str, reason: str = "", *, author: Who = None, branch: str | None = None
     ) -> scopes.MessageAmended:
         """Mark a message as retracted: contexts and summaries leave it out."""
-        return amend.retract(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
+        return append.retract(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
 
     def withdraw_decision(
         self,
@@ -345,7 +343,7 @@ class Conversation(ConversationHandle):
         dry_run: return what would be withdrawn, and change nothing.
         """
         who = self._author(author)
-        return amend.withdraw_decision(
+        return decisions.withdraw_decision(
             self.repository, self.id, topic, reason=reason, author=who, branch=branch, dry_run=dry_run
         )
 
@@ -553,11 +551,11 @@ class Conversation(ConversationHandle):
 
         state: `open`, `merged`, `closed` or `all`.
         """
-        return merge_requests.list_merge_requests(self.repository, self.id, state=state)
+        return merge.list_merge_requests(self.repository, self.id, state=state)
 
     def merge_request(self, request: str | int) -> scopes.MergeRequestView:
         """Return a merge request, by number, id or unique prefix, and what its merge would do now."""
-        return merge_requests.show_merge_request(self.repository, self.id, str(request))
+        return merge.show_merge_request(self.repository, self.id, str(request))
 
     def open_merge_request(
         self, source: str, title: str, *, target: str = "main", message: str = "", author: Who = None
@@ -568,20 +566,20 @@ class Conversation(ConversationHandle):
         message: a longer description.
         """
         who = self._author(author)
-        return merge_requests.open_merge_request(
+        return merge.open_merge_request(
             self.repository, self.id, source, title=title, target=target, message=message, requester=who
         )
 
     def merge_merge_request(self, request: str | int, **options: Unpack[MergeOptions]) -> scopes.MergeOutcome:
         """Merge the branch of a merge request; the outcome is that of `merge`."""
         chosen = merge.MergeOptions(**options)
-        return merge_requests.merge_request(self.repository, self.id, str(request), options=chosen)
+        return merge.merge_request(self.repository, self.id, str(request), options=chosen)
 
     def close_merge_request(
         self, request: str | int, reason: str = "", *, author: Who = None
     ) -> scopes.MergeRequestChanged:
         """Close a merge request without merging; its branch stays as it is."""
-        return merge_requests.close_merge_request(
+        return merge.close_merge_request(
             self.repository, self.id, str(request), reason=reason, author=self._author(author)
         )
 

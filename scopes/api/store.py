@@ -161,7 +161,7 @@ class Store(StoreHandle):
 
     def merge_requests(self, *, state: str | None = None) -> scopes.MergeRequestList:
         """Return the merge requests of all conversations, as `Conversation.merge_requests` does for one."""
-        from scopes.conversation.merge_requests import list_merge_requests
+        from scopes.conversation.merge import list_merge_requests
 
         return list_merge_requests(self.repository, state=state)
 

@@ -132,7 +132,7 @@ def _open_requests(repository: Repository, conversation: str, typed: str) -> Can
 
 def _requests(repository: Repository, conversation: str, typed: str, *, state: str = "all") -> Candidates:
     """Yield the merge requests by number, and by id if the beginning of one was typed."""
-    from scopes.conversation.merge_requests import list_merge_requests
+    from scopes.conversation.merge import list_merge_requests
 
     result = list_merge_requests(repository, conversation, state=state)
     for row in result.rows:

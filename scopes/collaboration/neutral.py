@@ -16,7 +16,7 @@ from scopes.history.handles import StoreHandle
 from scopes.history.messages import MessageHeader, read_body, read_message
 from scopes.history.names import find_nearest, list_branch_tips, resolve_conversation
 from scopes.history.transaction import RefTransaction, same_command
-from scopes.merge.conflicts import ConflictRow, list_involved, read_conflict
+from scopes.merge.conflicts import ConflictRow, read_conflict, read_discussion
 from scopes.model.message import Author
 from scopes.result import Note
 from scopes.store.refs import AGENTS
@@ -35,7 +35,9 @@ def choose_neutral(repository: Repository, conversation: str, conflict: str, cap
         NoAvailableAgents: nobody fits.
     """
     row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
-    involved = _sides_of(repository, row) | list_involved(repository, in_progress, row.conflict)
+    involved = _sides_of(repository, row) | {
+        head.author for head in read_discussion(repository, in_progress, row.conflict).talk
+    }
     agents = Registry(repository).agents
     able = [
         agent

@@ -5,15 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from shlex import quote
+from typing import Any
 
+from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, StoreHandle, check_limits, read_limits
-from scopes.history.messages import NO_CHANGES, Below, read_below, write_message_blob, write_message_over
+from scopes.history.messages import (
+    NO_CHANGES,
+    Below,
+    is_root,
+    plain_message,
+    read_below,
+    read_message,
+    retraction_of,
+    write_message_blob,
+    write_message_over,
+)
 from scopes.history.names import find_directory
-from scopes.history.transaction import Transaction, append_commit, signs_as
+from scopes.history.transaction import Transaction, append_commit, append_message, signs_as
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
-from scopes.model.message import Message, encode
+from scopes.merge.keys import claims_without, decoded_key, key_of_path, stated_claims, superseded_claims
+from scopes.model.encoding import leaf
+from scopes.model.message import MESSAGES, RETRACTED_TEXT, Author, Message, encode, is_purged
 from scopes.result import Note, Result
-from scopes.store.objects import BLOB, BlobChange, Objects, read_commit
+from scopes.store.graph import is_ancestor
+from scopes.store.objects import BLOB, BlobChange, Objects, find_blob, read_commit
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, require_unpurged
 
@@ -215,3 +231,133 @@ def _replaced(objects: Objects, tip: Oid, message: Message) -> Mapping[str, Blob
     from scopes.merge.keys import superseded_claims
 
     return superseded_claims(objects, tip, message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageAmended(Result):
+    """The new message that amends or retracts `target`; the target itself is not changed."""
+
+    id: MessageId
+    oid: Oid
+    conversation: ConversationId
+    branch: BranchName
+    target: MessageId
+    retracted: bool
+
+
+def amend(
+    repository: Repository,
+    conversation: str,
+    target: str,
+    text: str,
+    *,
+    author: Author,
+    branch: str | None = None,
+    data: Mapping[str, Any] | None = None,
+) -> MessageAmended:
+    """Append a message that replaces the text of an earlier one.
+
+    `data` is the new document of a typed message, such as a decision: its claims replace those of the old one. Without
+    it the message becomes plain text, and its claims are withdrawn.
+
+    Raises:
+        NotFound: the message is not on the branch.
+        Refused: the message was retracted, or purged.
+        Invalid: `data` does not fit the kind of the message.
+        Busy: the message was purged meanwhile.
+    """
+    handle, oid, old = _find_target(repository, conversation, target, branch)
+    if is_purged(old):
+        hint = f"append another message: scopes append {quote(str(handle))} TEXT"
+        raise Refused(f"message {old.id[:8]} was purged, and nobody who purged it takes an amendment of it", hint=hint)
+    message = replace(plain_message(author, text, kind=old.kind), amends=old.id)
+    if data is not None:
+        if old.payload is None:
+            raise Invalid(f"message {old.id[:8]} has no data: it is of kind {old.kind}", hint="leave out --data")
+        from scopes.model.validation import check_payload  # imports pydantic
+
+        message = replace(message, payload=check_payload(old.kind, data))
+    elif old.payload is not None:
+        message = replace(message, kind="plain")
+    return _append(handle, message, old, made_of=[oid])
+
+
+def retract(
+    repository: Repository,
+    conversation: str,
+    target: str,
+    reason: str,
+    *,
+    author: Author,
+    branch: str | None = None,
+) -> MessageAmended:
+    """Append a notice that retracts an earlier message: contexts and summaries leave it out, its claims are withdrawn.
+
+    A withdrawn claim gives way to the newest earlier one about the same thing, such as the decision before.
+
+    Raises:
+        NotFound: the message is not on the branch.
+        Refused: the message was retracted already.
+        Busy: the message was purged meanwhile, and the notice would have its first words.
+    """
+    handle, oid, old = _find_target(repository, conversation, target, branch)
+    text = reason or f"{RETRACTED_TEXT}{old.text[:60]}"
+    return _append(handle, retraction_of(old.id, author, text), old, made_of=[] if reason else [oid])
+
+
+def _find_target(
+    repository: Repository, conversation: str, target: str, branch: str | None
+) -> tuple[BranchHandle, Oid, Message]:
+    handle = StoreHandle(repository).branch(conversation, branch)
+    log_hint = f"see: scopes log {quote(str(handle))}"
+    oid = handle.conversation.revision(target).oid
+    tip = handle.tip
+    if is_root(read_commit(repository, oid)):
+        raise NotFound("the root of a conversation is not a message", hint=log_hint)
+    if not is_ancestor(repository, oid, tip):
+        raise NotFound(f"that message is not on {handle}", hint="name the branch with --branch")
+    message = read_message(repository, oid)
+    claim = find_blob(repository, read_commit(repository, tip).tree, "state/" + leaf(MESSAGES, message.id))
+    if claim is not None and b'"retracted"' in claim:
+        raise Refused(f"message {message.id[:8]} was retracted already", hint=log_hint)
+    return handle, oid, message
+
+
+def _withdrawn_claims(repository: Repository, tip: Oid, old: Message, message: Message) -> Mapping[str, BlobChange]:
+    if old.payload is None:
+        return NO_CHANGES
+    return {**claims_without(repository, tip, old), **superseded_claims(repository, tip, message)}
+
+
+def _append(branch: BranchHandle, message: Message, old: Message, made_of: Collection[Oid] = ()) -> MessageAmended:
+    """Append a message about an old one; `made_of` are commits whose text it has, which may be purged meanwhile."""
+    repository = branch.repository
+
+    def change_state(tip: Oid) -> Mapping[str, BlobChange]:
+        require_unpurged(repository, branch.conversation.id, made_of)
+        return _withdrawn_claims(repository, tip, old, message)
+
+    oid = append_message(
+        repository,
+        branch.conversation.id,
+        branch.name,
+        message,
+        state_changes=change_state,
+        sign=signs_as(repository, message.author),
+    )
+    notes: tuple[Note, ...] = ()
+    claims = stated_claims(old)
+    if claims and message.payload is None:
+        keys = ", ".join(sorted(decoded_key(key_of_path(path)) for path in claims))
+        again = f"to replace it: scopes amend {quote(branch.conversation.id)} {old.id[:8]} TEXT --data JSON"
+        hint = None if message.retracts is not None else again
+        notes = (Note(f"what it stated is withdrawn: {keys}", hint),)
+    return MessageAmended(
+        id=message.id,
+        oid=oid,
+        conversation=branch.conversation.id,
+        branch=branch.name,
+        target=old.id,
+        retracted=message.retracts is not None,
+        notes=notes,
+    )

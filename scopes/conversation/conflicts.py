@@ -17,18 +17,17 @@ from scopes.history.messages import (
     check_author,
     message_id_of,
     read_body,
-    read_message,
     write_commit_over,
     write_message_blob,
 )
 from scopes.history.names import conversation_ids, find_directory, resolve_conversation
 from scopes.history.transaction import Transaction, same_command, signs_as
-from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId, parse_agent_name
+from scopes.ids import BranchName, ConversationId, MessageId, OperationId, parse_agent_name
 from scopes.merge.compare import find_divergence, state_of
 from scopes.merge.conflicts import (
     ConflictRow,
+    EndedConflicts,
     changes_made_since,
-    find_conversations_of_conflict,
     find_disagreement,
     is_id_prefix,
     list_earlier,
@@ -38,14 +37,13 @@ from scopes.merge.conflicts import (
     read_ended,
     read_value,
     require_side,
-    resolved_changes,
     walk_conflicts,
 )
 from scopes.merge.files import FileComparison, compare_files, patch_of
 from scopes.merge.in_progress import HELD, InProgress, restore_hint
 from scopes.merge.keys import decoded_key, group_of
 from scopes.merge.plan import conflict_path, list_conflicts_at, open_conflicts_at
-from scopes.merge.resolve import CHOICE_OF_STRATEGY, resolve
+from scopes.merge.resolve import CHOICE_OF_STRATEGY, apply_choice, resolve, set_value
 from scopes.model import encoding
 from scopes.model.conflicts import (
     ENDED,
@@ -57,22 +55,11 @@ from scopes.model.conflicts import (
     encode_conflict,
     resolution_document,
 )
-from scopes.model.message import (
-    FILES,
-    MESSAGES,
-    Author,
-    Message,
-    participant_claim,
-    text_parts,
-)
-from scopes.model.message import (
-    Position as StatedPosition,
-)
+from scopes.model.message import FILES, MESSAGES, Author, Message, participant_claim, text_parts
+from scopes.model.message import Position as StatedPosition
 from scopes.result import Note, Result, plural
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import BlobChange, ObjectsInMemory, update_tree
-from scopes.store.operations import walk_operations
-from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -192,7 +179,16 @@ def find_conflict_anywhere(repository: Repository, name: str) -> ConversationId:
         latest = resolve_conversation(repository, "@")
         read_conflict(repository, latest, name)
         return latest
-    found = find_conversations_of_conflict(repository, name)
+
+    def having(ended: EndedConflicts | None) -> list[ConversationId]:
+        return [
+            each
+            for each in conversation_ids(repository)
+            if any(row.conflict.id.startswith(name) for row in walk_conflicts(repository, each, ended=ended))
+        ]
+
+    # the operations are read only if no open conflict has that id
+    found = (having(None) or having(read_ended(repository))) if is_id_prefix(name) else []
     if len(found) == 1:
         return found[0]
     if found:
@@ -325,7 +321,10 @@ def resolve_conflict(
             reused = None
         why = reason or ("" if reused is None else reused.reason)
         resolved = resolve(record, choice, strategy, why, actor.name, new_value, reused)
-        changes = resolved_changes(repository, disagreement, record, choice, value=new_value, actor=actor.name)
+        if choice == "value":
+            changes = set_value(disagreement, new_value, actor.name)
+        else:
+            changes = apply_choice(repository, disagreement.target, disagreement.source, choice)
         changes = changes_made_since(repository, in_progress, record.key) | changes
         notes = _note_escalated(repository, in_progress, record, actor.name)
         if group_of(record.key) == MESSAGES and choice == "value":
@@ -406,23 +405,15 @@ def _read_open_conflict(repository: Repository, in_progress: InProgress, conflic
         raise Refused(text, hint=hint)
     record = list_conflicts_at(repository, in_progress.tip).get(conflict.id, conflict)
     if record.status == "resolved":
-        raise Refused(f"conflict {record.id} is resolved already", hint=_resolved_hint(repository, in_progress, record))
+        raise Refused(f"conflict {record.id} is resolved already", hint=_resolved_hint(in_progress, record))
     return record
 
 
-def _resolved_hint(repository: Repository, in_progress: InProgress, conflict: Conflict) -> str:
-    """Return how to see a resolution, and while its merge or replay is in progress, to undo it or to continue."""
+def _resolved_hint(in_progress: InProgress, conflict: Conflict) -> str:
+    """Return how to see a resolution, or while its merge or replay is in progress, how to continue that."""
     if in_progress.kind == HELD:
         return f"show it: scopes conflicts show {quote(in_progress.conversation)} {quote(conflict.id[:8])}"
-    onward = f"continue: scopes {quote(in_progress.kind)} {quote(in_progress.conversation)} --continue"
-    ref = branch_ref(in_progress.conversation, in_progress.branch)
-    for _, operation in walk_operations(repository):
-        for change in operation.changes if operation.kind == "resolve" else ():
-            if change.ref == ref and change.new is not None and repository.has(Oid(change.new)):
-                match read_message(repository, Oid(change.new)).extra.get("conflict"):
-                    case {"id": str(found)} if found == conflict.id:
-                        return f"undo that: scopes undo {quote(operation.id[:8])}, or {onward}"
-    return onward
+    return f"continue: scopes {quote(in_progress.kind)} {quote(in_progress.conversation)} --continue"
 
 
 def _read_earlier(
@@ -433,7 +424,7 @@ def _read_earlier(
     Raises:
         Refused: there is none, there are several that contradict each other, or it does not fit.
     """
-    found = list_earlier(repository, in_progress).find(conflict)
+    found = list_earlier(repository, in_progress.conversation, in_progress).find(conflict)
     command = f"scopes conflicts resolve {quote(in_progress.conversation)} {quote(conflict.id[:8])} --take source"
     if not found:
         raise Refused(f"conflict {conflict.id} was not resolved before", hint=f"take a side: {command}")
@@ -444,12 +435,6 @@ def _read_earlier(
         text = f"conflict {found[0].conflict} was resolved with a value that this one does not have"
         raise Refused(text, hint=f"take a side: {command}")
     return found[0].choice, found[0]
-
-
-def _amended_message(conflict: Conflict) -> str | None:
-    """Return the id of the message that the resolution gives a new text; None if it does not."""
-    new_value = conflict.resolution is not None and conflict.resolution.choice == "value"
-    return conflict.key.partition("/")[2] if new_value and group_of(conflict.key) == MESSAGES else None
 
 
 def _describe(conflict: Conflict) -> str:
@@ -474,8 +459,11 @@ def _write(  # noqa: PLR0917 - the parts of a decision
     """Append the decision to the conflict-resolution branch: a message and its state."""
     document: dict[str, Any] = {"id": conflict.id, "type": conflict.type, "key": conflict.key}
     document["status"] = conflict.status
+    amended = None
     if conflict.resolution is not None:
         document |= resolution_document(conflict.resolution)
+        if conflict.resolution.choice == "value" and group_of(conflict.key) == MESSAGES:
+            amended = conflict.key.partition("/")[2]  # the resolution gives the message a new text
     message = Message(
         id=new_id(),
         author=actor,
@@ -483,7 +471,7 @@ def _write(  # noqa: PLR0917 - the parts of a decision
         kind="notice",
         time=now(),
         to=to,
-        amends=_amended_message(conflict),
+        amends=amended,
         extra={"conflict": document},
     )
     changes = changes | {conflict_path(conflict): encode_conflict(conflict)} | dict([participant_claim(*actor)])

@@ -7,19 +7,22 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple, TypeAlias
 
-from scopes.history.handles import ConversationHandle, resolve_scope, walk_messages
-from scopes.history.messages import MessageHeader, find_claim, read_body, subject_of
-from scopes.ids import BranchName, ConversationId, Oid
+from scopes.errors import Invalid, NotFound, Refused
+from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle, resolve_scope, walk_messages
+from scopes.history.messages import MessageHeader, check_author, find_claim, plain_message, read_body, subject_of
+from scopes.history.transaction import append_message
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.compare import state_of
-from scopes.merge.keys import decoded_key, group_of, withdrawn_topic
+from scopes.merge.keys import decoded_key, group_of, key_of_path, notice_of_withdrawal, withdrawn_topic
 from scopes.merge.lanes import may_be_resolution, resolved_values
 from scopes.merge.plan import open_conflicts_at
 from scopes.model import encoding
 from scopes.model.conflicts import Conflict, decode_resolution
-from scopes.model.message import DECISIONS, Message, decision_key
+from scopes.model.encoding import decode_component
+from scopes.model.message import DECISIONS, Author, Message, decision_key, topic_leaf
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
-from scopes.store.objects import find_entry, read_blob, walk_blobs
+from scopes.store.objects import BlobChange, find_blob, find_entry, read_blob, walk_blobs
 from scopes.store.repository import Repository
 
 _ClaimsByKey: TypeAlias = Mapping[str, Any]
@@ -272,3 +275,92 @@ def _claim_has(claim: object, decision: str) -> bool:
         case {"both": list(values)}:
             return {"decision": decision} in values
     return claim == {"decision": decision}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionWithdrawn(Result):
+    """The decision on a topic is no longer in effect on a branch; `id` is the new message, None in a dry run.
+
+    `topic` is folded, and `decisions` what was in effect.
+    """
+
+    id: MessageId | None
+    oid: Oid | None
+    conversation: ConversationId
+    branch: BranchName
+    topic: str
+    decisions: tuple[str, ...]
+    dry_run: bool = False
+
+
+def withdraw_decision(
+    repository: Repository,
+    conversation: str,
+    topic: str,
+    *,
+    reason: str = "",
+    author: Author,
+    branch: str | None = None,
+    dry_run: bool = False,
+) -> DecisionWithdrawn:
+    """Withdraw the decision on a topic, in any spelling, on a branch (default: the active one).
+
+    Raises:
+        NotFound: no decision on the topic is in effect there.
+        Refused: another process changed the decision meanwhile.
+        Invalid: the topic is empty.
+    """
+    handle = StoreHandle(repository).branch(conversation, branch)
+    if not topic.strip():
+        raise Invalid("no topic given", hint=f"list them: scopes decisions {quote(str(handle))}")
+    path = topic_leaf(DECISIONS, topic)
+    topic = decode_component(path.removesuffix("=").partition("/")[2])
+    found = _find_decisions(handle, handle.tip, path)
+
+    def remove(tip: Oid) -> dict[str, BlobChange]:
+        if (now := _find_decisions(handle, tip, path)) != found:
+            raise Refused(
+                f"the decision on {topic!a} was changed meanwhile: {', '.join(now)}",
+                hint="nothing was withdrawn; give the command again to withdraw this one",
+            )
+        return {path: None}
+
+    message_id = oid = None
+    if not dry_run:
+        text = reason or f"withdrawn: {topic}: {', '.join(found)}"
+        message = notice_of_withdrawal(plain_message(check_author(author), text, kind="notice"), path)
+        message_id = message.id
+        oid = append_message(repository, handle.conversation.id, handle.name, message, state_changes=remove)
+    return DecisionWithdrawn(
+        id=message_id,
+        oid=oid,
+        conversation=handle.conversation.id,
+        branch=handle.name,
+        topic=topic,
+        decisions=found,
+        dry_run=dry_run,
+    )
+
+
+def _find_decisions(branch: BranchHandle, tip: Oid, path: str) -> tuple[str, ...]:
+    """Return the decisions in the claim about a topic.
+
+    Raises:
+        NotFound: no decision on it is in effect.
+    """
+    state = state_of(branch.repository, tip)
+    claim = None if state is None else find_blob(branch.repository, state, path)
+    if claim is None:
+        topic, hint = decoded_key(key_of_path(path)).partition("/")[2], f"scopes decisions {quote(str(branch))}"
+        raise NotFound(f"no decision on {topic!a} is in effect on {branch}", hint=f"list them: {hint}")
+    return tuple(_decisions_in(encoding.load(claim)))
+
+
+def _decisions_in(claim: Any) -> list[str]:
+    """Return the decisions of a claim; there are several if a merge kept both."""
+    match claim:
+        case {"both": list(several)}:
+            return [text for each in several for text in _decisions_in(each)]
+        case {"decision": str(decision)}:
+            return [decision]
+    return []

@@ -1,6 +1,8 @@
-"""`merge`: merge a branch, continue a merge after its conflicts are resolved, or abort it (S4-9).
+"""`merge`: merge a branch, continue or abort a merge that stopped (S4-9); `merge-requests`: ask for a merge (S4-21).
 
 A merge that stops puts its commit on a conflict-resolution branch; the target does not move before `--continue`.
+A request is data in the metadata of its conversation. It is merged when the target has its source, however that came
+about: the operation of a merge records it, and what other commands or machines merged is found when it is shown.
 """
 
 from __future__ import annotations
@@ -11,11 +13,13 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, TypeAlias, TypeVar
 
-from scopes.clock import now
-from scopes.errors import Invalid, Refused
-from scopes.history.handles import BranchHandle, ConversationHandle
-from scopes.history.messages import count_messages, header_of, is_root, message_id_of, read_body
+from scopes.clock import new_id, now
+from scopes.errors import Ambiguous, Invalid, NotFound, Refused, ScopesError
+from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
+from scopes.history.messages import check_author, count_messages, header_of, is_root, message_id_of, read_body
+from scopes.history.metadata import read_metadata
 from scopes.history.names import (
+    HEADS_FORM,
     Revision,
     find_directory,
     list_branch_tips,
@@ -41,7 +45,6 @@ from scopes.merge.in_progress import (
     find_in_progress,
     list_in_progress,
     list_order,
-    mark_merged,
     read_moving_tip,
     read_others,
     require_free,
@@ -60,7 +63,9 @@ from scopes.merge.plan import (
 )
 from scopes.merge.resolve import Policy, add_earlier, read_policy
 from scopes.model.conflicts import Conflict
-from scopes.model.conversation import BranchEntry
+from scopes.model.conversation import CLOSED, OPEN, REQUEST_STATES, BranchEntry, MergeRequest
+from scopes.model.conversation import MERGED_REQUEST as MERGED
+from scopes.model.message import Author
 from scopes.result import Note, Result, plural
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.objects import Commit, Objects, read_commit
@@ -137,6 +142,7 @@ class MergeConflicted(MergeResult):
 
 
 MergeOutcome: TypeAlias = UpToDate | FastForwarded | Merged | MergeConflicted
+_Kind: TypeAlias = type[UpToDate | FastForwarded | Merged | MergeConflicted]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +156,7 @@ class MergeAborted(Result):
 
 
 KIND = "merge"
-_NAME_OTHER = "name another branch with --source or --target"
+_MOVING: frozenset[type[Result]] = frozenset({FastForwarded, Merged})
 _OWN_KINDS = frozenset({"merge", "notice"})
 _IN_ONE_PACK = 1000  # messages; from here on one pack is written and synced faster than many trees and a long list
 
@@ -180,9 +186,6 @@ class MergeOptions:
     keep_active: bool = False
 
 
-_DEFAULT_OPTIONS = MergeOptions()
-
-
 def merge(
     repository: Repository,
     conversation: str,
@@ -206,30 +209,38 @@ def merge(
         Refused: the histories have nothing in common, a rule forbids it, or this merge is already in progress.
         Conflicted: a conflict of an earlier merge is open in one of the tips, and not resolved in the other.
     """
-    chosen = options or _DEFAULT_OPTIONS
+    chosen = options or MergeOptions()
     policy = read_policy(repository.config, chosen.strategy, auto_priority=chosen.auto_priority, strict=chosen.strict)
-    if dry_run:
-        with bulk_objects(repository, keep=False) as objects:
-            request = _resolve(repository, conversation, source, source_tip, target)
-            plan = _plan(repository, objects, request, policy, unrelated=chosen.allow_unrelated)
-            _require_resolved(objects, request, plan)
-            return _preview(repository, objects, request, plan, chosen)
-    with exclusive_write(repository):
+    in_memory = bulk_objects(repository, keep=False) if dry_run else nullcontext(repository)
+    with nullcontext() if dry_run else exclusive_write(repository), in_memory as objects:
         check()
         request = _resolve(repository, conversation, source, source_tip, target)
         request = replace(request, keep_active=chosen.keep_active)
-        _require_not_in_progress(repository, request)
-        require_free(repository, request.conversation, request.target, "rebase")
-        plan = _plan(repository, repository, request, policy, unrelated=chosen.allow_unrelated)
-        _require_resolved(repository, request, plan)
-        if plan.up_to_date or (not chosen.record_copies and adds_nothing(repository, plan)):
+        if not dry_run:
+            _require_not_in_progress(repository, request)
+            require_free(repository, request.conversation, request.target, "rebase")
+        plan = _plan(repository, objects, request, policy, unrelated=chosen.allow_unrelated)
+        if plan.inherited:  # what only one side has resolved is resolved
+            require_resolved(objects, request.conversation, request.source_tip, f"the source {request.source}")
+            require_resolved(objects, request.conversation, request.target_tip, f"the target {request.target}")
+        kind = _kind_of(objects, plan, chosen)
+        if dry_run:  # S4-18
+            notes = _notes_of_move(repository, request, plan, dry_run=True) if kind in _MOVING else plan.notes
+            return _outcome(repository, kind, request, plan, branch=request.target, tip=None, dry_run=True, notes=notes)
+        if kind is UpToDate:
             return _outcome(repository, UpToDate, request, plan, branch=request.target, tip=request.target_tip)
-        if plan.fast_forward and chosen.fast_forward:
-            return _fast_forward(repository, request, plan)
-        message = chosen.message or merge_text(len(plan.messages))
-        if plan.open_conflicts:
-            return _stop(repository, request, plan, message)
-        return _merge(repository, request, plan, message)
+        text = chosen.message or merge_text(len(plan.messages))
+        if kind is MergeConflicted:
+            return _stop(repository, request, plan, text)
+        return _move(repository, request, plan, None if kind is FastForwarded else text)
+
+
+def _kind_of(objects: Objects, plan: MergePlan, options: MergeOptions) -> _Kind:
+    if plan.up_to_date or (not options.record_copies and adds_nothing(objects, plan)):
+        return UpToDate
+    if plan.fast_forward and options.fast_forward:
+        return FastForwarded
+    return MergeConflicted if plan.open_conflicts else Merged
 
 
 def continue_merge(repository: Repository, conversation: str, branch: str | None = None) -> MergeOutcome:
@@ -296,7 +307,7 @@ def _resolve(
     tip = handle.tip
     if (revision.conversation, revision.branch, revision.oid) == (conversation_id, name, tip):
         if target is not None:
-            raise Invalid(f"{name} cannot be merged into itself", hint=_NAME_OTHER)
+            raise Invalid(f"{name} cannot be merged into itself", hint="name another branch with --source or --target")
         raise Invalid(
             f"{name} cannot be merged into itself: it is the active branch, which is the default target",
             hint=f"scopes merge {quote(conversation_id)} {quote(name)} --target {quote(handle.parent or 'BRANCH')}",
@@ -327,76 +338,36 @@ def _require_not_in_progress(repository: Repository, request: _Request) -> None:
             )
 
 
-def _require_resolved(objects: Objects, request: _Request, plan: MergePlan) -> None:
-    """Refuse a merge whose state would inherit an open conflict; what only one side has resolved is resolved."""
-    if plan.inherited:
-        require_resolved(objects, request.conversation, request.source_tip, f"the source {request.source}")
-        require_resolved(objects, request.conversation, request.target_tip, f"the target {request.target}")
-
-
-def _preview(
-    repository: Repository, objects: Objects, request: _Request, plan: MergePlan, options: MergeOptions
-) -> MergeOutcome:
-    """Return the outcome of a dry run (S4-18)."""
-    kind: type[UpToDate | FastForwarded | Merged | MergeConflicted] = Merged
-    if plan.up_to_date or (not options.record_copies and adds_nothing(objects, plan)):
-        kind = UpToDate
-    elif plan.fast_forward and options.fast_forward:
-        kind = FastForwarded
-    elif plan.open_conflicts:
-        kind = MergeConflicted
-    moves = kind in {FastForwarded, Merged}
-    notes = _notes_of_move(repository, request, plan, dry_run=True) if moves else plan.notes
-    return _outcome(repository, kind, request, plan, branch=request.target, tip=None, dry_run=True, notes=notes)
-
-
-def _fast_forward(repository: Repository, request: _Request, plan: MergePlan) -> FastForwarded:
-    tx = Transaction(repository, request.conversation)
-    tx.move_branch(request.target, request.target_tip, request.source_tip)
-    active = _leave_source(tx, request, read_active_branch(repository, request.conversation), request.source_tip)
-    _complete_requests(tx, request, request.source_tip)
-    operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target} (fast-forward)")
-    return _outcome(
-        repository,
-        FastForwarded,
-        request,
-        plan,
-        notes=_notes_of_move(repository, request, plan),
-        branch=request.target,
-        tip=request.source_tip,
-        operation=operation.id,
-        active_branch=active,
-    )
-
-
-def _merge(repository: Repository, request: _Request, plan: MergePlan, text: str) -> Merged:
-    parents = request.target_tip, request.source_tip
-    is_large = len(plan.messages) >= _IN_ONE_PACK
-    with bulk_objects(repository) if is_large else nullcontext(repository) as objects:
-        message, tip = _write_merge(repository, parents, plan, text, objects)
+def _move(repository: Repository, request: _Request, plan: MergePlan, text: str | None) -> FastForwarded | Merged:
+    """Move the target to a merge commit with a text, or without one to the source."""
+    tip, fields = request.source_tip, dict[str, Any]()
+    if text is not None:
+        is_large = len(plan.messages) >= _IN_ONE_PACK
+        with bulk_objects(repository) if is_large else nullcontext(repository) as objects:
+            fields["message"], tip = _write_merge(
+                repository, (request.target_tip, request.source_tip), plan, text, objects
+            )
     tx = Transaction(repository, request.conversation)
     tx.move_branch(request.target, request.target_tip, tip)
     active = _leave_source(tx, request, read_active_branch(repository, request.conversation), tip)
-    _complete_requests(tx, request, tip)
-    operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}")
+    own = list_branch_tips(repository, request.conversation).get(BranchName(request.source))
+    if own == request.source_tip:  # else only a part of the source is merged
+        _mark_merged(tx, request.source, request.target, tip)
+    how = " (fast-forward)" if text is None else ""
+    operation = tx.commit(KIND, f"merge {request.source} into {request.conversation}/{request.target}{how}")
+    kind: type[FastForwarded | Merged] = FastForwarded if text is None else Merged
     return _outcome(
         repository,
-        Merged,
+        kind,
         request,
         plan,
         notes=_notes_of_move(repository, request, plan),
         branch=request.target,
         tip=tip,
         operation=operation.id,
-        message=message,
         active_branch=active,
+        **fields,
     )
-
-
-def _complete_requests(tx: Transaction, request: _Request, tip: Oid) -> None:
-    """Complete the merge requests for the source, unless only a part of it is merged."""
-    if list_branch_tips(tx.repository, request.conversation).get(BranchName(request.source)) == request.source_tip:
-        mark_merged(tx, request.source, request.target, tip)
 
 
 def _leave_source(tx: Transaction, request: _Request, active: BranchName, tip: Oid) -> BranchName | None:
@@ -472,7 +443,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     before = end_resolution(tx, in_progress, entry_finished(in_progress.entry, "merged"))
     active = _leave_source(tx, request, before, tip)
     tx.move_branch(in_progress.target, request.target_tip, tip)
-    mark_merged(tx, in_progress.source, in_progress.target, tip)
+    _mark_merged(tx, in_progress.source, in_progress.target, tip)
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
     return _outcome(
@@ -550,3 +521,340 @@ def _notes_of_move(
     """Return the notes of a merge that moves its target, which may have been the branch of a session."""
     target = ConversationHandle(repository, request.conversation).branch(request.target)
     return plan.notes + note_merged(target, request.target_tip, request.source, dry_run=dry_run)
+
+
+MAX_TITLE = 200
+_MIN_PREFIX = 4
+_OUTCOMES: dict[type[Result], str] = {
+    UpToDate: "up-to-date", FastForwarded: "fast-forward", Merged: "merged", MergeConflicted: "conflict",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRequestRow:
+    """A merge request with its state now."""
+
+    conversation: ConversationId
+    request: MergeRequest
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRequestList(Result):
+    """Merge requests, newest first."""
+
+    rows: tuple[MergeRequestRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRequestChanged(Result):
+    """A merge request that was opened or closed; `change` is `opened` or `closed`."""
+
+    row: MergeRequestRow
+    change: str
+    operation: OperationId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRequestView(Result):
+    """A merge request, and what its merge would do now.
+
+    Attributes:
+        outcome: `up-to-date`, `fast-forward`, `merged` or `conflict`; None if it is not open or `problem` prevents it.
+        messages: How many messages would be new in the target.
+        conflicts: The conflicts that the merge would have.
+        files: What both sides did to the files that both changed.
+        gone: The branches of the request that do not exist any more.
+        moved: How many commits the source got since the request was opened; None if it was rewound or rewritten.
+        in_progress: The conflict-resolution branch, if the merge has stopped on conflicts.
+        problem: Why it cannot be merged.
+    """
+
+    row: MergeRequestRow
+    outcome: str | None = None
+    messages: int | None = None
+    conflicts: tuple[Conflict, ...] = ()
+    files: tuple[FileComparison, ...] = ()
+    gone: tuple[BranchName, ...] = ()
+    moved: int | None = None
+    in_progress: BranchName | None = None
+    problem: str | None = None
+
+
+def open_merge_request(
+    repository: Repository,
+    conversation: str,
+    source: str,
+    *,
+    title: str,
+    target: str = "main",
+    message: str = "",
+    requester: Author,
+) -> MergeRequestChanged:
+    """Open a request to merge the branch `source` into `target`.
+
+    Raises:
+        NotFound, Ambiguous: there is no such conversation or branch.
+        Invalid: the branches are the same, or the title is empty or too long.
+        Refused: there is nothing to merge, or such a request is open.
+    """
+    handle, title = StoreHandle(repository).conversation(conversation), _check_title(title)
+    author = check_author(requester)
+    with exclusive_write(repository):
+        names = handle.branch(source).name, handle.branch(target).name
+        tips = handle.tips
+        if names[0] == names[1]:
+            raise Invalid(f"{names[0]} cannot be merged into itself", hint="name another branch: --target BRANCH")
+        requests = handle.metadata.requests.values()
+        for other in requests:
+            if (other.source, other.target) == names and _state_now(handle, other) == OPEN:
+                hint = f"see: scopes merge-requests show {quote(handle.id)} {other.number}"
+                raise Refused(f"merge request {other.number} for {names[0]} into {names[1]} is open", hint=hint)
+        if is_ancestor(repository, tips[names[0]], tips[names[1]]):
+            raise Refused(f"{names[1]} already has all messages of {names[0]}", hint="there is nothing to merge")
+        request = MergeRequest(
+            id=new_id(),
+            number=max((other.number for other in requests), default=0) + 1,
+            source=names[0],
+            target=names[1],
+            title=title,
+            message=message.strip(),
+            requester=author.name,
+            requester_kind=author.kind,
+            source_tip=tips[names[0]],
+            opened=now(),
+        )
+        return _store(handle, request, "opened")
+
+
+def list_merge_requests(
+    repository: Repository, conversation: str | None = None, *, state: str | None = None
+) -> MergeRequestList:
+    """List the merge requests of a conversation, or of all: the open ones, or those in `state`, which may be `all`.
+
+    Raises:
+        Invalid: there is no such state.
+    """
+    wanted = state or OPEN
+    if wanted not in {*REQUEST_STATES, "all"}:
+        raise Invalid(f"{wanted!a} is not a state of a merge request", hint=f"states: {', '.join(REQUEST_STATES)}, all")
+    store = StoreHandle(repository)
+    handles = list(store.conversations()) if conversation is None else [store.conversation(conversation)]
+    rows = [_row(handle, request) for handle in handles for request in handle.metadata.requests.values()]
+    rows = [row for row in rows if wanted in {row.state, "all"}]
+    rows.sort(key=lambda row: (row.request.opened, row.conversation, row.request.number), reverse=True)
+    damaged = [handle.id for handle in handles if handle.metadata.damaged]
+    text = "a damaged merge request of {} is left out"
+    notes = tuple(Note(text.format(conversation), "see: scopes verify") for conversation in damaged)
+    return MergeRequestList(rows=tuple(rows), notes=notes)
+
+
+def show_merge_request(repository: Repository, conversation: str, name: str) -> MergeRequestView:
+    """Show a merge request, and what its merge would do now; nothing is written.
+
+    Raises:
+        NotFound, Ambiguous: there is no such request, or several.
+    """
+    handle = StoreHandle(repository).conversation(conversation)
+    row = _find(handle, name)
+    request, tips = row.request, handle.tips
+    gone = tuple(name for name in (request.source, request.target) if name not in tips)
+    tip, then = tips.get(request.source), request.source_tip
+    moved = None
+    if tip is not None and _is_known_ancestor(repository, then, tip):
+        moved = len(list_new_commits(repository, tip, then, [then]))
+    view = MergeRequestView(row=row, gone=gone, moved=moved)
+    if row.state != OPEN:
+        return view
+    if gone:
+        missing = f"branch {gone[0]} does not exist" if len(gone) == 1 else f"branches {', '.join(gone)} do not exist"
+        return replace(view, problem=missing)
+    stopped = _find_stopped(handle, request)
+    try:
+        options = MergeOptions(record_copies=True)
+        outcome = merge(
+            repository, handle.id, HEADS_FORM + request.source, target=request.target, options=options, dry_run=True
+        )
+    except ScopesError as error:
+        return replace(view, problem=error.message, in_progress=stopped)
+    return replace(
+        view,
+        outcome=_OUTCOMES[type(outcome)],
+        messages=len(outcome.messages),
+        conflicts=outcome.conflicts,
+        files=outcome.files,
+        in_progress=stopped,
+    )
+
+
+def merge_request(
+    repository: Repository, conversation: str, name: str, *, options: MergeOptions | None = None
+) -> MergeOutcome:
+    """Merge the source of a request into its target; raises as `merge` does.
+
+    Raises:
+        NotFound, Ambiguous: there is no such request, or several; or one of its branches does not exist.
+        Refused: the request is closed or merged.
+    """
+    handle = StoreHandle(repository).conversation(conversation)
+    request = _read_mergeable(handle, name)
+
+    def check() -> None:  # somebody else may have closed or merged it meanwhile
+        _read_mergeable(handle, request.id)
+
+    options = replace(options or MergeOptions(), record_copies=True)
+    return merge(
+        repository, handle.id, HEADS_FORM + request.source, target=request.target, options=options, check=check
+    )
+
+
+def close_merge_request(
+    repository: Repository, conversation: str, name: str, *, reason: str = "", author: Author
+) -> MergeRequestChanged:
+    """Close a merge request without merging it.
+
+    Raises:
+        NotFound, Ambiguous: there is no such request, or several.
+        Refused: it is not open.
+    """
+    handle, closer = StoreHandle(repository).conversation(conversation), check_author(author)
+    with exclusive_write(repository):
+        row = _find(handle, name)
+        request = row.request
+        if row.state != OPEN:
+            hint = _reopen_hint(handle, request, row.state)
+            raise Refused(f"merge request {request.number} is already {row.state}", hint=hint)
+        why = reason.strip() or None
+        done = _store(handle, replace(request, state=CLOSED, ended=now(), ended_by=closer.name, reason=why), "closed")
+        stopped = _find_stopped(handle, request)
+        if stopped is None:
+            return done
+        text = f"the merge of {request.source} into {request.target} is still in progress on {stopped}"
+        abort = f"scopes merge {quote(handle.id)} --abort --branch {quote(stopped)}"
+        return replace(done, notes=(*done.notes, Note(text, f"abort it: {abort}")))
+
+
+def _find_stopped(handle: ConversationHandle, request: MergeRequest) -> BranchName | None:
+    """Return the conflict-resolution branch on which the merge of a request has stopped; None if it has not."""
+    waiting = list_in_progress(handle.repository, handle.id)
+    names = request.source, request.target
+    return next((each.branch for each in waiting if (each.source, each.target) == names), None)
+
+
+def _read_mergeable(handle: ConversationHandle, name: str) -> MergeRequest:
+    """Return a request that is open and whose branches exist; raises as `merge_request` does."""
+    row = _find(handle, name)
+    request, tips = row.request, handle.tips
+    if row.state != OPEN:
+        raise Refused(f"merge request {request.number} is {row.state}", hint=_reopen_hint(handle, request, row.state))
+    for branch in (request.source, request.target):
+        if branch not in tips:
+            hint = f"close the request: scopes merge-requests close {quote(handle.id)} {request.number}"
+            raise NotFound(f"branch {branch} of merge request {request.number} does not exist", hint=hint)
+    return request
+
+
+def find_merge_request_anywhere(repository: Repository, name: str) -> ConversationId:
+    """Return the conversation of a request that is named alone: by its number the latest one, else the one with the id.
+
+    Raises:
+        NotFound, Ambiguous: there is none, or several.
+    """
+    name = name.removeprefix("#")
+    if name.isdecimal():
+        latest = StoreHandle(repository).conversation("@")
+        _find(latest, name)
+        return latest.id
+    found = [handle.id for handle in StoreHandle(repository).conversations() if _matching(handle, name)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise Ambiguous(f"{name!a} matches merge requests of {len(found)} conversations", hint="name the conversation")
+    if name == resolve_conversation(repository, name):
+        raise Invalid(f"{name} is a conversation", hint=f"name its merge request too: {name} 1")
+    raise NotFound(f"there is no merge request {name!a}", hint="list them: scopes merge-requests list")
+
+
+def _check_title(title: str) -> str:
+    line = " ".join(title.encode("utf-8", "replace").decode().split())
+    if not line:
+        raise Invalid("a merge request needs a title", hint="give one: --title TEXT")
+    if len(line) > MAX_TITLE:
+        raise Invalid(f"the title has {len(line)} characters", hint=f"at most {MAX_TITLE}; put the rest in --message")
+    return line
+
+
+def _row(handle: ConversationHandle, request: MergeRequest) -> MergeRequestRow:
+    return MergeRequestRow(conversation=handle.id, request=request, state=_state_now(handle, request))
+
+
+def _matching(handle: ConversationHandle, name: str) -> list[MergeRequest]:
+    """Return the requests with this number or prefix of an id; requests of two machines may have one number."""
+    requests = handle.metadata.requests.values()
+    if name.isdecimal() and len(name) < _MIN_PREFIX:
+        return [request for request in requests if request.number == int(name)]
+    return [request for request in requests if str(request.number) == name or (name and request.id.startswith(name))]
+
+
+def _find(handle: ConversationHandle, name: str) -> MergeRequestRow:
+    found = _matching(handle, name.removeprefix("#"))
+    if not found:
+        hint = f"list them: scopes merge-requests list {quote(handle.id)} --state all"
+        raise NotFound(f"there is no merge request {name!a} in {handle.id}", hint=hint)
+    if len(found) > 1:
+        ids = ", ".join(request.id[:8] for request in found)
+        raise Ambiguous(f"{name!a} matches {len(found)} merge requests", hint=f"name one by its id: {ids}")
+    return _row(handle, found[0])
+
+
+def _reopen_hint(handle: ConversationHandle, request: MergeRequest, state: str) -> str:
+    if state == MERGED:
+        return f"see: scopes merge-requests show {quote(handle.id)} {request.number}"
+    return (
+        f"open a new one: scopes merge-requests open {quote(handle.id)} --source {quote(request.source)} --title TEXT"
+    )
+
+
+def _store(handle: ConversationHandle, request: MergeRequest, change: str) -> MergeRequestChanged:
+    tx = Transaction(handle.repository, handle.id)
+    tx.set_request(request)
+    verb = "open" if change == "opened" else "close"
+    summary = f"{verb} merge request {request.number} of {handle.id}"
+    operation = tx.commit("merge-request", summary, metadata_message=f"{verb} merge request {request.number}")
+    row = MergeRequestRow(conversation=handle.id, request=request, state=request.state)
+    return MergeRequestChanged(row=row, change=change, operation=operation.id)
+
+
+def _mark_merged(tx: Transaction, source: str, target: BranchName, tip: Oid) -> None:
+    """Record in the operation of a merge that it completes the open requests to merge `source` into `target`."""
+    for request in read_metadata(tx.repository, tx.conversation).requests.values():
+        if (request.state, request.source, request.target) == (OPEN, source, target):
+            ended_by = tx.repository.caller.actor
+            tx.set_request(replace(request, state=MERGED, ended=now(), ended_by=ended_by, merge=tip))
+
+
+def _state_now(handle: ConversationHandle, request: MergeRequest) -> str:
+    """Return the state of a request; merged also if the target has the source although no merge recorded it.
+
+    A source that was rewound behind its tip of then is not merged.
+    """
+    repository, tips = handle.repository, handle.tips if request.state == OPEN else {}
+    target, then = tips.get(request.target), request.source_tip
+    if target is None:
+        return request.state
+    tip = tips.get(request.source, then)
+    if not _is_known_ancestor(repository, tip, target):
+        return OPEN
+    was_rewound = tip != then and _is_known_ancestor(repository, tip, then)
+    return OPEN if was_rewound and not _is_known_ancestor(repository, then, target) else MERGED
+
+
+def _is_known_ancestor(repository: Repository, ancestor: Oid, tip: Oid) -> bool:
+    """Return True if `ancestor` is reachable from `tip`; False if one of them is no commit of the store.
+
+    A received request can name any object.
+    """
+    try:
+        return is_ancestor(repository, ancestor, tip)
+    except NotFound:
+        return False

@@ -17,8 +17,8 @@ from scopes.history.names import MAIN, find_root_commit, parse_new_branch_name, 
 from scopes.history.titles import heading_of, walk_main
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import BranchName, ConversationId, Oid, OperationId, parse_agent_name
-from scopes.merge.in_progress import follow_rename, rename_in_requests
-from scopes.model.conversation import BranchEntry, Root, branch_id
+from scopes.merge.in_progress import follow_rename
+from scopes.model.conversation import OPEN, BranchEntry, Root, branch_id
 from scopes.model.operation import Operation
 from scopes.result import Note, Result
 from scopes.store import refs
@@ -165,7 +165,10 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
             followed = follow_rename(entry, name, new_name)
             if followed != entry and child != name:
                 tx.set_branch_entry(child, followed)
-        rename_in_requests(tx, handle.metadata, name, new_name)
+        for request in handle.metadata.requests.values():
+            if request.state == OPEN and name in {request.source, request.target}:
+                source, target = (new_name if each == name else each for each in (request.source, request.target))
+                tx.set_request(replace(request, source=source, target=target))
         active = repository.find_ref(refs.active_ref(handle.id))
         if active == refs.SYMBOLIC + refs.branch_ref(handle.id, name):
             tx.activate(new_name)

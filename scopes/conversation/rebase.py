@@ -1,46 +1,148 @@
 """`rebase` and `cherry-pick`: replay messages on top of another base, with the same ids and new commits (S4-20).
 
-The branch moves once, after all messages are replayed. A conflict stops it on a conflict-resolution branch;
-see `merge.replay`.
+The branch moves once, after all messages are replayed. A conflict stops it on a conflict-resolution branch until
+`--continue` or `--skip` replays the rest; `merge.replay` plans what is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from shlex import quote
+from typing import Any, TypeAlias, TypeVar
 
+from scopes.clock import now
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import message_id_of
-from scopes.history.names import MAIN, Revision, resolve_revision_anywhere
-from scopes.ids import Oid
-from scopes.merge.in_progress import require_free, require_resolved
+from scopes.history.metadata import is_same_branch, read_metadata
+from scopes.history.names import (
+    MAIN,
+    Revision,
+    find_root_commit,
+    list_branch_tips,
+    read_active_branch,
+    resolve_conversation,
+    resolve_revision_anywhere,
+)
+from scopes.history.transaction import Transaction
+from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.merge.in_progress import (
+    NO_OTHERS,
+    PURPOSE,
+    OthersInProgress,
+    abort,
+    end_resolution,
+    entry_finished,
+    entry_in_progress,
+    find_in_progress,
+    list_order,
+    moving_branch,
+    read_moving_tip,
+    read_others,
+    require_free,
+    require_resolved,
+    require_resolved_on_branch,
+    resolution_branch,
+    sides_of,
+)
 from scopes.merge.plan import open_conflicts_at
 from scopes.merge.replay import (
-    CHERRY_PICK,
-    REBASE,
-    ReplayAborted,
-    ReplayOutcome,
     ReplayPlan,
     ReplayState,
     ReplayTarget,
-    abort_replay,
-    begin_replay,
-    continue_replay,
+    Rewrite,
+    Stop,
     list_written,
     plan_line,
     plan_picks,
     plan_rebase,
+    read_replay,
+    replay_details,
     rewrite_commits,
-    skip_message,
 )
-from scopes.merge.resolve import Policy, read_policy
-from scopes.result import Note, plural
+from scopes.merge.resolve import Policy, add_earlier, read_policy
+from scopes.model.conflicts import Conflict
+from scopes.model.conversation import BranchEntry, branch_id
+from scopes.result import Note, Result, plural
 from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import Commit, Objects, read_commit
 from scopes.store.packs import bulk_objects
 from scopes.store.repository import Repository
+from scopes.store.transactions import exclusive_write
+
+REBASE, CHERRY_PICK = "rebase", "cherry-pick"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ReplayResult(Result):
+    """The fields that the outcomes of a rebase or cherry-pick have in common.
+
+    Attributes:
+        kind: "rebase" or "cherry-pick".
+        moved_branch: The branch that gets the messages: of a rebase its own branch, of a cherry-pick the target.
+        onto: The new base of a rebase as text; None for a cherry-pick.
+        branch: The branch that holds the result; after a stop the conflict-resolution branch.
+        replayed: The replayed messages, oldest first.
+        conflicts: The open conflicts, then the automatically resolved ones.
+        dry_run: True if nothing was written.
+    """
+
+    kind: str
+    conversation: ConversationId
+    moved_branch: BranchName
+    onto: str | None = None
+    branch: BranchName
+    tip: Oid | None
+    replayed: tuple[Rewrite, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    dry_run: bool = False
+    operation: OperationId | None = None
+
+    @property
+    def messages(self) -> tuple[MessageId, ...]:
+        """The ids of the replayed messages."""
+        return tuple(rewrite.id for rewrite in self.replayed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayUpToDate(_ReplayResult):
+    """Nothing was to be done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed(_ReplayResult):
+    """All messages were replayed and the branch was moved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayConflicted(_ReplayResult):
+    """It stopped at the message `stopped`; `remaining` messages follow it. `others` is what else is in progress."""
+
+    stopped: MessageId
+    remaining: int
+    others: OthersInProgress = NO_OTHERS
+
+    @property
+    def exit_code(self) -> int:
+        """Three: stopped on conflicts."""
+        return 3
+
+
+ReplayOutcome: TypeAlias = ReplayUpToDate | Replayed | ReplayConflicted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayAborted(Result):
+    """A rebase or cherry-pick was aborted; `branch` was its conflict-resolution branch."""
+
+    kind: str
+    conversation: ConversationId
+    moved_branch: BranchName
+    branch: BranchName
+    active_branch: BranchName
+    operation: OperationId
 
 
 def rebase(
@@ -73,33 +175,63 @@ def rebase(
         left_out = _left_out(repository, state, plan, onto, dry_run=dry_run)
         return state, replace(plan, notes=(*plan.notes, *left_out))
 
-    return begin_replay(repository, prepare, dry_run=dry_run)
+    return _begin(repository, prepare, dry_run=dry_run)
 
 
-def continue_rebase(repository: Repository, conversation: str, branch: str | None = None) -> ReplayOutcome:
-    """Replay the rest on top of the conflict-resolution branch; messages appended to the branch meanwhile come last.
+def continue_replay(
+    kind: str, repository: Repository, conversation: str, branch: str | None = None, *, skip: bool = False
+) -> ReplayOutcome:
+    """Replay the rest on top of the conflict-resolution branch; with `skip` without the message that it stopped at.
+
+    What was appended to the branch meanwhile comes last in a rebase, and first in a cherry-pick.
 
     Raises:
-        NotFound, Ambiguous: no rebase is in progress, or there are several and no branch is named; or the branch is
-            gone.
+        NotFound, Ambiguous: none is in progress, or there are several and no branch is named; or it was deleted.
         Conflicted: a conflict is still open.
-        Refused: the branch was rewound or moved in the meantime.
+        Refused: the branch was changed in the meantime in a way that the replay cannot include.
     """
-    return continue_replay(REBASE, repository, conversation, branch, _plan_rest_of_rebase)
+    conversation_id = resolve_conversation(repository, conversation)
+    with exclusive_write(repository):
+        in_progress = find_in_progress(repository, conversation_id, branch, kind)
+        state, tip = read_replay(in_progress), in_progress.target_tip
+        if not skip:
+            require_resolved_on_branch(repository, in_progress)
+            stopped = message_id_of(read_commit(repository, in_progress.stopped))
+            moved = (*state.moved, Rewrite(stopped, in_progress.source_tip, in_progress.stopped))
+            state, tip = replace(state, moved=moved), in_progress.tip
+        current = read_moving_tip(repository, in_progress)
+        plan_rest = _plan_rest_of_rebase if kind == REBASE else _plan_rest_of_picks
+        state, plan = plan_rest(repository, state, tip, current, read_policy(repository.config, "automatic"))
+        return _carry_out(repository, state, plan, current, status="abandoned" if skip else "merged")
 
 
-def skip_rebase(repository: Repository, conversation: str, branch: str | None = None) -> ReplayOutcome:
-    """Replay the rest without the message that the rebase stopped at; raises as `continue_rebase` does."""
-    return skip_message(REBASE, repository, conversation, branch, _plan_rest_of_rebase)
-
-
-def abort_rebase(repository: Repository, conversation: str, branch: str | None = None) -> ReplayAborted:
-    """Delete the conflict-resolution branch; the branch is unchanged.
+def abort_replay(kind: str, repository: Repository, conversation: str, branch: str | None = None) -> ReplayAborted:
+    """Delete the conflict-resolution branch; the branch that was to move is unchanged.
 
     Raises:
-        NotFound, Ambiguous: no rebase is in progress, or there are several and no branch is named.
+        NotFound, Ambiguous: none is in progress, or there are several and no branch is named.
     """
-    return abort_replay(REBASE, repository, conversation, branch)
+    conversation_id = resolve_conversation(repository, conversation)
+    with exclusive_write(repository):
+        found = find_in_progress(repository, conversation_id, branch, kind)
+        active, operation, notes = abort(repository, found)
+    return ReplayAborted(
+        kind=kind,
+        conversation=conversation_id,
+        moved_branch=moving_branch(found),
+        branch=found.branch,
+        active_branch=active,
+        operation=operation.id,
+        notes=notes,
+    )
+
+
+continue_rebase = partial(continue_replay, REBASE)
+skip_rebase = partial(continue_replay, REBASE, skip=True)
+abort_rebase = partial(abort_replay, REBASE)
+continue_cherry_pick = partial(continue_replay, CHERRY_PICK)
+skip_cherry_pick = partial(continue_replay, CHERRY_PICK, skip=True)
+abort_cherry_pick = partial(abort_replay, CHERRY_PICK)
 
 
 def _resolve(
@@ -189,33 +321,7 @@ def cherry_pick(
         plan = plan_picks(repository, objects, state.original, commits, policy)
         return state, replace(plan, notes=(*notes, *plan.notes))
 
-    return begin_replay(repository, prepare, dry_run=dry_run)
-
-
-def continue_cherry_pick(repository: Repository, conversation: str, branch: str | None = None) -> ReplayOutcome:
-    """Replay the rest on top of the conflict-resolution branch; messages appended to the branch meanwhile come first.
-
-    Raises:
-        NotFound, Ambiguous: no cherry-pick is in progress, or there are several and no branch is named; or the branch
-            was deleted.
-        Conflicted: a conflict is still open.
-        Refused: the branch was rewound or moved in the meantime, or appended messages conflict with the picked ones.
-    """
-    return continue_replay(CHERRY_PICK, repository, conversation, branch, _plan_rest_of_picks)
-
-
-def skip_cherry_pick(repository: Repository, conversation: str, branch: str | None = None) -> ReplayOutcome:
-    """Replay the rest without the message that it stopped at; raises as `continue_cherry_pick` does."""
-    return skip_message(CHERRY_PICK, repository, conversation, branch, _plan_rest_of_picks)
-
-
-def abort_cherry_pick(repository: Repository, conversation: str, branch: str | None = None) -> ReplayAborted:
-    """Delete the conflict-resolution branch; the branch is unchanged.
-
-    Raises:
-        NotFound, Ambiguous: no cherry-pick is in progress, or there are several and no branch is named.
-    """
-    return abort_replay(CHERRY_PICK, repository, conversation, branch)
+    return _begin(repository, prepare, dry_run=dry_run)
 
 
 def _resolve_picks(
@@ -287,3 +393,132 @@ def _replay_on_appended(
     new_commits = {rewrite.old: rewrite.new for rewrite in result.moved}
     moved = tuple(rewrite._replace(new=new_commits.get(rewrite.new, rewrite.new)) for rewrite in state.moved)
     return replace(state, original=current, onto=current, moved=moved), result.tip
+
+
+def _begin(
+    repository: Repository, prepare: Callable[[Objects], tuple[ReplayState, ReplayPlan]], *, dry_run: bool
+) -> ReplayOutcome:
+    """Plan a replay and carry it out; `prepare` resolves names and writes the objects of the plan."""
+    if not dry_run:
+        with exclusive_write(repository):
+            with bulk_objects(repository) as objects:
+                state, plan = prepare(objects)
+            return _carry_out(repository, state, plan, state.original)
+    with bulk_objects(repository, keep=False) as objects:
+        state, plan = prepare(objects)
+    plain: dict[str, Any] = {"tip": None, "dry_run": True}
+    if plan.stop is not None:
+        plain |= {"replayed": plan.moved, "stopped": plan.stop.id, "remaining": len(plan.todo)}
+        return _outcome(repository, ReplayConflicted, state, plan, **plain)
+    if plan.tip == state.original:
+        return _outcome(repository, ReplayUpToDate, state, plan, **plain)
+    return _outcome(repository, Replayed, state, plan, replayed=plan.moved, **plain)
+
+
+def _carry_out(
+    repository: Repository, state: ReplayState, plan: ReplayPlan, current: Oid, *, status: str = "merged"
+) -> ReplayOutcome:
+    """Move the branch from `current` to the end of the plan, or stop where the plan stops; its objects are written."""
+    state = replace(state, moved=(*state.moved, *plan.moved))
+    if plan.stop is not None:
+        return _stop(repository, state, plan, plan.stop)
+    where = f"{state.conversation}/{state.branch}"
+    if plan.tip == current and state.in_progress is None:
+        return _outcome(repository, ReplayUpToDate, state, plan, tip=plan.tip)
+    tx = Transaction(repository, state.conversation)
+    tx.move_branch(state.branch, current, plan.tip)
+    if state.in_progress is not None:
+        end_resolution(tx, state.in_progress, entry_finished(state.in_progress.entry, status))
+    rewrites = (*state.moved, *plan.present)
+    details: dict[str, Any] = {"map": {each.old: each.new for each in rewrites if each.old != each.new}}
+    if state.kind == REBASE:
+        summary = f"rebase {where} onto {state.target}"
+        details |= {"onto": state.onto, "dropped": list(plan.dropped)}
+        _set_fork(tx, state)
+    else:
+        done = f"pick {len(state.moved)}" if state.moved else f"skip {state.source}"
+        summary = f"{done} for {where}"
+    operation = tx.commit(state.kind, summary, metadata_message=f"{state.kind} {state.branch}", details=details)
+    return _outcome(repository, Replayed, state, plan, tip=plan.tip, replayed=state.moved, operation=operation.id)
+
+
+def _stop(repository: Repository, state: ReplayState, plan: ReplayPlan, stop: Stop) -> ReplayConflicted:
+    """Put a message with conflicts on the conflict-resolution branch, which is created at the first stop."""
+    tx, in_progress = Transaction(repository, state.conversation), state.in_progress
+    if in_progress is None:
+        before = read_active_branch(repository, state.conversation)
+        tips = list_branch_tips(repository, state.conversation)
+        joined = "onto" if state.kind == REBASE else "into"
+        name, old = resolution_branch(tips, state.source, state.target, joined=joined), None
+        entry = BranchEntry(purpose=PURPOSE, parent=state.branch, fork=stop.parent, created=now())
+    else:
+        name, old, before = in_progress.branch, in_progress.tip, in_progress.before
+        entry = replace(in_progress.entry, fork=stop.parent)
+    entry = entry_in_progress(
+        entry,
+        kind=state.kind,
+        target=state.target,
+        target_tip=stop.parent,
+        source=state.source,
+        source_tip=stop.old,
+        before=before,
+        stopped=stop.new,
+        details=replay_details(state, plan.todo),
+    )
+    tx.move_branch(name, old, stop.new)
+    tx.set_branch_entry(name, entry)
+    if in_progress is None:
+        tx.activate(name)
+    where = f"{state.conversation}/{state.branch}"
+    what = f"rebase {where} onto {state.target}" if state.kind == REBASE else f"pick {stop.id[:8]} for {where}"
+    stopped = tx.commit(
+        f"{state.kind}-conflict",
+        f"stop to {what}",
+        metadata_message=f"stop on {name}",
+        details={} if in_progress is None else sides_of(in_progress),
+    )
+    return _outcome(
+        repository,
+        ReplayConflicted,
+        state,
+        plan,
+        branch=name,
+        tip=stop.new,
+        replayed=state.moved,
+        stopped=stop.id,
+        remaining=len(plan.todo),
+        operation=stopped.id,
+        others=read_others(repository, state.conversation, name),
+    )
+
+
+def _set_fork(tx: Transaction, state: ReplayState) -> None:
+    """Set fork point and parent; main keeps the root, and a branch above what a remote has of it its fork point."""
+    if state.branch == MAIN:
+        return
+    repository, conversation = tx.repository, state.conversation
+    entry = read_metadata(repository, conversation).branches.get(state.branch, BranchEntry())
+    root = find_root_commit(repository, conversation)
+    if not is_same_branch(repository, root, state.target, branch_id(state.branch, entry)):
+        tx.set_branch_entry(state.branch, replace(entry, fork=state.onto, parent=state.parent or entry.parent))
+
+
+_AnyOutcome = TypeVar("_AnyOutcome", bound=_ReplayResult)
+
+
+def _outcome(
+    repository: Repository, kind: type[_AnyOutcome], state: ReplayState, plan: ReplayPlan, **fields: Any
+) -> _AnyOutcome:
+    """Return an outcome with what every one has of a plan; open conflicts come first, in the order of their numbers."""
+    sources = () if plan.stop is None else (plan.stop.old,)  # perhaps of another conversation
+    found = add_earlier(repository, state.conversation, plan.conflicts, state.onto, *sources)
+    conflicts = sorted(found, key=lambda each: (each.status == "resolved", list_order(each)))
+    plain: dict[str, Any] = {"branch": state.branch, "notes": plan.notes, **fields}
+    return kind(
+        kind=state.kind,
+        conversation=state.conversation,
+        moved_branch=state.branch,
+        onto=state.target if state.kind == REBASE else None,
+        conflicts=tuple(conflicts),
+        **plain,
+    )

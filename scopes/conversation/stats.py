@@ -11,10 +11,7 @@ from operator import attrgetter
 from scopes.clock import format_seconds, known_seconds
 from scopes.history.activity import Tokens, add_up, tokens_of
 from scopes.history.handles import resolve_scope, walk_messages
-from scopes.history.messages import (
-    MessageHeader,
-    read_root,
-)
+from scopes.history.messages import MessageHeader, read_root
 from scopes.history.metadata import read_metadata
 from scopes.history.names import conversation_ids
 from scopes.history.titles import Heading, read_heading

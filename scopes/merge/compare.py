@@ -7,7 +7,7 @@ message.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from scopes.history.messages import STATE_DIRECTORY, is_root, message_id_of, read_message, read_message_at
@@ -246,7 +246,11 @@ def find_disagreements(objects: Objects, divergence: Divergence) -> tuple[Disagr
     copies = list(_compare_content(objects, target, source, purged))
     found = [each for each in _compare_changes(objects, divergence) if not _is_without_hash(objects, each, purged)]
     found += _find_answers_to_retracted(objects, divergence, target, source)
-    found += [_swap_sides(each) for each in _find_answers_to_retracted(objects, divergence, source, target)]
+    swapped = _find_answers_to_retracted(objects, divergence, source, target)
+    found += [
+        replace(each, target=each.source, source=each.target, target_messages=each.source_messages, source_messages=())
+        for each in swapped
+    ]
     found += copies
     unique = {(each.key, each.type): each for each in reversed(found)}
     return tuple(unique[key] for key in sorted(unique))
@@ -402,16 +406,12 @@ def _answered_keys(message: Message, calls: Mapping[str, str]) -> set[str]:
     return keys | {calls[call_id] for call_id in call_ids if isinstance(call_id, str) and call_id in calls}
 
 
-def _swap_sides(each: Disagreement) -> Disagreement:
-    return Disagreement(each.key, each.type, each.source, each.target, each.source_messages, each.target_messages)
-
-
 def _compare_content(objects: Objects, target: Side, source: Side, purged: set[MessageId]) -> Iterator[Disagreement]:
     """Find messages that both sides have with the same id and different content.
 
     One that was purged on a side is no conflict, and is added to `purged`.
     """
-    in_target, in_source = _commits_by_message(target), _commits_by_message(source)
+    in_target, in_source = ({message_id_of(commit): commit for commit in side.commits} for side in (target, source))
     for message in in_target.keys() & in_source.keys():
         oids = in_target[message].oid, in_source[message].oid
         here, there = (read_message(objects, oid) for oid in oids)
@@ -430,7 +430,3 @@ def _is_without_hash(objects: Objects, each: Disagreement, purged: Collection[Me
         return False
     claims = [*_read_claims(objects, each.target), *_read_claims(objects, each.source)]
     return any(isinstance(claim, dict) and claim.get("unknown") in purged for claim in claims)
-
-
-def _commits_by_message(side: Side) -> dict[MessageId, Commit]:
-    return {message_id_of(commit): commit for commit in side.commits}

@@ -25,7 +25,7 @@ from scopes.history.messages import (
     read_body,
     walk_headers_newest_first,
 )
-from scopes.history.names import conversation_ids, find_root_commit, list_branch_tips
+from scopes.history.names import find_root_commit, list_branch_tips
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.merge.compare import (
     Disagreement,
@@ -49,20 +49,12 @@ from scopes.merge.keys import (
 )
 from scopes.merge.plan import list_conflicts_at, open_conflicts_at
 from scopes.merge.replay import divergence_of
-from scopes.merge.resolve import BOTH, EarlierResolutions, apply_choice, set_value, walk_resolved
+from scopes.merge.resolve import BOTH, EarlierResolutions, walk_resolved
 from scopes.model import encoding
-from scopes.model.conflicts import ENDED, SIDES, Choice, Conflict, Position
+from scopes.model.conflicts import ENDED, SIDES, Conflict, Position
 from scopes.model.conversation import ABANDONED
 from scopes.model.encoding import encode_component, leaf
-from scopes.model.message import (
-    ARGUMENT,
-    CONFLICTS,
-    ENTITIES,
-    MESSAGES,
-    PROPOSALS,
-    content_hash,
-    read_argument,
-)
+from scopes.model.message import ARGUMENT, CONFLICTS, ENTITIES, MESSAGES, PROPOSALS, content_hash, read_argument
 from scopes.model.message import Position as ArguedPosition
 from scopes.model.operation import Operation
 from scopes.store import refs
@@ -215,23 +207,6 @@ def read_conflict(repository: Repository, conversation: ConversationId, name: st
     return found[0]
 
 
-def find_conversations_of_conflict(repository: Repository, name: str) -> list[ConversationId]:
-    """Return the conversations that have a conflict with this id or prefix of an id, never a number."""
-    if not is_id_prefix(name):
-        return []
-    conversations = conversation_ids(repository)
-    for with_ended in (False, True):  # the operations are read only if no open conflict has that id
-        ended = read_ended(repository) if with_ended else None
-        found = [
-            conversation
-            for conversation in conversations
-            if any(row.conflict.id.startswith(name) for row in walk_conflicts(repository, conversation, ended=ended))
-        ]
-        if found:
-            break
-    return found
-
-
 def is_id_prefix(name: str) -> bool:
     """Return True if a name can be the beginning of an id; up to three digits are always a number."""
     return _ID_PREFIX.fullmatch(name) is not None and not (name.isdecimal() and len(name) <= _MAX_NUMBER_DIGITS)
@@ -246,61 +221,30 @@ def _find_named(rows: list[_Row], name: str) -> list[_Row]:
     return found or [pair for pair in rows if pair[0].conflict.key == folded_key(name)]
 
 
-def list_discussion(repository: Repository, in_progress: InProgress) -> list[MessageHeader]:
-    """Return the messages of agents and people on the conflict-resolution branch, newest first."""
-    heads = walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped})
-    return [head for head in heads if is_discussion(head)]
-
-
-def _walk_subjects(repository: Repository, in_progress: InProgress) -> Iterator[str | None]:
-    """Yield the conflicts that messages hold positions about; None for a message that is about all of them."""
-    for head in list_discussion(repository, in_progress):
-        argument = read_argument(read_body(repository, head).extra.get(ARGUMENT))
-        yield argument.about if argument is not None and is_id_prefix(argument.about) else None
-
-
-def is_discussion(head: MessageHeader) -> bool:
+def _is_discussion(head: MessageHeader) -> bool:
     """Return True for a message of an agent or a person that is no resolution or escalation."""
     return head.author_kind in _DISCUSSING_KINDS and head.kind != "notice"
 
 
 def _walk_rows(repository: Repository, conversation: ConversationId, *, ended: EndedConflicts | None) -> Iterator[_Row]:
-    number, seen, times = 0, set[str](), _ConflictTimes(repository)
-    waiting = list_in_progress(repository, conversation)
-    earlier = list_earlier(repository, *waiting) if waiting else EarlierResolutions(repository, conversation)
-    for in_progress in waiting:
-        seen |= {record.id for record in list_conflicts_of(repository, in_progress)}
-        for row in _rows(repository, in_progress, number, times):
-            yield _with_earlier(row, earlier), in_progress
-            number = row.number
-    for in_progress, record in _walk_held(repository, conversation, seen, ended=ended):
-        number += 1
-        yield _with_earlier(_row(times, in_progress, number, record, record.status), earlier), in_progress
+    times, waiting = _ConflictTimes(repository), list_in_progress(repository, conversation)
+    earlier = list_earlier(repository, conversation, *waiting)
+    for number, (in_progress, record) in enumerate(_walk(repository, conversation, waiting, ended), 1):
+        answers = () if record.status in ENDED else earlier.find(record)
+        found = replace(record, earlier=answers) if answers else record
+        yield _row(times, in_progress, number, found), in_progress
 
 
-def list_earlier(repository: Repository, in_progress: InProgress, *others: InProgress) -> EarlierResolutions:
+def list_earlier(repository: Repository, conversation: ConversationId, *waiting: InProgress) -> EarlierResolutions:
     """Return the resolutions that may answer the conflicts of branches of one conversation."""
-    tips = [tip for each in (in_progress, *others) for tip in (each.target_tip, each.source_tip)]
-    return EarlierResolutions(repository, in_progress.conversation, *tips)
+    tips = [tip for each in waiting for tip in (each.target_tip, each.source_tip)]
+    return EarlierResolutions(repository, conversation, *tips)
 
 
-def _with_earlier(row: ConflictRow, earlier: EarlierResolutions) -> ConflictRow:
-    """Return a row with its earlier resolutions, if its conflict is open."""
-    found = () if row.conflict.status in ENDED else earlier.find(row.conflict)
-    return replace(row, conflict=replace(row.conflict, earlier=found)) if found else row
-
-
-def _rows(repository: Repository, in_progress: InProgress, before: int, times: _ConflictTimes) -> Iterator[ConflictRow]:
-    about = set(_walk_subjects(repository, in_progress))
-    for number, record in enumerate(list_conflicts_of(repository, in_progress), before + 1):
-        status = "debate" if record.status == "open" and about & {record.id, None} else record.status
-        yield _row(times, in_progress, number, record, status)
-
-
-def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Conflict, status: str) -> ConflictRow:
+def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Conflict) -> ConflictRow:
     since, recorded, resolved = in_progress.entry.created, None, None
-    is_resolved = status == "resolved"
-    if is_resolved or (in_progress.kind == HELD and status not in ENDED):
+    is_resolved = record.status == "resolved"
+    if is_resolved or (in_progress.kind == HELD and record.status not in ENDED):
         opened, recorded, at = times.find(in_progress.tip, record.id, is_resolved=is_resolved)
         since, resolved = opened or since, (at or since) if is_resolved else None
     return ConflictRow(
@@ -312,26 +256,47 @@ def _row(times: _ConflictTimes, in_progress: InProgress, number: int, record: Co
         since=since,
         resolved=resolved,
         recorded_at=None if recorded is None or recorded[:19] == since[:19] else recorded,
-        conflict=replace(record, status=status),
+        conflict=record,
         kind=in_progress.kind,
     )
 
 
+def _walk(
+    repository: Repository, conversation: ConversationId, waiting: Sequence[InProgress], ended: EndedConflicts | None
+) -> Iterator[_Held]:
+    """Yield the conflicts of what is in progress; one that is talked about is in debate. Then those of `_walk_held`."""
+    seen: set[str] = set()
+    for in_progress in waiting:
+        heads = walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped})
+        arguments = (
+            read_argument(read_body(repository, each).extra.get(ARGUMENT)) for each in heads if _is_discussion(each)
+        )
+        about = {each.about if each is not None and is_id_prefix(each.about) else None for each in arguments}
+        for record in list_conflicts_of(repository, in_progress):
+            seen.add(record.id)
+            is_debated = record.status == "open" and not about.isdisjoint({record.id, None})
+            yield in_progress, replace(record, status="debate") if is_debated else record
+    yield from _walk_held(repository, conversation, {each.branch for each in waiting}, seen, ended)
+
+
 def _walk_held(
-    repository: Repository, conversation: ConversationId, seen: set[str], *, ended: EndedConflicts | None
-) -> Iterator[tuple[InProgress, Conflict]]:
+    repository: Repository,
+    conversation: ConversationId,
+    busy: set[BranchName],
+    seen: set[str],
+    ended: EndedConflicts | None,
+) -> Iterator[_Held]:
     """Yield the conflicts recorded on branches where nothing is in progress: open ones, and with `ended` all.
 
     An open one is listed for each branch, since it is resolved on each, unless the branch was merged into another one
     that has it resolved. A resolved one is listed once. One that was aborted, or whose
     message a replay skipped, is listed once: nobody can resolve it any more.
     """
-    busy = {in_progress.branch for in_progress in list_in_progress(repository, conversation)}
     tips = list_branch_tips(repository, conversation)
     if ended is None:
         tips = {name: tip for name, tip in tips.items() if name not in busy}
-    opened: list[tuple[InProgress, Conflict]] = []
-    resolved: dict[str, list[tuple[InProgress, Conflict]]] = {}
+    opened: list[_Held] = []
+    resolved: dict[str, list[_Held]] = {}
     for name in sorted(tips, key=lambda name: (name != "main", name)):
         records = list_conflicts_at(repository, tips[name])
         for record in records.values():
@@ -406,8 +371,8 @@ def read_discussion(repository: Repository, in_progress: InProgress, conflict: C
         heads = list(headers_of(_walk_while_recorded(repository, in_progress.tip, conflict)))
     else:
         heads = list(walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped}))
-    talk = [head for head in heads if is_discussion(head)]
-    positions = list_positions_about(repository, talk[::-1], conflict.id)
+    talk = [head for head in heads if _is_discussion(head)]
+    positions = _list_positions_about(repository, talk[::-1], conflict.id)
     if in_progress.kind == HELD and conflict.status not in ENDED:  # the branch has other messages too
         stated = {each.message for each in positions}
         talk = [head for head in talk if head.id in stated]
@@ -415,13 +380,7 @@ def read_discussion(repository: Repository, in_progress: InProgress, conflict: C
     return Discussion(tuple(talk[::-1]), positions, addressee, time)
 
 
-def list_involved(repository: Repository, in_progress: InProgress, conflict: Conflict) -> set[str]:
-    """Return who has written about a conflict."""
-    written = (*list_discussion(repository, in_progress), *read_discussion(repository, in_progress, conflict).talk)
-    return {head.author for head in written}
-
-
-def list_positions_about(
+def _list_positions_about(
     repository: Repository, oldest_first: Sequence[MessageHeader], about: str
 ) -> tuple[ArguedPosition, ...]:
     """Return the newest position of each author about a subject, in the order in which they were stated."""
@@ -555,20 +514,14 @@ def list_sides(disagreement: Disagreement, conflict: Conflict) -> tuple[str, ...
 
 def _find_obstacle(disagreement: Disagreement, conflict: Conflict, side: str) -> str | None:
     """Return why a conflict cannot take a side; None if it can."""
-    if side == "base" and not conflict.base:
-        return f"{decoded_key(conflict.key)} has no value at the merge base"
-    return _find_obstacle_to_both(disagreement) if side == BOTH else None
-
-
-def _find_obstacle_to_both(disagreement: Disagreement) -> str | None:
-    """Return why a key cannot hold the values of both sides; None if it can."""
     key, target, source = disagreement.key, disagreement.target, disagreement.source
-    if group_of(key) == MESSAGES:
+    if side == "base" and not conflict.base:
+        return f"{decoded_key(key)} has no value at the merge base"
+    if side == BOTH and group_of(key) == MESSAGES:
         return "a message cannot have two texts"
     has_one_value = value_field(key) is not None or group_of(key) == PROPOSALS
-    if has_one_value and any(target[path].new != source[path].new for path in target.keys() & source.keys()):
-        return f"{decoded_key(key)} holds one value"
-    return None
+    differs = any(target[path].new != source[path].new for path in target.keys() & source.keys())
+    return f"{decoded_key(key)} holds one value" if side == BOTH and has_one_value and differs else None
 
 
 def require_side(disagreement: Disagreement, conflict: Conflict, side: str) -> None:
@@ -586,25 +539,6 @@ def require_side(disagreement: Disagreement, conflict: Conflict, side: str) -> N
     if can_have_value(disagreement.key):
         hint += ", or give a new value: --value 'as we agreed'"
     raise Invalid(obstacle or f"{side!a} is not a valid side of a conflict", hint=hint)
-
-
-def resolved_changes(
-    repository: Repository, disagreement: Disagreement, conflict: Conflict, choice: Choice, *, value: Any, actor: str
-) -> dict[str, BlobChange]:
-    """Return the changes to the target's state that apply a resolution; `value` is used for the choice "value".
-
-    Raises:
-        Invalid: the key cannot be set to a value, or not to this one.
-    """
-    target, source = disagreement.target, disagreement.source
-    if choice != "value":
-        return apply_choice(repository, target, source, choice)
-    if not can_have_value(disagreement.key):
-        sides = ", ".join(list_sides(disagreement, conflict))
-        raise Invalid(
-            f"{decoded_key(disagreement.key)} cannot be set to a value", hint=f"take a side with --take: {sides}"
-        )
-    return set_value(disagreement, value, actor)
 
 
 def read_value(key: str, text: str) -> Any:

@@ -11,24 +11,14 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple
 
-from scopes.clock import now
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
-from scopes.history.metadata import Metadata, read_metadata
+from scopes.history.metadata import read_metadata
 from scopes.history.names import MAIN, Revision, list_branch_tips
 from scopes.history.transaction import Transaction
-from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, is_oid, parse_branch_name
+from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, parse_branch_name
 from scopes.merge.plan import list_conflicts_at, open_conflicts_at
 from scopes.model.conflicts import Conflict
-from scopes.model.conversation import (
-    CONFLICT_RESOLUTION,
-    OPEN,
-    WAITING,
-    BranchEntry,
-    MergeRequest,
-)
-from scopes.model.conversation import (
-    MERGED_REQUEST as MERGED,
-)
+from scopes.model.conversation import CONFLICT_RESOLUTION, WAITING, BranchEntry
 from scopes.model.operation import Operation
 from scopes.result import Note
 from scopes.store import refs
@@ -41,6 +31,7 @@ PURPOSE = CONFLICT_RESOLUTION
 HELD = "branch"
 SIDES = "sides"
 """The key of the source and the target, in the entry or the operation of a resolution that has ended."""
+_FIELDS = "kind", "target", "target_tip", "source", "source_tip", "before", "stopped"
 _BRANCH_FIELDS = "target", "source", "before", "branch", "parent"
 _MAX_STEM_LENGTH = 150
 
@@ -208,32 +199,12 @@ def sides_of(in_progress: InProgress) -> dict[str, Any]:
 
 
 def _decode(conversation: ConversationId, name: BranchName, tip: Oid, entry: BranchEntry) -> InProgress | None:
-    match entry.extra.get(WAITING):
-        case {
-            "kind": str(kind),
-            "target": str(target),
-            "target_tip": str(target_tip),
-            "source": str(source),
-            "source_tip": str(source_tip),
-            "before": str(before),
-            "stopped": str(stopped),
-            **details,
-        }:
-            return InProgress(
-                conversation=conversation,
-                branch=name,
-                tip=tip,
-                entry=entry,
-                kind=kind,
-                target=BranchName(target),
-                target_tip=Oid(target_tip),
-                source=source,
-                source_tip=Oid(source_tip),
-                before=BranchName(before),
-                stopped=Oid(stopped),
-                details={str(key): value for key, value in details.items()},
-            )
-    return None
+    document = entry.extra.get(WAITING)
+    if document is None:
+        return None
+    fields = {field: document[field] for field in _FIELDS}
+    details = {key: value for key, value in document.items() if key not in _FIELDS}
+    return InProgress(conversation, name, tip, entry, **fields, details=details)
 
 
 def find_in_progress(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> InProgress:
@@ -315,11 +286,8 @@ def restore_hint(repository: Repository, conversation: ConversationId, branch: B
 
 
 def _dropped_messages(repository: Repository, in_progress: InProgress, operation: Operation) -> tuple[Note, ...]:
-    """Return a note with the number of messages that were on a conflict-resolution branch alone.
-
-    There is none if the record names no commit of the store as the one with the conflicts.
-    """
-    if not is_oid(in_progress.stopped) or not repository.has(in_progress.stopped):
+    """Return a note with the number of messages that were on a conflict-resolution branch alone."""
+    if not repository.has(in_progress.stopped):
         return ()
     count = len(list(list_new_commits(repository, in_progress.tip, in_progress.stopped)))
     if not count:
@@ -419,46 +387,3 @@ def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str,
     flat = f"{shown}-{joined}-{target}".replace("/", "-")[:_MAX_STEM_LENGTH].rstrip(".")
     stem = f"{PURPOSE}/{flat if is_name(flat) else 'merge'}"
     return parse_branch_name(free_name(stem, taken))
-
-
-def mark_merged(tx: Transaction, source: str, target: BranchName, tip: Oid) -> None:
-    """Record in the operation of a merge that it completes the open requests to merge `source` into `target`."""
-    for request in read_metadata(tx.repository, tx.conversation).requests.values():
-        if (request.state, request.source, request.target) == (OPEN, source, target):
-            ended_by = tx.repository.caller.actor
-            tx.set_request(replace(request, state=MERGED, ended=now(), ended_by=ended_by, merge=tip))
-
-
-def rename_in_requests(tx: Transaction, metadata: Metadata, old: BranchName, new: BranchName) -> None:
-    """Give a branch its new name in the open requests."""
-    for request in metadata.requests.values():
-        if request.state == OPEN and old in {request.source, request.target}:
-            source, target = (new if name == old else name for name in (request.source, request.target))
-            tx.set_request(replace(request, source=source, target=target))
-
-
-def state_now(repository: Repository, request: MergeRequest, tips: Mapping[BranchName, Oid]) -> str:
-    """Return the state of a request; merged also if the target has the source although no merge recorded it.
-
-    A source that was rewound behind its tip of then is not merged.
-    """
-    target = tips.get(request.target)
-    if request.state != OPEN or target is None:
-        return request.state
-    tip = tips.get(request.source, request.source_tip)
-    if not is_known_ancestor(repository, tip, target):
-        return OPEN
-    then = request.source_tip
-    was_rewound = tip != then and is_known_ancestor(repository, tip, then)
-    return OPEN if was_rewound and not is_known_ancestor(repository, then, target) else MERGED
-
-
-def is_known_ancestor(repository: Repository, ancestor: Oid, tip: Oid) -> bool:
-    """Return True if `ancestor` is reachable from `tip`; False if one of them is no commit of the store.
-
-    A received request can name any object.
-    """
-    try:
-        return is_ancestor(repository, ancestor, tip)
-    except NotFound:
-        return False

@@ -148,21 +148,9 @@ def _write(  # noqa: PLR0917 - the parts of a commit
     return write_commit_over(objects, parents, message, blob, state, time=time_seconds, sign=sign)
 
 
-_TAKING_A_SIDE = frozenset({"ours", "theirs"})  # strategies
-
-
 def conflict_path(conflict: Conflict) -> str:
     """Return the path of a conflict's record below `state/`."""
     return leaf(CONFLICTS, conflict.id)
-
-
-def is_recorded(conflict: Conflict) -> bool:
-    """Return True if the state of a merge keeps the record of a conflict: one that is open, or that a side won.
-
-    What resolves itself in the same way in both directions is in the message of the merge alone.
-    """
-    strategy = "" if conflict.resolution is None else conflict.resolution.strategy
-    return conflict.resolution is None or strategy in _TAKING_A_SIDE or strategy.startswith("rule ")
 
 
 def list_conflicts_at(objects: Objects, tip: Oid) -> dict[str, Conflict]:
@@ -508,11 +496,6 @@ def adds_nothing(objects: Objects, plan: MergePlan) -> bool:
     return write_state(objects, plan) == plan.divergence.target.state
 
 
-def write_state(objects: Objects, plan: MergePlan) -> Oid | None:
-    """Write the merged state of a plan and return its tree."""
-    return merged_state(objects, plan.divergence, plan.disagreements, plan.conflicts)
-
-
 def _take_source(
     objects: Objects, divergence: Divergence, key: str, source_changes: PathChanges
 ) -> dict[str, BlobChange]:
@@ -536,25 +519,22 @@ def _list_new_messages(source: Side, target: Side) -> tuple[MessageId, ...]:
     return tuple(dict.fromkeys(each for each in messages if each not in shared))
 
 
-def merged_state(
-    objects: Objects,
-    divergence: Divergence,
-    disagreements: Iterable[Disagreement],
-    conflicts: Iterable[Conflict],
-) -> Oid | None:
-    """Write the merged state; a key with an open conflict keeps the value of the target.
+def write_state(objects: Objects, plan: MergePlan) -> Oid | None:
+    """Write the merged state of a plan and return its tree; a key with an open conflict keeps the value of the target.
 
-    Conflicts are recorded, see `is_recorded`.
-    `conflicts` are those of the disagreements, in the same order.
+    A conflict that is open or that a side won is recorded. What resolves itself in the same way in both directions is
+    in the message of the merge alone.
     """
+    divergence = plan.divergence
     changes = merge_records(objects, divergence)
     conflicting: set[str] = set()
-    for disagreement, conflict in zip(disagreements, conflicts, strict=True):
+    for disagreement, conflict in zip(plan.disagreements, plan.conflicts, strict=True):
         conflicting.add(disagreement.key)
+        strategy = None if conflict.resolution is None else conflict.resolution.strategy
         if conflict.resolution is not None:
             target, source = disagreement.target, disagreement.source
             changes |= apply_choice(objects, target, source, conflict.resolution.choice)
-        if is_recorded(conflict):
+        if strategy in {None, "ours", "theirs"} or (strategy or "").startswith("rule "):
             changes[conflict_path(conflict)] = encode_conflict(conflict)
     state = divergence.target.state
     for key, source_changes in divergence.source.changes.items():

@@ -7,21 +7,15 @@ branch holds the message with conflicts until `--continue` or `--skip` replays t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from shlex import quote
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple
 
-from scopes.clock import now
-from scopes.errors import Corrupt, NotFound, Refused
+from scopes.errors import Refused
 from scopes.history.messages import MESSAGE_FILE, STATE_DIRECTORY, message_id_of, read_body
-from scopes.history.metadata import is_same_branch, read_metadata
-from scopes.history.names import MAIN, find_root_commit, list_branch_tips, read_active_branch, resolve_conversation
-from scopes.history.transaction import Transaction
-from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId, is_oid
+from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.merge.compare import (
     Divergence,
-    PathChanges,
     Side,
     changes_by_key,
     changes_on,
@@ -29,31 +23,13 @@ from scopes.merge.compare import (
     find_divergence,
     state_of,
 )
-from scopes.merge.in_progress import (
-    NO_OTHERS,
-    PURPOSE,
-    InProgress,
-    OthersInProgress,
-    abort,
-    end_resolution,
-    entry_finished,
-    entry_in_progress,
-    find_in_progress,
-    list_order,
-    moving_branch,
-    read_moving_tip,
-    read_others,
-    require_resolved_on_branch,
-    resolution_branch,
-    sides_of,
-)
+from scopes.merge.in_progress import InProgress
 from scopes.merge.keys import can_state, find_restated, key_of_path, stated_topics
 from scopes.merge.plan import MergePlan, plan_of, write_state
-from scopes.merge.resolve import Policy, add_earlier, read_policy
+from scopes.merge.resolve import Policy
 from scopes.model.conflicts import Conflict
-from scopes.model.conversation import BranchEntry, branch_id
 from scopes.model.message import Message, claims_of, is_purged_copy
-from scopes.result import Note, Result, plural
+from scopes.result import Note, plural
 from scopes.store.graph import list_merge_bases, list_new_commits, walk_newest_first
 from scopes.store.objects import (
     COMMIT,
@@ -70,12 +46,7 @@ from scopes.store.objects import (
     read_tree,
     update_tree,
 )
-from scopes.store.packs import bulk_objects
 from scopes.store.repository import Repository
-from scopes.store.transactions import exclusive_write
-
-REBASE, CHERRY_PICK = "rebase", "cherry-pick"
-_PREPOSITIONS = {REBASE: "onto", CHERRY_PICK: "into"}
 
 
 class Rewrite(NamedTuple):
@@ -93,20 +64,6 @@ class Stop(NamedTuple):
     old: Oid
     new: Oid
     parent: Oid
-
-
-class OwnMessages(NamedTuple):
-    """Messages of the replayed history: what they state is not stated against it.
-
-    `replayed` are those that are replayed; `written` those that the same replay has written on the new base already,
-    and the resolutions of their conflicts.
-    """
-
-    replayed: Container[MessageId] = frozenset()
-    written: Container[MessageId] = frozenset()
-
-
-NO_MESSAGES: Final = OwnMessages()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,20 +120,27 @@ def rewrite_commits(objects: Objects, target: ReplayTarget, commits: Sequence[Co
 class ReplayTarget:
     """The commit that the next message is replayed on, and the commits below it that the message does not have.
 
-    `new_commits` are oldest first; they name the authors of conflicting claims. What others than `own` stated counts
-    until a conflict about it is resolved.
+    `new_commits` are oldest first; they name the authors of conflicting claims. What others state in them counts until
+    a conflict about it is resolved; the `replayed` messages do not count, nor those that the same replay has `written`
+    on the new base already, which are the resolutions of its conflicts too.
     """
 
-    def __init__(self, tip: Oid, new_commits: Iterable[Commit], own: OwnMessages = NO_MESSAGES) -> None:
+    def __init__(
+        self,
+        tip: Oid,
+        new_commits: Iterable[Commit],
+        replayed: Container[MessageId] = frozenset(),
+        written: Container[MessageId] = frozenset(),
+    ) -> None:
         self.tip = tip
         self.new_commits = list(new_commits)
         self.known = {message_id_of(commit) for commit in self.new_commits}
         self._topics: dict[Oid, set[str]] = {}
-        self.begin(own)
+        self.begin(replayed, written)
 
-    def begin(self, own: OwnMessages) -> None:
+    def begin(self, replayed: Container[MessageId], written: Container[MessageId]) -> None:
         """Begin another replay on the tip: what was replayed before is an ordinary part of the target."""
-        self._own = own
+        self._replayed, self._written = replayed, written
         self._stating: dict[str, list[Commit]] | None = None
         self._resolved: set[str] = set()
         self._resolved_before: set[str] = set()  # by notices that the same replay wrote before it stopped
@@ -213,11 +177,11 @@ class ReplayTarget:
         retracted = self._find_retracted_topics(objects)
         for commit in self.new_commits:
             message = message_id_of(commit)
-            is_written = message in self._own.written
+            is_written = message in self._written
             is_resolution = is_written and commit.kind == "notice"
             topics = self._read_topics(objects, commit)
             for topic in topics | retracted.get(commit.oid, set()):
-                if is_resolution or (message in self._own.replayed and not is_written):
+                if is_resolution or (message in self._replayed and not is_written):
                     by_topic.pop(topic, None)
                     self._resolved_before |= {topic} if is_resolution else set()
                 elif not is_written:
@@ -293,14 +257,11 @@ def divergence_of(
     restated = {key: paths for key, paths in restated.items() if key in changes}
     in_target = changes_on(objects, base_state, target_state, keys)
     if not stating:  # a claim that the target never had is no decision against it
-        again = {key: paths for key, paths in again.items() if not _is_absent(in_target.get(key, {}))}
+        absent = {key for key, paths in in_target.items() if paths and all(each.new is None for each in paths.values())}
+        again = {key: paths for key, paths in again.items() if key not in absent}
     target = Side(onto, target_state, tuple(new_in_target), in_target, restated)
     source = Side(commit.oid, source_state, (commit,), changes, again)
     return Divergence(target, source, () if parent is None else (parent,), base_state)
-
-
-def _is_absent(changes: PathChanges) -> bool:
-    return bool(changes) and all(change.new is None for change in changes.values())
 
 
 def _add_missing_claims(
@@ -388,8 +349,8 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
             present.append(Rewrite(message_id_of(commit), commit.oid, same.oid))
         else:
             chosen.append(commit)
-    own = OwnMessages(frozenset(map(message_id_of, commits)), written)
-    plan = rewrite_commits(objects, ReplayTarget(onto, new_in_target, own), chosen, policy)
+    target = ReplayTarget(onto, new_in_target, set(map(message_id_of, commits)), written)
+    plan = rewrite_commits(objects, target, chosen, policy)
     notes = list(plan.notes)
     if dropped:
         notes.append(Note(f"skipped {len(dropped)} {plural(len(dropped), 'merge')}: the replayed history is linear"))
@@ -400,9 +361,8 @@ def plan_line(  # noqa: PLR0917 - where to read and write, then what moves where
 
 def _is_present(objects: Objects, same: Commit, commit: Commit) -> bool:
     """Return True if a new base has a message as it is, or what a purge has left of it."""
-    if _message_blob(objects, same) == _message_blob(objects, commit):
-        return True
-    return is_purged_copy(read_body(objects, same), read_body(objects, commit))
+    entries = [read_tree(objects, each.tree).get(MESSAGE_FILE) for each in (same, commit)]
+    return entries[0] == entries[1] or is_purged_copy(read_body(objects, same), read_body(objects, commit))
 
 
 def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves where
@@ -429,7 +389,7 @@ def plan_picks(  # noqa: PLR0917 - where to read and write, then what moves wher
             target = ReplayTarget(tip, (*line.new_in_target, *(read_commit(objects, each.new) for each in moved)))
             known_notices = _notices_of(target.new_commits)
         own = line.messages_up_to(commit)
-        target.begin(OwnMessages(own, all_written & target.known & (own | known_notices)))
+        target.begin(own, all_written & target.known & (own | known_notices))
         one = rewrite_commits(objects, target, [commit], policy)
         tip = one.tip
         replayed = {rewrite.id for rewrite in one.moved}
@@ -496,11 +456,6 @@ def _drop_history(commits: Iterable[Commit], fork: Oid | None) -> list[Commit]:
     return list(own.values())
 
 
-def _message_blob(objects: Objects, commit: Commit) -> Oid | None:
-    entry = read_tree(objects, commit.tree).get(MESSAGE_FILE)
-    return None if entry is None else entry.oid
-
-
 def _require_droppable(repository: Repository, objects: Objects, commit: Commit) -> None:
     """Refuse roots, and merges that did more than join two sides without conflicts."""
     if not commit.parents:
@@ -539,13 +494,6 @@ class ReplayState:
     todo: tuple[Oid, ...] = ()
     in_progress: InProgress | None = None
 
-    @property
-    def resolution(self) -> InProgress:
-        """The conflict resolution of a replay that has stopped."""
-        if self.in_progress is None:
-            raise NotFound(f"no {self.kind} is in progress in {self.conversation}")
-        return self.in_progress
-
 
 def list_written(repository: Repository, state: ReplayState, tip: Oid) -> frozenset[MessageId]:
     """Return the messages on `tip` that a replay has written: the replayed ones and the resolutions of conflicts."""
@@ -554,56 +502,26 @@ def list_written(repository: Repository, state: ReplayState, tip: Oid) -> frozen
     return frozenset(resolutions | {each.id for each in state.moved})
 
 
-def read_replay(repository: Repository, conversation: ConversationId, branch: str | None, kind: str) -> ReplayState:
-    """Return the state of the replay that `find_in_progress` finds.
-
-    Raises:
-        NotFound, Ambiguous: as `find_in_progress` does.
-        Corrupt: its record is damaged; it can still be aborted.
-    """
-    in_progress = find_in_progress(repository, conversation, branch, kind)
-    state = _decode(in_progress)
-    if state is None:
-        raise Corrupt(
-            f"the record of the {kind} on {conversation}/{in_progress.branch} is damaged",
-            hint=f"abort it: scopes {quote(kind)} {quote(conversation)} --abort",
-        )
-    return state
-
-
-def _decode(in_progress: InProgress) -> ReplayState | None:
-    """Return the state that a record holds; None if a field is missing or has no possible value."""
-    match in_progress.details:
-        case {"branch": str(branch), "original": str(original), "onto": str(onto), "moved": [*moved], "todo": [*todo]}:
-            parent = in_progress.details.get("parent")
-            commits = [original, onto, *todo, *(oid for each in moved for oid in _commits_of(each))]
-            if not all(isinstance(oid, str) and is_oid(oid) for oid in commits):
-                return None
-            return ReplayState(
-                kind=in_progress.kind,
-                conversation=in_progress.conversation,
-                branch=BranchName(branch),
-                original=Oid(original),
-                source=in_progress.source,
-                target=in_progress.target,
-                onto=Oid(onto),
-                parent=BranchName(parent) if isinstance(parent, str) else None,
-                moved=tuple(Rewrite(MessageId(name), Oid(old), Oid(new)) for name, old, new in moved),
-                todo=tuple(map(Oid, todo)),
-                in_progress=in_progress,
-            )
-    return None
+def read_replay(in_progress: InProgress) -> ReplayState:
+    """Return the state of a rebase or cherry-pick in progress, from its record."""
+    details = in_progress.details
+    return ReplayState(
+        kind=in_progress.kind,
+        conversation=in_progress.conversation,
+        branch=BranchName(details["branch"]),
+        original=Oid(details["original"]),
+        source=in_progress.source,
+        target=in_progress.target,
+        onto=Oid(details["onto"]),
+        parent=details.get("parent"),
+        moved=tuple(Rewrite(*each) for each in details["moved"]),
+        todo=tuple(details["todo"]),
+        in_progress=in_progress,
+    )
 
 
-def _commits_of(rewrite: object) -> list[object]:
-    """Return the old and the new commit of a recorded rewrite; [None] if it is none."""
-    match rewrite:
-        case [str(), old, new]:
-            return [old, new]
-    return [None]
-
-
-def _details(state: ReplayState, todo: Iterable[Oid]) -> dict[str, Any]:
+def replay_details(state: ReplayState, todo: Iterable[Oid]) -> dict[str, Any]:
+    """Return what the record of a replay in progress keeps, for `read_replay`."""
     details: dict[str, Any] = {
         "branch": state.branch,
         "original": state.original,
@@ -612,285 +530,3 @@ def _details(state: ReplayState, todo: Iterable[Oid]) -> dict[str, Any]:
         "todo": list(todo),
     }
     return details if state.parent is None else {**details, "parent": state.parent}
-
-
-def write_stop(tx: Transaction, state: ReplayState, stop: Stop, todo: Iterable[Oid]) -> BranchName:
-    """Put a message with conflicts on the conflict-resolution branch, created at the first stop; return its name."""
-    in_progress = state.in_progress
-    if in_progress is None:
-        active = read_active_branch(tx.repository, state.conversation)
-        tips = list_branch_tips(tx.repository, state.conversation)
-        name = resolution_branch(tips, state.source, state.target, joined=_PREPOSITIONS[state.kind])
-        entry = BranchEntry(purpose=PURPOSE, parent=state.branch, fork=stop.parent, created=now())
-    else:
-        name, entry, active = in_progress.branch, replace(in_progress.entry, fork=stop.parent), in_progress.before
-    entry = entry_in_progress(
-        entry,
-        kind=state.kind,
-        target=state.target,
-        target_tip=stop.parent,
-        source=state.source,
-        source_tip=stop.old,
-        before=active,
-        stopped=stop.new,
-        details=_details(state, todo),
-    )
-    tx.move_branch(name, None if in_progress is None else in_progress.tip, stop.new)
-    tx.set_branch_entry(name, entry)
-    if in_progress is None:
-        tx.activate(name)
-    return name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ReplayResult(Result):
-    """The fields that the outcomes of a rebase or cherry-pick have in common.
-
-    Attributes:
-        kind: "rebase" or "cherry-pick".
-        moved_branch: The branch that gets the messages: of a rebase its own branch, of a cherry-pick the target.
-        onto: The new base of a rebase as text; None for a cherry-pick.
-        branch: The branch that holds the result; after a stop the conflict-resolution branch.
-        replayed: The replayed messages, oldest first.
-        conflicts: The open conflicts, then the automatically resolved ones.
-        dry_run: True if nothing was written.
-    """
-
-    kind: str
-    conversation: ConversationId
-    moved_branch: BranchName
-    onto: str | None = None
-    branch: BranchName
-    tip: Oid | None
-    replayed: tuple[Rewrite, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    dry_run: bool = False
-    operation: OperationId | None = None
-
-    @property
-    def messages(self) -> tuple[MessageId, ...]:
-        """The ids of the replayed messages."""
-        return tuple(rewrite.id for rewrite in self.replayed)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayUpToDate(_ReplayResult):
-    """Nothing was to be done."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replayed(_ReplayResult):
-    """All messages were replayed and the branch was moved."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayConflicted(_ReplayResult):
-    """It stopped at the message `stopped`; `remaining` messages follow it. `others` is what else is in progress."""
-
-    stopped: MessageId
-    remaining: int
-    others: OthersInProgress = NO_OTHERS
-
-    @property
-    def exit_code(self) -> int:
-        """Three: stopped on conflicts."""
-        return 3
-
-
-ReplayOutcome: TypeAlias = ReplayUpToDate | Replayed | ReplayConflicted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayAborted(Result):
-    """A rebase or cherry-pick was aborted; `branch` was its conflict-resolution branch."""
-
-    kind: str
-    conversation: ConversationId
-    moved_branch: BranchName
-    branch: BranchName
-    active_branch: BranchName
-    operation: OperationId
-
-
-PlanRest: TypeAlias = Callable[[Repository, ReplayState, Oid, Oid, Policy], tuple[ReplayState, ReplayPlan]]
-"""Plans the remaining messages on top of a commit, given the present tip of the branch, which becomes `original`.
-
-Raises:
-    Refused: the branch was changed in the meantime in a way that the replay cannot include.
-"""
-
-
-def begin_replay(
-    repository: Repository,
-    prepare: Callable[[Objects], tuple[ReplayState, ReplayPlan]],
-    *,
-    dry_run: bool,
-) -> ReplayOutcome:
-    """Plan a replay and carry it out; `prepare` resolves names and writes the objects of the plan."""
-    if dry_run:
-        with bulk_objects(repository, keep=False) as objects:
-            state, plan = prepare(objects)
-        return _preview(repository, state, plan)
-    with exclusive_write(repository):
-        with bulk_objects(repository) as objects:
-            state, plan = prepare(objects)
-        return _carry_out(repository, state, plan, state.original)
-
-
-def continue_replay(
-    kind: str, repository: Repository, conversation: str, branch: str | None, plan_rest: PlanRest
-) -> ReplayOutcome:
-    """Replay the rest on top of the conflict-resolution branch.
-
-    Raises:
-        NotFound, Ambiguous: none is in progress, or there are several and no branch is named; or it was deleted.
-        Conflicted: a conflict is still open.
-        Refused: the branch was changed in the meantime in a way that the replay cannot include.
-    """
-    conversation_id = resolve_conversation(repository, conversation)
-    with exclusive_write(repository):
-        state = read_replay(repository, conversation_id, branch, kind)
-        in_progress = state.resolution
-        require_resolved_on_branch(repository, in_progress)
-        stopped = message_id_of(read_commit(repository, in_progress.stopped))
-        state = replace(state, moved=(*state.moved, Rewrite(stopped, in_progress.source_tip, in_progress.stopped)))
-        return _replay_rest(repository, state, plan_rest, in_progress.tip, "merged")
-
-
-def skip_message(
-    kind: str, repository: Repository, conversation: str, branch: str | None, plan_rest: PlanRest
-) -> ReplayOutcome:
-    """Replay the rest without the message that it stopped at; raises as `continue_replay` does."""
-    conversation_id = resolve_conversation(repository, conversation)
-    with exclusive_write(repository):
-        state = read_replay(repository, conversation_id, branch, kind)
-        return _replay_rest(repository, state, plan_rest, state.resolution.target_tip, "abandoned")
-
-
-def abort_replay(kind: str, repository: Repository, conversation: str, branch: str | None) -> ReplayAborted:
-    """Delete the conflict-resolution branch; the branch that was to move is unchanged.
-
-    Raises:
-        NotFound, Ambiguous: none is in progress, or there are several and no branch is named.
-    """
-    conversation_id = resolve_conversation(repository, conversation)
-    with exclusive_write(repository):
-        found = find_in_progress(repository, conversation_id, branch, kind)
-        active, operation, notes = abort(repository, found)
-    return ReplayAborted(
-        kind=kind,
-        conversation=conversation_id,
-        moved_branch=moving_branch(found),
-        branch=found.branch,
-        active_branch=active,
-        operation=operation.id,
-        notes=notes,
-    )
-
-
-def _replay_rest(
-    repository: Repository, state: ReplayState, plan_rest: PlanRest, tip: Oid, status: str
-) -> ReplayOutcome:
-    current = read_moving_tip(repository, state.resolution)
-    state, plan = plan_rest(repository, state, tip, current, read_policy(repository.config, "automatic"))
-    return _carry_out(repository, state, plan, current, status=status)
-
-
-def _preview(repository: Repository, state: ReplayState, plan: ReplayPlan) -> ReplayOutcome:
-    """Return the outcome of a dry run."""
-    plain = {"tip": None, "dry_run": True}
-    if plan.stop is not None:
-        where = {"replayed": plan.moved, "stopped": plan.stop.id, "remaining": len(plan.todo)}
-        return _outcome(repository, ReplayConflicted, state, plan, **where, **plain)
-    if plan.tip == state.original:
-        return _outcome(repository, ReplayUpToDate, state, plan, **plain)
-    return _outcome(repository, Replayed, state, plan, replayed=plan.moved, **plain)
-
-
-def _carry_out(
-    repository: Repository,
-    state: ReplayState,
-    plan: ReplayPlan,
-    current: Oid,
-    *,
-    status: str = "merged",
-) -> ReplayOutcome:
-    """Move the branch from `current` to the end of the plan, or stop where the plan stops; its objects are written."""
-    state = replace(state, moved=(*state.moved, *plan.moved))
-    where = f"{state.conversation}/{state.branch}"
-    if plan.stop is not None:
-        tx = Transaction(repository, state.conversation)
-        name = write_stop(tx, state, plan.stop, plan.todo)
-        what = (
-            f"pick {plan.stop.id[:8]} for {where}"
-            if state.kind == CHERRY_PICK
-            else f"rebase {where} onto {state.target}"
-        )
-        stopped = tx.commit(
-            f"{state.kind}-conflict",
-            f"stop to {what}",
-            metadata_message=f"stop on {name}",
-            details={} if state.in_progress is None else sides_of(state.in_progress),
-        )
-        return _outcome(
-            repository,
-            ReplayConflicted,
-            state,
-            plan,
-            branch=name,
-            tip=plan.stop.new,
-            replayed=state.moved,
-            stopped=plan.stop.id,
-            remaining=len(plan.todo),
-            operation=stopped.id,
-            others=read_others(repository, state.conversation, name),
-        )
-    if plan.tip == current and state.in_progress is None:
-        return _outcome(repository, ReplayUpToDate, state, plan, tip=plan.tip)
-    tx = Transaction(repository, state.conversation)
-    tx.move_branch(state.branch, current, plan.tip)
-    if state.in_progress is not None:
-        end_resolution(tx, state.in_progress, entry_finished(state.in_progress.entry, status))
-    rewrites = (*state.moved, *plan.present)
-    details: dict[str, Any] = {"map": {each.old: each.new for each in rewrites if each.old != each.new}}
-    if state.kind == REBASE:
-        summary = f"rebase {where} onto {state.target}"
-        details |= {"onto": state.onto, "dropped": list(plan.dropped)}
-        _set_fork(tx, state)
-    else:
-        done = f"pick {len(state.moved)}" if state.moved else f"skip {state.source}"
-        summary = f"{done} for {where}"
-    operation = tx.commit(state.kind, summary, metadata_message=f"{state.kind} {state.branch}", details=details)
-    return _outcome(repository, Replayed, state, plan, tip=plan.tip, replayed=state.moved, operation=operation.id)
-
-
-def _set_fork(tx: Transaction, state: ReplayState) -> None:
-    """Set fork point and parent; main keeps the root, and a branch above what a remote has of it its fork point."""
-    if state.branch == MAIN:
-        return
-    repository, conversation = tx.repository, state.conversation
-    entry = read_metadata(repository, conversation).branches.get(state.branch, BranchEntry())
-    root = find_root_commit(repository, conversation)
-    if not is_same_branch(repository, root, state.target, branch_id(state.branch, entry)):
-        tx.set_branch_entry(state.branch, replace(entry, fork=state.onto, parent=state.parent or entry.parent))
-
-
-_AnyOutcome = TypeVar("_AnyOutcome", bound=_ReplayResult)
-
-
-def _outcome(
-    repository: Repository, kind: type[_AnyOutcome], state: ReplayState, plan: ReplayPlan, **fields: Any
-) -> _AnyOutcome:
-    """Return an outcome with what every one has of a plan; open conflicts come first, in the order of their numbers."""
-    sources = () if plan.stop is None else (plan.stop.old,)  # perhaps of another conversation
-    found = add_earlier(repository, state.conversation, plan.conflicts, state.onto, *sources)
-    conflicts = sorted(found, key=lambda each: (each.status == "resolved", list_order(each)))
-    plain: dict[str, Any] = {"branch": state.branch, "notes": plan.notes, **fields}
-    return kind(
-        kind=state.kind,
-        conversation=state.conversation,
-        moved_branch=state.branch,
-        onto=state.target if state.kind == REBASE else None,
-        conflicts=tuple(conflicts),
-        **plain,
-    )

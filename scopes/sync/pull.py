@@ -8,13 +8,12 @@ from shlex import quote
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from scopes.conversation.merge import FastForwarded, MergeConflicted, MergeOptions, MergeOutcome, UpToDate, merge
-from scopes.conversation.rebase import rebase
+from scopes.conversation.rebase import ReplayConflicted, ReplayUpToDate, rebase
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata, read_remote_branches
 from scopes.history.names import list_branch_tips
 from scopes.history.transaction import same_command
 from scopes.ids import BranchName, ConversationId, Oid, OperationId
-from scopes.merge.replay import ReplayConflicted, ReplayUpToDate
 from scopes.model.conversation import branch_id
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor

@@ -18,7 +18,7 @@ from scopes.agents.send import send
 from scopes.clock import now_nanoseconds
 from scopes.collaboration.contribute import close
 from scopes.collaboration.start import Request, start
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_conversation

@@ -9,8 +9,7 @@ import pytest
 from scopes import clock
 from scopes.agents.register import register
 from scopes.agents.send import send
-from scopes.conversation.amend import retract
-from scopes.conversation.append import append
+from scopes.conversation.append import append, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.changes import changes
 from scopes.conversation.conflicts import resolve_conflict

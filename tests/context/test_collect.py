@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.context.collect import ReadLimits, collect, resolve_revisions
-from scopes.conversation.amend import amend
+from scopes.conversation.append import amend
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.rebase import cherry_pick
 from scopes.errors import NotFound

@@ -12,7 +12,7 @@ from scopes.context.context import context
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as write_history
 from scopes.context.request import Request
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch, rewind
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge

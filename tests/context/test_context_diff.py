@@ -8,7 +8,7 @@ import pytest
 
 from scopes.context.context_diff import diff_contexts
 from scopes.context.request import Request
-from scopes.conversation.amend import amend
+from scopes.conversation.append import amend
 from scopes.conversation.branch import branch
 from scopes.errors import NotFound
 from scopes.memory.summarize import summarize

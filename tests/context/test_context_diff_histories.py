@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scopes.context.context import context
 from scopes.context.context_diff import diff_contexts
 from scopes.context.request import Request
-from scopes.conversation.amend import retract, withdraw_decision
+from scopes.conversation.append import retract
 from scopes.conversation.branch import branch
+from scopes.conversation.decisions import withdraw_decision
 from scopes.conversation.merge import merge
 from scopes.conversation.rebase import rebase
 from scopes.conversation.undo import undo

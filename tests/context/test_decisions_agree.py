@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend, retract, withdraw_decision
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch, rewind, switch
 from scopes.conversation.conflicts import resolve_conflict
-from scopes.conversation.decisions import decisions
+from scopes.conversation.decisions import decisions, withdraw_decision
 from scopes.conversation.merge import MergeConflicted, Merged, MergeOptions, continue_merge, merge
 from scopes.conversation.rebase import cherry_pick, rebase
 from scopes.conversation.undo import redo, undo

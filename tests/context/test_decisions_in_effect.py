@@ -10,9 +10,9 @@ from scopes.context.context_diff import diff_contexts
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as history_block
 from scopes.context.request import Request
-from scopes.conversation.amend import retract, withdraw_decision
+from scopes.conversation.append import retract
 from scopes.conversation.conflicts import resolve_conflict
-from scopes.conversation.decisions import decisions
+from scopes.conversation.decisions import decisions, withdraw_decision
 from scopes.conversation.merge import MergeConflicted, continue_merge, merge
 from scopes.model.message import Author
 from scopes.render.wire.context import chat_messages, context_document

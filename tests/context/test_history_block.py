@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scopes.context.history_block import INTRODUCTION, HistoryRequest
 from scopes.context.history_block import history as write
-from scopes.conversation.amend import amend
+from scopes.conversation.append import amend
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
 from scopes.memory.add import add

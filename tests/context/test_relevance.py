@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.context.relevance import score, words_of
-from scopes.conversation.amend import retract
+from scopes.conversation.append import retract
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid
 from scopes.model.message import Author

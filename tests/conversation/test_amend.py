@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.log import log
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.show import cat

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import abandon, branch, delete_tag, rewind, switch, tag
 from scopes.conversation.changes import changes
 from scopes.conversation.new_rename_delete import delete_branch, new, rename_branch, rename_title

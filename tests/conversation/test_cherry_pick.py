@@ -7,13 +7,21 @@ import pytest
 from scopes.conversation.branch import rewind
 from scopes.conversation.conflicts import list_conflicts, resolve_conflict
 from scopes.conversation.merge import Merged, merge
-from scopes.conversation.rebase import abort_cherry_pick, cherry_pick, continue_cherry_pick, rebase, skip_cherry_pick
+from scopes.conversation.rebase import (
+    ReplayConflicted,
+    Replayed,
+    ReplayUpToDate,
+    abort_cherry_pick,
+    cherry_pick,
+    continue_cherry_pick,
+    rebase,
+    skip_cherry_pick,
+)
 from scopes.conversation.show import show
 from scopes.conversation.undo import show_operation, undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.names import list_branch_tips, read_active_branch
 from scopes.merge import replay as replay_plan
-from scopes.merge.replay import ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts

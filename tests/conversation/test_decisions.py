@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend, retract, withdraw_decision
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch, rewind, switch
-from scopes.conversation.decisions import decisions
+from scopes.conversation.decisions import decisions, withdraw_decision
 from scopes.conversation.merge import merge
 from scopes.conversation.show import cat
 from scopes.errors import NotFound

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import abandon, branch, rewind, tag
 from scopes.conversation.changes import changes
 from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_conversation, rename_title

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from scopes.conversation.merge import merge
-from scopes.conversation.merge_requests import (
+from scopes.conversation.merge import (
     close_merge_request,
     list_merge_requests,
+    merge,
     merge_request,
     open_merge_request,
     show_merge_request,

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from scopes.conversation.amend import retract
+from scopes.conversation.append import retract
 from scopes.conversation.branch import branch, rewind, switch
 from scopes.conversation.conflicts import list_conflicts, resolve_conflict
 from scopes.conversation.decisions import decisions

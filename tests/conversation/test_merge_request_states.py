@@ -12,12 +12,10 @@ from scopes.conversation.merge import (
     Merged,
     MergeOptions,
     abort_merge,
-    continue_merge,
-    merge,
-)
-from scopes.conversation.merge_requests import (
     close_merge_request,
+    continue_merge,
     list_merge_requests,
+    merge,
     merge_request,
     open_merge_request,
     show_merge_request,

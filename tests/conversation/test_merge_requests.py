@@ -15,13 +15,11 @@ from scopes.conversation.merge import (
     Merged,
     MergeOptions,
     abort_merge,
-    continue_merge,
-    merge,
-)
-from scopes.conversation.merge_requests import (
     close_merge_request,
+    continue_merge,
     find_merge_request_anywhere,
     list_merge_requests,
+    merge,
     merge_request,
     open_merge_request,
     show_merge_request,
@@ -327,7 +325,7 @@ def test_two_writers_at_once_get_different_numbers(repository, branches):
     """Each of two processes opens and closes requests; no number is given twice and none is lost."""
     code = """
 import sys
-from scopes.conversation.merge_requests import close_merge_request, open_merge_request
+from scopes.conversation.merge import close_merge_request, open_merge_request
 from scopes.model.message import Author
 from scopes.store.repository import open_repository
 repository = open_repository(sys.argv[1])

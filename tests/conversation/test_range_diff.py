@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.amend import amend
+from scopes.conversation.append import amend
 from scopes.conversation.branch import branch
 from scopes.conversation.diff import Content, pair_messages, range_diff
 from scopes.conversation.merge import merge

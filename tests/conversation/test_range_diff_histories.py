@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch, rewind
 from scopes.conversation.diff import range_diff
 from scopes.conversation.rebase import cherry_pick, rebase

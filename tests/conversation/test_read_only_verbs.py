@@ -13,7 +13,7 @@ from scopes.conversation.decisions import decisions
 from scopes.conversation.diff import range_diff
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import LogFilter, bisect, log
-from scopes.conversation.merge_requests import list_merge_requests, open_merge_request, show_merge_request
+from scopes.conversation.merge import list_merge_requests, open_merge_request, show_merge_request
 from scopes.conversation.show import cat, show
 from scopes.conversation.stats import files, stats
 from scopes.conversation.store import list_settings

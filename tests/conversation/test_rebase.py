@@ -6,16 +6,15 @@ import os
 
 import pytest
 
-from scopes.conversation.amend import retract
+from scopes.conversation.append import retract
 from scopes.conversation.branch import branch, rewind
 from scopes.conversation.merge import MergeOptions, merge
-from scopes.conversation.rebase import cherry_pick, rebase
+from scopes.conversation.rebase import ReplayConflicted, Replayed, ReplayUpToDate, cherry_pick, rebase
 from scopes.conversation.show import cat, show
 from scopes.conversation.undo import show_operation, undo
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
 from scopes.history.names import list_branch_tips
-from scopes.merge.replay import ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.model.message import Author
 from scopes.store.graph import is_ancestor
 from scopes.store.objects import read_commit, read_tree

@@ -7,14 +7,13 @@ import pytest
 from scopes.conversation.branch import rewind
 from scopes.conversation.conflicts import list_conflicts, resolve_conflict, show_conflict
 from scopes.conversation.merge import merge
-from scopes.conversation.rebase import abort_rebase, continue_rebase, rebase, skip_rebase
+from scopes.conversation.rebase import ReplayConflicted, Replayed, abort_rebase, continue_rebase, rebase, skip_rebase
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.history.names import list_branch_tips, read_active_branch
 from scopes.merge.in_progress import list_in_progress
 from scopes.merge.plan import open_conflicts_at
-from scopes.merge.replay import ReplayConflicted, Replayed
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say, texts

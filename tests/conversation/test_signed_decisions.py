@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.clock import format_seconds
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.conflicts import list_conflicts, resolve_conflict
 from scopes.conversation.merge import MergeConflicted, Merged, continue_merge, merge
 from scopes.conversation.rebase import rebase

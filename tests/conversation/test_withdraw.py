@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation import amend as withdraw
-from scopes.conversation.amend import retract, withdraw_decision
+from scopes.conversation import decisions as withdraw
+from scopes.conversation.append import retract
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import resolve_conflict
-from scopes.conversation.decisions import decisions
+from scopes.conversation.decisions import decisions, withdraw_decision
 from scopes.conversation.merge import MergeConflicted, Merged, merge
 from scopes.conversation.undo import undo
 from scopes.errors import Invalid, NotFound, Refused

@@ -9,7 +9,7 @@ from atif import Trajectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch as make_branch
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.exporters.selection import select_messages
 from scopes.history.messages import Amendment, find_amendments, find_claim, latest, read_message
 from scopes.history.names import list_branch_tips

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from scopes.conversation.amend import amend
-from scopes.conversation.append import append
+from scopes.conversation.append import amend, append
 from scopes.conversation.branch import abandon, branch, delete_tag, list_branches, list_tags, rewind, switch, tag
 from scopes.conversation.changes import changes
 from scopes.conversation.log import log

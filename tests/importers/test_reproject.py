@@ -8,7 +8,7 @@ import pytest
 
 from scopes import clock
 from scopes.agents.register import register
-from scopes.conversation.amend import amend
+from scopes.conversation.append import amend
 from scopes.conversation.branch import branch, list_tags, tag
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge

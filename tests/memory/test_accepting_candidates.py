@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend, retract, withdraw_decision
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch, switch
 from scopes.conversation.changes import changes
-from scopes.conversation.decisions import decisions
+from scopes.conversation.decisions import decisions, withdraw_decision
 from scopes.conversation.merge import Merged, merge
 from scopes.conversation.new_rename_delete import delete_branch, rename_branch, rename_conversation
 from scopes.conversation.rebase import rebase

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.amend import retract
-from scopes.conversation.append import append
+from scopes.conversation.append import append, retract
 from scopes.history.activity import Activity
 from scopes.history.messages import plain_message
 from scopes.memory.list import list_memory

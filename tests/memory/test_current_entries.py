@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch, switch
 from scopes.conversation.new_rename_delete import delete_branch
 from scopes.memory.actions import list_actions

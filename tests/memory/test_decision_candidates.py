@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.decisions import decisions
 from scopes.conversation.merge import MergeConflicted, Merged, merge
 from scopes.conversation.new_rename_delete import rename_branch

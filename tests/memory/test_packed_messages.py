@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.new_rename_delete import new
 from scopes.history.activity import Activity

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
-from scopes.conversation.append import append
+from scopes.conversation.append import amend, append, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import new

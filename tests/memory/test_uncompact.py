@@ -8,7 +8,7 @@ import pytest
 
 from scopes.context.context import context
 from scopes.context.request import Request
-from scopes.conversation.amend import retract
+from scopes.conversation.append import retract
 from scopes.conversation.branch import branch
 from scopes.conversation.log import log
 from scopes.conversation.undo import redo, undo

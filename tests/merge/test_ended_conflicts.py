@@ -13,12 +13,11 @@ from scopes.conversation.conflicts import (
     show_conflict,
 )
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
-from scopes.conversation.rebase import abort_cherry_pick, abort_rebase
+from scopes.conversation.rebase import Replayed, abort_cherry_pick, abort_rebase
 from scopes.conversation.show import cat
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.merge import conflicts as conflict_list
-from scopes.merge.replay import Replayed
 from scopes.model.message import Author
 from scopes.render.relative_time import ago
 from scopes.store.objects import read_commit

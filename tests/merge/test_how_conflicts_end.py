@@ -9,6 +9,7 @@ from scopes.conversation.conflicts import escalate_conflict, list_conflicts, res
 from scopes.conversation.merge import MergeOptions, abort_merge, continue_merge, merge
 from scopes.conversation.new_rename_delete import delete_branch, rename_branch, rename_conversation
 from scopes.conversation.rebase import (
+    ReplayConflicted,
     abort_rebase,
     continue_cherry_pick,
     continue_rebase,
@@ -18,7 +19,6 @@ from scopes.conversation.rebase import (
 )
 from scopes.conversation.undo import undo
 from scopes.errors import Ambiguous, Conflicted, NotFound
-from scopes.merge.replay import ReplayConflicted
 from scopes.model.message import Author
 from tests.support.decisions import decide
 from tests.support.history import history, say

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import retract
+from scopes.conversation.append import retract
 from scopes.conversation.branch import abandon, branch
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.log import log

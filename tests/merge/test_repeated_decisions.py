@@ -8,8 +8,14 @@ from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.decisions import decisions
 from scopes.conversation.log import log
-from scopes.conversation.rebase import continue_cherry_pick, continue_rebase, rebase, skip_rebase
-from scopes.merge.replay import ReplayConflicted, Replayed
+from scopes.conversation.rebase import (
+    ReplayConflicted,
+    Replayed,
+    continue_cherry_pick,
+    continue_rebase,
+    rebase,
+    skip_rebase,
+)
 from scopes.model.message import Author
 from tests.support.decisions import decide, decided
 from tests.support.history import history, say

@@ -11,14 +11,21 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.log import log
-from scopes.conversation.rebase import abort_rebase, cherry_pick, continue_rebase, rebase, skip_rebase
+from scopes.conversation.rebase import (
+    ReplayConflicted,
+    ReplayUpToDate,
+    abort_rebase,
+    cherry_pick,
+    continue_rebase,
+    rebase,
+    skip_rebase,
+)
 from scopes.conversation.undo import undo
 from scopes.history.names import list_branch_tips
 from scopes.merge import replay as replay_plan
-from scopes.merge.replay import ReplayConflicted, ReplayUpToDate
 from scopes.model.message import Author
 from tests.support.decisions import decide
 from tests.support.examples import examples

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.amend import amend, retract, withdraw_decision
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts, resolve_conflict, show_conflict
+from scopes.conversation.decisions import withdraw_decision
 from scopes.conversation.merge import MergeConflicted, UpToDate, continue_merge, merge
 from scopes.conversation.new_rename_delete import rename_branch
-from scopes.conversation.rebase import continue_rebase, rebase
+from scopes.conversation.rebase import ReplayConflicted, continue_rebase, rebase
 from scopes.errors import Invalid, NotFound
 from scopes.history.names import list_branch_tips
 from scopes.merge.compare import state_of
-from scopes.merge.replay import ReplayConflicted
 from scopes.model import encoding
 from scopes.model.message import Author, folded
 from scopes.store.objects import read_blob, walk_blobs

@@ -8,10 +8,9 @@ from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import list_conflicts, resolve_conflict, show_conflict
 from scopes.conversation.decisions import decisions
 from scopes.conversation.merge import MergeConflicted, continue_merge, merge
-from scopes.conversation.rebase import cherry_pick, rebase
+from scopes.conversation.rebase import ReplayConflicted, cherry_pick, rebase
 from scopes.errors import Refused
 from scopes.merge import resolve as earlier_resolutions
-from scopes.merge.replay import ReplayConflicted
 from scopes.model.message import Author
 from tests.merge.test_recorded_conflicts import decide, decision_on, fork
 from tests.support.history import history

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.amend import retract
+from scopes.conversation.append import retract
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import merge
-from scopes.conversation.rebase import cherry_pick, rebase
+from scopes.conversation.rebase import Replayed, cherry_pick, rebase
 from scopes.history.names import list_branch_tips
 from scopes.merge.compare import changes_by_key, changes_on, state_of
 from scopes.merge.keys import group_of
-from scopes.merge.replay import Replayed, ReplayTarget, divergence_of, rewrite_commits
+from scopes.merge.replay import ReplayTarget, divergence_of, rewrite_commits
 from scopes.merge.resolve import Policy
 from scopes.model.message import MESSAGES, Author
 from scopes.store.objects import read_commit, update_tree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.decisions import decisions

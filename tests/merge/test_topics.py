@@ -8,10 +8,16 @@ from scopes.conversation.branch import branch
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.decisions import decisions
 from scopes.conversation.merge import MergeConflicted, Merged, continue_merge, merge
-from scopes.conversation.rebase import cherry_pick, continue_cherry_pick, continue_rebase, rebase
+from scopes.conversation.rebase import (
+    ReplayConflicted,
+    Replayed,
+    cherry_pick,
+    continue_cherry_pick,
+    continue_rebase,
+    rebase,
+)
 from scopes.history.names import list_branch_tips
 from scopes.merge.compare import state_of
-from scopes.merge.replay import ReplayConflicted, Replayed
 from scopes.model.message import Author
 from scopes.store.objects import walk_blobs
 from tests.merge.test_recorded_conflicts import decide, decision_on, fork

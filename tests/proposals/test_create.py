@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes import clock
-from scopes.conversation.amend import retract
-from scopes.conversation.append import append
+from scopes.conversation.append import append, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.merge import merge
 from scopes.conversation.undo import undo

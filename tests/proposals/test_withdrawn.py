@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.verify import verify
 from scopes.errors import Refused
 from scopes.proposals.apply import rollback_proposal

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.amend import amend, retract
-from scopes.conversation.append import append
+from scopes.conversation.append import amend, append, retract
 from scopes.conversation.branch import branch
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.rebase import cherry_pick

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.merge_requests import open_merge_request
+from scopes.conversation.merge import open_merge_request
 from scopes.conversation.new_rename_delete import rename_title
 from scopes.conversation.verify import verify
 from scopes.facts.list import list_proposed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scopes.cli.commands.purge import question_of
-from scopes.conversation.amend import amend
+from scopes.conversation.append import amend
 from scopes.conversation.branch import rewind, tag
 from scopes.conversation.log import log
 from scopes.conversation.new_rename_delete import delete_branch, rename_title

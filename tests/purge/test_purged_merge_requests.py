@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.merge_requests import close_merge_request, list_merge_requests, open_merge_request
+from scopes.conversation.merge import close_merge_request, list_merge_requests, open_merge_request
 from scopes.conversation.verify import verify
 from scopes.model.message import Author
 from scopes.purge.accept import accept_purges

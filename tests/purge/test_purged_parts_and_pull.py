@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend
+from scopes.conversation.append import amend
 from scopes.conversation.branch import branch
 from scopes.conversation.log import log
 from scopes.conversation.show import cat

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from scopes.conversation.amend import amend
+from scopes.conversation.append import amend
 from scopes.conversation.branch import tag
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import rename_title

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.amend import amend
+from scopes.conversation.append import amend
 from scopes.conversation.verify import verify
 from scopes.errors import Corrupt, Refused
 from scopes.history.names import list_branch_tips

@@ -29,8 +29,7 @@ from scopes.context.decision_lines import ContextDecision
 from scopes.context.history_block import HistoryBlock
 from scopes.context.project_files import SkippedFile
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained
-from scopes.conversation.amend import DecisionWithdrawn, MessageAmended
-from scopes.conversation.append import MessageAppended
+from scopes.conversation.append import MessageAmended, MessageAppended
 from scopes.conversation.branch import (
     BranchAbandoned,
     BranchCreated,
@@ -42,7 +41,7 @@ from scopes.conversation.branch import (
 )
 from scopes.conversation.changes import BlameList, BlameRow, Change, ChangeLog
 from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView, FileChanges
-from scopes.conversation.decisions import DecisionList, DecisionRow
+from scopes.conversation.decisions import DecisionList, DecisionRow, DecisionWithdrawn
 from scopes.conversation.diff import (
     ChangedClaim,
     ChangedMessage,
@@ -55,8 +54,17 @@ from scopes.conversation.diff import (
 )
 from scopes.conversation.list import ConversationList
 from scopes.conversation.log import Bisection, BisectPoint, BisectStep, CommitTurn, Log, LogEntry, TurnLink
-from scopes.conversation.merge import FastForwarded, MergeAborted, MergeConflicted, Merged, UpToDate
-from scopes.conversation.merge_requests import MergeRequestChanged, MergeRequestList, MergeRequestRow, MergeRequestView
+from scopes.conversation.merge import (
+    FastForwarded,
+    MergeAborted,
+    MergeConflicted,
+    Merged,
+    MergeRequestChanged,
+    MergeRequestList,
+    MergeRequestRow,
+    MergeRequestView,
+    UpToDate,
+)
 from scopes.conversation.new_rename_delete import (
     BranchDeleted,
     ConversationCreated,
@@ -65,6 +73,7 @@ from scopes.conversation.new_rename_delete import (
     DeletedRow,
     Renamed,
 )
+from scopes.conversation.rebase import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate
 from scopes.conversation.show import BranchRow, Continued, ConversationView, MessageView, OpenMerge
 from scopes.conversation.stats import FileList, FileRow, Stats
 from scopes.conversation.store import ConfigList, ConfigValue, GarbageCollected, StoreCreated
@@ -118,7 +127,7 @@ from scopes.memory.update import MemoryUpdated
 from scopes.merge.conflicts import SIDES, ConflictRow
 from scopes.merge.files import FileComparison, FileSide, LineRange
 from scopes.merge.lanes import LaneMark
-from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayUpToDate, Rewrite
+from scopes.merge.replay import Rewrite
 from scopes.model.conflicts import Conflict, EarlierResolution, Position, Resolution, Reused
 from scopes.model.conversation import MergeRequest
 from scopes.model.message import Argument, Author, Evidence, FileTouch, Message, Part, encode

@@ -109,13 +109,13 @@ def test_every_exception_for_json_names_a_module_in_text():
 
 @pytest.mark.parametrize("package", ["text", "wire"])
 def test_a_renderer_imports_no_module_of_another_result(package):
-    """Rendering `conv append` imports neither `cat` nor `amend`, which the same modules render."""
+    """Rendering `conv append` imports neither `cat` nor `show`, which the same modules render."""
     program = f"""
 import sys
 from scopes.conversation.append import MessageAppended
 from scopes.render.dispatch import render_text, to_wire
 ({{"text": render_text, "wire": to_wire}})["{package}"].find(MessageAppended)
-print(sorted(sys.modules.keys() & {{"scopes.conversation.cat", "scopes.conversation.amend", "scopes.conversation.log"}}))
+print(sorted(sys.modules.keys() & {{"scopes.conversation.cat", "scopes.conversation.show", "scopes.conversation.log"}}))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

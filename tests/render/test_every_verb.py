@@ -14,19 +14,19 @@ from scopes.context.context_diff import diff_contexts
 from scopes.context.count import count_conversation
 from scopes.context.history_block import HistoryRequest, history
 from scopes.context.request import Request
-from scopes.conversation.amend import amend, retract, withdraw_decision
-from scopes.conversation.append import append
+from scopes.conversation.append import amend, append, retract
 from scopes.conversation.branch import abandon, branch, delete_tag, list_branches, list_tags, rewind, switch, tag
 from scopes.conversation.changes import changes
 from scopes.conversation.conflicts import escalate_conflict, list_conflicts, resolve_conflict, show_conflict
-from scopes.conversation.decisions import decisions
+from scopes.conversation.decisions import decisions, withdraw_decision
 from scopes.conversation.diff import range_diff
 from scopes.conversation.list import list_conversations
 from scopes.conversation.log import bisect, log
-from scopes.conversation.merge import continue_merge, merge
-from scopes.conversation.merge_requests import (
+from scopes.conversation.merge import (
     close_merge_request,
+    continue_merge,
     list_merge_requests,
+    merge,
     open_merge_request,
     show_merge_request,
 )

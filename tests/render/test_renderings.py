@@ -39,7 +39,7 @@ import scopes.sync
 import scopes.tokens
 import scopes.usage
 from scopes.conversation.merge import Merged
-from scopes.merge.replay import Replayed
+from scopes.conversation.rebase import Replayed
 from scopes.render.dispatch import NOUN_OF, default_object, find_module, render_text, to_wire
 from scopes.result import RawDocument, Result
 from tests.render.hostile import ANY_COLORS, PAYLOADS, forbidden

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes import clock
-from scopes.conversation.amend import amend
-from scopes.conversation.append import append
+from scopes.conversation.append import amend, append
 from scopes.conversation.branch import branch, rewind
 from scopes.conversation.new_rename_delete import delete, rename_title
 from scopes.errors import NotFound

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scopes.conversation.rebase import cherry_pick, rebase
-from scopes.merge.replay import ReplayConflicted, Replayed
+from scopes.conversation.rebase import ReplayConflicted, Replayed, cherry_pick, rebase
 from scopes.store.repository import Repository
 
 

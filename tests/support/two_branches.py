@@ -6,7 +6,7 @@ import shutil
 
 from hypothesis import strategies as st
 
-from scopes.conversation.amend import retract
+from scopes.conversation.append import retract
 from scopes.conversation.merge import MergeOptions, merge
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.rebase import cherry_pick

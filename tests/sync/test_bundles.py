@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from scopes.conversation.amend import amend
+from scopes.conversation.append import amend
 from scopes.conversation.branch import branch, delete_tag, tag
 from scopes.conversation.list import list_conversations
 from scopes.conversation.merge import merge

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.amend import amend, retract
+from scopes.conversation.append import amend, retract
 from scopes.conversation.branch import branch, delete_tag, tag
 from scopes.conversation.conflicts import resolve_conflict
 from scopes.conversation.merge import continue_merge

@@ -9,7 +9,7 @@ import pytest
 
 from scopes.clock import new_uuid, now
 from scopes.conversation.branch import branch
-from scopes.conversation.merge_requests import open_merge_request
+from scopes.conversation.merge import open_merge_request
 from scopes.conversation.new_rename_delete import new, rename_title
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import write_root_commit

@@ -18,7 +18,7 @@ from scopes.cli.arguments import (
     find_conversation,
 )
 from scopes.cli.invocation import Invocation
-from scopes.conversation.amend import amend as run_amend
+from scopes.conversation.append import amend as run_amend
 from scopes.errors import Invalid
 from scopes.model.message import EXAMPLES
 from scopes.store.repository import Repository

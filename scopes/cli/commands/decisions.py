@@ -20,8 +20,8 @@ from scopes.cli.arguments import (
 )
 from scopes.cli.continue_options import DryRun
 from scopes.cli.invocation import Invocation
-from scopes.conversation.amend import withdraw_decision
 from scopes.conversation.decisions import decisions as run_decisions
+from scopes.conversation.decisions import withdraw_decision
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.store.repository import Repository
 

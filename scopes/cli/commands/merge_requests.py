@@ -8,8 +8,8 @@ from scopes.cli import usage
 from scopes.cli.arguments import LATEST, AuthorKind, AuthorName, ConversationOrLatestArgument, Reason, author_of
 from scopes.cli.commands.merge import Strategy
 from scopes.cli.invocation import Invocation
-from scopes.conversation.merge import MergeOptions
-from scopes.conversation.merge_requests import (
+from scopes.conversation.merge import (
+    MergeOptions,
     close_merge_request,
     find_merge_request_anywhere,
     list_merge_requests,

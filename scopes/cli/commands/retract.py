@@ -7,7 +7,7 @@ from typing import Annotated
 from scopes.cli import usage
 from scopes.cli.arguments import AuthorKind, AuthorName, OnBranch, Reason, author_of, conversation_of_message
 from scopes.cli.invocation import Invocation
-from scopes.conversation.amend import retract as run_retract
+from scopes.conversation.append import retract as run_retract
 
 
 def retract(

@@ -27,9 +27,8 @@ from scopes.render.view import Cell, Column, Span, View, clean_spans
 from scopes.render.wrap import count_span_cells, truncate_line
 
 if TYPE_CHECKING:
-    from scopes.conversation.amend import DecisionWithdrawn
     from scopes.conversation.changes import BlameList, BlameRow
-    from scopes.conversation.decisions import DecisionList, DecisionRow
+    from scopes.conversation.decisions import DecisionList, DecisionRow, DecisionWithdrawn
     from scopes.conversation.stats import FileList, FileRow
     from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from scopes.conversation.merge import MergeAborted, MergeConflicted
+    from scopes.conversation.rebase import ReplayAborted, ReplayConflicted
     from scopes.ids import BranchName
-    from scopes.merge.replay import ReplayAborted, ReplayConflicted
     from scopes.model.conflicts import Conflict, EarlierResolution, Position
     from scopes.render.color import Style
 

@@ -22,12 +22,7 @@ from scopes.render.text.phrases import (
 from scopes.render.view import Column, Span, View
 
 if TYPE_CHECKING:
-    from scopes.conversation.merge_requests import (
-        MergeRequestChanged,
-        MergeRequestList,
-        MergeRequestRow,
-        MergeRequestView,
-    )
+    from scopes.conversation.merge import MergeRequestChanged, MergeRequestList, MergeRequestRow, MergeRequestView
     from scopes.render.color import Style
 
 _STYLES: dict[str, Style] = {OPEN: "active", MERGED: "good", CLOSED: "dim"}

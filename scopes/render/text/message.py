@@ -22,8 +22,7 @@ from scopes.render.view import Span, View
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scopes.conversation.amend import MessageAmended
-    from scopes.conversation.append import MessageAppended
+    from scopes.conversation.append import MessageAmended, MessageAppended
     from scopes.conversation.show import MessageView
     from scopes.history.messages import MessageHeader
     from scopes.model.message import Message

@@ -21,7 +21,8 @@ from scopes.render.view import Span, View
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scopes.merge.replay import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate, Rewrite
+    from scopes.conversation.rebase import ReplayAborted, ReplayConflicted, Replayed, ReplayOutcome, ReplayUpToDate
+    from scopes.merge.replay import Rewrite
 
 
 @render_text.register

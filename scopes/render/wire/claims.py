@@ -10,9 +10,8 @@ from scopes.render.wire.fields import heading_fields
 from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.amend import DecisionWithdrawn
     from scopes.conversation.changes import BlameList
-    from scopes.conversation.decisions import DecisionList
+    from scopes.conversation.decisions import DecisionList, DecisionWithdrawn
     from scopes.conversation.stats import FileList
     from scopes.memory.decision_candidates import CandidateDismissed, CandidateList, DecisionAccepted, DecisionCandidate
 

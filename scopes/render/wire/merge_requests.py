@@ -10,12 +10,7 @@ from scopes.render.wire.conflicts import conflict_object
 from scopes.render.wire.file_comparison import file_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.merge_requests import (
-        MergeRequestChanged,
-        MergeRequestList,
-        MergeRequestRow,
-        MergeRequestView,
-    )
+    from scopes.conversation.merge import MergeRequestChanged, MergeRequestList, MergeRequestRow, MergeRequestView
 
 
 @to_wire.register

@@ -15,8 +15,7 @@ from scopes.render.wire.fields import heading_fields, signature_fields, stalenes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scopes.conversation.amend import MessageAmended
-    from scopes.conversation.append import MessageAppended
+    from scopes.conversation.append import MessageAmended, MessageAppended
     from scopes.conversation.log import CommitTurn, Log, LogEntry
     from scopes.conversation.show import MessageView
     from scopes.ids import BranchName
