@@ -1,7 +1,8 @@
 """Show what both sides of a merge did to the files that both changed: the last edit of each, and whether lines overlap.
 
-Only line numbers are compared: of two sides with one recorded edit each, which begin at the text of the merge base. The
-text of a file is never reconstructed; of other edits the outcome is "unknown". Nothing here decides a conflict.
+Only what the recorded edits say plainly is used: a text that was replaced by another one, or a patch with line numbers.
+The text of a file is never reconstructed; where edits do not tell, the outcome is "unknown". Nothing here decides a
+conflict.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from scopes.store.objects import Commit, Objects, find_entry
 
 MAX_FILES: Final = 200  # of one merge; the edits of further ones are not read
 MAX_RANGES: Final = 100
+_MAX_PIECES: Final = 100  # of one side that are compared by text
 _TOOL: Final = "tool"  # kind of author
 _NOT_RECORDED: Final = "edit not recorded"
 Outcome: TypeAlias = Literal["compatible", "overlap", "unknown"]
@@ -47,7 +49,7 @@ class FileSide:
         messages: The messages that changed it, oldest first.
         unknown: Why the last edit is not known; None if it is.
         deleted: True if the file is gone.
-        edit: The last edit.
+        edit: The edit that overlaps with one of the other side, if that was found; else the last one.
     """
 
     agents: tuple[str, ...] = ()
@@ -177,8 +179,8 @@ def _walk_edits(objects: Objects, head: MessageHeader, message: Message) -> Iter
 
 
 def _compare(key: str, target: Sequence[_Change], source: Sequence[_Change]) -> FileComparison:
-    sides = _side(target), _side(source)
-    outcome, ranges = _outcome([each.edit for each in target], [each.edit for each in source])
+    outcome, ranges, shown = _outcome([each.edit for each in target], [each.edit for each in source])
+    sides = _side(target, shown[0]), _side(source, shown[1])
     gone = next((name for name, side in zip(("target", "source"), sides, strict=True) if side.deleted), None)
     return FileComparison(
         key=key,
@@ -191,7 +193,7 @@ def _compare(key: str, target: Sequence[_Change], source: Sequence[_Change]) -> 
     )
 
 
-def _side(changes: Sequence[_Change]) -> FileSide:
+def _side(changes: Sequence[_Change], shown: FileEdit | None) -> FileSide:
     last = changes[-1].edit if changes else None
     is_known = last is not None and (last.op == "delete" or bool(last.hunks or last.replacements))
     return FileSide(
@@ -199,22 +201,44 @@ def _side(changes: Sequence[_Change]) -> FileSide:
         messages=tuple(dict.fromkeys(each.head.id for each in changes)),
         unknown=None if is_known else _NOT_RECORDED,
         deleted=last is not None and last.op == "delete",
-        edit=last,
+        edit=shown or last,
     )
 
 
 def _outcome(
     target: Sequence[FileEdit | None], source: Sequence[FileEdit | None]
-) -> tuple[Outcome, tuple[LineRange, ...]]:
-    """Return whether the edits of both sides overlap, and where, if line numbers are recorded.
+) -> tuple[Outcome, tuple[LineRange, ...], tuple[FileEdit | None, FileEdit | None]]:
+    """Return whether the edits of both sides overlap, in which lines if they are recorded, and two edits that do.
 
-    Line numbers are those of the merge base only in the first edit of a side: two sides with one edit each.
+    Line numbers are those of the merge base only in the first edit of a side: two sides with one edit each. Other edits
+    overlap if a text that one replaced contains such a text of the other side; they do not if they share no line.
     """
-    match [*target], [*source]:
-        case [FileEdit() as one], [FileEdit() as other] if one.hunks and other.hunks:
-            ranges = tuple(islice(_overlapping(list(_changed_lines(one)), list(_changed_lines(other))), MAX_RANGES))
-            return ("overlap" if ranges else "compatible"), ranges
-    return "unknown", ()
+    ours, theirs = ([edit for edit in side if edit and (edit.hunks or edit.replacements)] for side in (target, source))
+    if not (ours and theirs) or (len(ours), len(theirs)) != (len(target), len(source)):
+        return "unknown", (), (None, None)
+    if len(ours) == len(theirs) == 1 and ours[0].hunks and theirs[0].hunks:
+        lines = list(_changed_lines(ours[0])), list(_changed_lines(theirs[0]))
+        ranges = tuple(islice(_overlapping(*lines), MAX_RANGES))
+        return ("overlap" if ranges else "compatible"), ranges, (None, None)
+    pieces = [[(edit, lines) for edit in side for lines in _old_texts(edit)] for side in (ours, theirs)]
+    if max(map(len, pieces)) > _MAX_PIECES or not all(lines for side in pieces for _, lines in side):
+        return "unknown", (), (None, None)  # of an insertion only the lines around it tell the place
+    for (edit, one), (other_edit, other) in product(*pieces):
+        if _contains(one, other) or _contains(other, one):
+            return "overlap", (), (edit, other_edit)
+    seen = [{line.strip() for _, lines in side for line in lines} - {""} for side in pieces]
+    return ("unknown" if seen[0] & seen[1] else "compatible"), (), (None, None)
+
+
+def _old_texts(edit: FileEdit) -> list[list[str]]:
+    """Return the lines that each piece of an edit replaced."""
+    if edit.hunks:
+        return [[line[1:] for line in hunk.lines if line[:1] == "-"] for hunk in edit.hunks]
+    return [each.old.splitlines() for each in edit.replacements]
+
+
+def _contains(lines: Sequence[str], part: Sequence[str]) -> bool:
+    return any(list(lines[at : at + len(part)]) == list(part) for at in range(len(lines) - len(part) + 1))
 
 
 def _changed_lines(edit: FileEdit) -> Iterator[_Lines]:
