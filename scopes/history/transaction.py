@@ -515,7 +515,7 @@ def _walk_appends(repository: Repository, conversation: ConversationId | None = 
 def _walk_branch(repository: Repository, ref: str) -> Iterator[Append]:
     """Yield the appends to one branch, newest first; an append is complete at its first message."""
     commands: dict[str, list[tuple[int, RefMove, AppendNote]]] = {}
-    for position, move in enumerate(walk_moves(repository, ref)):
+    for position, move in enumerate(_walk_made(repository, ref)):
         note = parse_append(move)
         if note is not None:
             commands.setdefault(note.first, []).append((position, move, note))
@@ -523,6 +523,15 @@ def _walk_branch(repository: Repository, ref: str) -> Iterator[Append]:
                 yield _append(ref, commands.pop(note.first))
     for lines in commands.values():  # the reflog was cut: git expires old lines
         yield _append(ref, lines)
+
+
+def _walk_made(repository: Repository, ref: str) -> Iterator[RefMove]:
+    """Yield the moves of a ref, newest first, without those of killed processes: git writes the reflog before the ref."""
+    value = repository.find_ref(ref)
+    for move in walk_moves(repository, ref):
+        if move.old != value:
+            yield move
+            value = move.old
 
 
 def _append(ref: str, lines: list[tuple[int, RefMove, AppendNote]]) -> Append:
