@@ -213,7 +213,7 @@ def walk_origins(
     from scopes.index.caches import find_or_compute
 
     known = find_or_compute(
-        repository.index_directory,
+        repository.caller.index_directory,
         repository.path,
         "origin",
         metadata.values(),
@@ -269,7 +269,7 @@ def _read_times(repository: Repository, tips: list[tuple[ConversationId, Oid]]) 
     from scopes.index.caches import find_or_compute
 
     return find_or_compute(
-        repository.index_directory, repository.path, "tip", [tip for _, tip in tips],
+        repository.caller.index_directory, repository.path, "tip", [tip for _, tip in tips],
         lambda tip: _time_of(repository, tip),
     )  # fmt: skip
 
@@ -303,7 +303,11 @@ def walk_candidates(
     from scopes.index.caches import find_or_compute
 
     known = find_or_compute(
-        repository.index_directory, repository.path, "ids", tips_of, lambda key: _encode_ids(repository, tips_of[key])
+        repository.caller.index_directory,
+        repository.path,
+        "ids",
+        tips_of,
+        lambda key: _encode_ids(repository, tips_of[key]),
     )
     begin = b"\n" + prefix.encode()
     for conversation, key in keys.items():

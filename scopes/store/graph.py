@@ -20,7 +20,7 @@ _NOTHING_KNOWN: Final[Mapping[Oid, Commit]] = MappingProxyType({})
 
 def reader_of(objects: Objects) -> Callable[[Oid], Commit]:
     """Return the function that reads the commits of one walk; it raises as `read_commit` does."""
-    open_chunks = objects.open_commit_chunks if isinstance(objects, Repository) else None
+    open_chunks = objects.caller.open_commit_chunks if isinstance(objects, Repository) else None
     return partial(read_commit, objects) if open_chunks is None else _ChunkReader(objects, open_chunks).read
 
 

@@ -36,7 +36,7 @@ def store(repository, tmp_path):
         new(repository)
     for name in ("conv-003", "conv-001", "conv-005"):
         append(repository, name, plain_message("ann", f"hello {name}"))
-    repository.index_directory = str(tmp_path / "index")
+    repository.caller = repository.caller._replace(index_directory=str(tmp_path / "index"))
     return repository
 
 
@@ -45,7 +45,7 @@ ORDER = ["conv-005", "conv-001", "conv-003", "conv-004", "conv-002"]
 
 def reopened(store):
     again = open_store(store.path)
-    again.index_directory = store.index_directory
+    again.caller = again.caller._replace(index_directory=store.caller.index_directory)
     return again
 
 
@@ -70,7 +70,7 @@ def test_a_deleted_conversation_is_not_in_the_order_any_more(store, reads):
 
 
 def test_without_an_index_every_tip_is_read_each_time_and_the_order_is_the_same(store, reads):
-    store.index_directory = None
+    store.caller = store.caller._replace(index_directory=None)
     assert list_latest(store) == list_latest(store) == ORDER
     assert len(reads) == 10
 
@@ -92,7 +92,7 @@ def test_of_some_conversations_only_the_tips_are_read_and_the_times_of_the_other
 @pytest.mark.parametrize("change", ["DELETE FROM tip", "DROP TABLE tip"])
 def test_a_damaged_index_changes_no_order(store, reads, change):
     list_latest(store)
-    with sqlite3.connect(f"{store.index_directory}/sessions.sqlite") as connection:
+    with sqlite3.connect(f"{store.caller.index_directory}/sessions.sqlite") as connection:
         connection.execute(change)
     connection.close()
     assert list_latest(reopened(store)) == ORDER

@@ -114,7 +114,7 @@ def test_a_merge_counts_from_when_it_was_written_also_if_the_times_come_from_the
     repository, forked, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(latest, "_MANY", 0)
-    repository.index_directory = str(tmp_path / "index")
+    repository.caller = repository.caller._replace(index_directory=str(tmp_path / "index"))
     history(repository, conversation="d")
     say(repository, "d", "later", time="2025-07-01T00:00:00Z")
     assert list_latest(repository) == ["d", "c"]
