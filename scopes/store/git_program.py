@@ -551,7 +551,9 @@ class Signer:
                     with suppress(ProcessLookupError):
                         process.kill() if self._terminal else kill_group(process)
         if process.returncode != 0:
-            raise _refusal(_reason(errors))
+            lines = [line.strip().removeprefix("error: ") for line in errors.decode("utf-8", "replace").splitlines()]
+            kept = [line for line in lines if line and line != _LAST_WORDS and not line.startswith("[GNUPG:]")]
+            raise _refusal(cut(clean_line("; ".join(kept)), _MAX_REASON) or "it gave no reason")
         return output.decode("ascii", "replace").strip()
 
 
@@ -640,13 +642,6 @@ def _refusal(problem: str) -> Refused:
         f"nothing was written: git did not sign: {clean_line(problem)}",
         hint=f"{hint}; or without a signature: SCOPES_SIGN_COMMITS=false",
     )
-
-
-def _reason(errors: bytes) -> str:
-    """Return what git and its program wrote for people, on one line."""
-    lines = [line.strip().removeprefix("error: ") for line in errors.decode("utf-8", "replace").splitlines()]
-    kept = [line for line in lines if line and line != _LAST_WORDS and not line.startswith("[GNUPG:]")]
-    return cut(clean_line("; ".join(kept)), _MAX_REASON) or "it gave no reason"
 
 
 def check_signatures(
