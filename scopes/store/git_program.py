@@ -43,7 +43,7 @@ from scopes.sanitize import clean_line, cut
 from scopes.store.config import BOOLEANS
 from scopes.store.locks import unwound
 from scopes.store.objects import KINDS, Objects, ObjectsInMemory, pygit2, read_data, translated
-from scopes.store.projects import find_repository, find_worktree
+from scopes.store.projects import find_worktree
 from scopes.store.repository import HEAD, Prunes, Repository
 
 PRIVATE_PREFIX: Final = "scopes-git-"
@@ -453,14 +453,14 @@ def list_ignored(directory: str, paths: Iterable[str]) -> frozenset[str] | None:
     are not read, and none of its programs runs: a tracked file that a pattern matches counts as ignored. Git
     waits for ever at a named pipe in place of a file with rules: then it is ended.
     """
-    repository = find_repository(directory) if os.path.lexists(os.path.join(directory, ".git")) else None
-    if repository is None:
+    worktree = find_worktree(directory) if os.path.lexists(os.path.join(directory, ".git")) else None
+    if worktree is None:
         return frozenset()
     with _scratch_repository() as scratch:
         os.mkdir(os.path.join(scratch, "info"))
         try:
             with open(os.path.join(scratch, "info", "exclude"), "xb") as file, suppress(FileNotFoundError):
-                file.write(read_regular(os.path.join(repository[1], "info", "exclude"), _MAX_RULES_BYTES))
+                file.write(read_regular(os.path.join(worktree.shared, "info", "exclude"), _MAX_RULES_BYTES))
         except OSError:
             return None
         words = ("check-ignore", "--no-index", "-z", "--stdin")
