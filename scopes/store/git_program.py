@@ -41,7 +41,7 @@ from scopes.model.operation import (
 from scopes.regular_file import read_regular, sync
 from scopes.sanitize import clean_line, cut
 from scopes.store.config import BOOLEANS
-from scopes.store.locks import unwound
+from scopes.store.locks import is_file_locked, unwound
 from scopes.store.objects import KINDS, Objects, ObjectsInMemory, pygit2, read_data, translated
 from scopes.store.projects import find_worktree
 from scopes.store.repository import HEAD, Prunes, Repository
@@ -331,17 +331,7 @@ def list_abandoned(store: str) -> list[str]:
 
 def is_in_use(path: str) -> bool:
     """Return True if somebody holds the lock of a quarantine; one that is being made has no lock yet."""
-    try:
-        descriptor = os.open(os.path.join(path, _LOCK), _OPEN & ~os.O_CREAT)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    return is_file_locked(os.path.join(path, _LOCK))
 
 
 class ReceivedObjects(ObjectsInMemory):

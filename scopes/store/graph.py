@@ -147,14 +147,10 @@ def split_histories(
 ) -> tuple[tuple[Oid, ...], tuple[Commit, ...], tuple[Commit, ...]]:
     """Return the merge bases of two commits, and the commits that only the one or the other reaches, oldest first.
 
-    This is `list_merge_bases` and `list_new_commits` for both sides, but each commit is read once.
+    This is `list_merge_bases` and `list_new_commits` for both sides.
     """
-    base = _find_merge_base(repository, one, two)
-    lines = [None if base is None else _read_line(repository, tip, (base,)) for tip in (one, two)]
-    bases = (base,) if base is not None and lines != [None, None] else list_merge_bases(repository, one, two)
-    sides = zip(lines, ((one, two), (two, one)), strict=True)
-    first, second = (list_new_commits(repository, *tips, bases) if line is None else line for line, tips in sides)
-    return bases, first, second
+    bases = list_merge_bases(repository, one, two)
+    return bases, list_new_commits(repository, one, two, bases), list_new_commits(repository, two, one, bases)
 
 
 def _find_merge_base(repository: Repository, one: Oid, two: Oid) -> Oid | None:
@@ -208,12 +204,12 @@ def _read_line(repository: Repository, tip: Oid, bases: Sequence[Oid]) -> tuple[
 
 def _is_line_above(repository: Repository, base: Oid, tips: Sequence[Oid]) -> bool:
     """Return True if the history from one of the tips down to the base is linear; both are followed in step."""
-    lines: list[Oid] = list(tips)
+    lines = [(reader_of(repository), tip) for tip in tips]
     while lines:
-        if base in lines:
+        if any(oid == base for _, oid in lines):
             return True
-        parents = [read_commit(repository, oid).parents for oid in lines]
-        lines = [found[0] for found in parents if len(found) == 1]
+        found = [(read, read(oid).parents) for read, oid in lines]
+        lines = [(read, parents[0]) for read, parents in found if len(parents) == 1]
     return False
 
 
