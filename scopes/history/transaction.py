@@ -526,7 +526,7 @@ def _walk_branch(repository: Repository, ref: str) -> Iterator[Append]:
 
 
 def _walk_made(repository: Repository, ref: str) -> Iterator[RefMove]:
-    """Yield the moves of a ref, newest first, without those of killed processes: git writes the reflog before the ref."""
+    """Yield the moves of a ref, newest first, but those of killed processes: the reflog is written before the ref."""
     value = repository.find_ref(ref)
     for move in walk_moves(repository, ref):
         if move.old != value:
