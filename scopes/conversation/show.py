@@ -56,11 +56,11 @@ from scopes.history.names import (
 from scopes.history.sessions import Ending, SubAgent, find_ending, find_sub_agent, successor_notes
 from scopes.history.sources import (
     TRACKING,
-    find_message_spans,
     find_source_record,
     list_stored_sources,
     read_spans,
     walk_chunks,
+    walk_spans,
 )
 from scopes.history.titles import RedactedCopy, find_original, first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is_message_id
@@ -707,7 +707,8 @@ def read_original(repository: Repository, message: str, *, conversation: str | N
     for commit in commits:
         message_id = message_id or message_id_of(commit)
         for source in sources:
-            spans = () if is_root(commit) else find_message_spans(repository, source, message_id_of(commit))
+            found = () if is_root(commit) else walk_spans(repository, source, {message_id_of(commit)})
+            spans = sorted((offset, length) for offset, length, _ in found)
             if spans:
                 return OriginalRecords(records=tuple(read_spans(walk_chunks(repository, source), spans)))
     hint = f"see how it is stored: scopes cat {message_id} --raw"
