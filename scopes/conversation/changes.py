@@ -309,8 +309,8 @@ def _walk_operation(repository: Repository, operation: ConversationOperation) ->
         new: dict[str, Any] | None = None if move.new is None else {"tip": move.new}
         entry = after.branches.get(name)
         if new is not None and old is None and entry is not None:
-            told = {"purpose": entry.purpose, "agent": entry.agent, "parent": entry.parent}
-            new |= {key: value for key, value in told.items() if value is not None}
+            known = {"purpose": entry.purpose, "agent": entry.agent, "parent": entry.parent}
+            new |= {key: value for key, value in known.items() if value is not None}
         yield _change(f"branches.{name}", old, new, "MERGE" if record.kind == "merge" else None)
     for moved in record.changes:
         if moved.ref == refs.active_ref(conversation):

@@ -68,6 +68,5 @@ def cat(
     if show_signature:
         from scopes.conversation.verify import with_message_signature
 
-        add = with_message_signature
-        view = add(invocation.repository(), view, invocation.cwd)
+        view = with_message_signature(invocation.repository(), view, invocation.cwd)
     return invocation.show(view, options=ViewOptions(raw=raw, signatures=show_signature))

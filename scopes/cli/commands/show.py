@@ -85,8 +85,7 @@ def show(
     if show_signature:
         from scopes.conversation.verify import with_recent_signatures
 
-        add = with_recent_signatures
-        view = add(repository, view, invocation.cwd)
+        view = with_recent_signatures(repository, view, invocation.cwd)
     if form == "mermaid":
         return invocation.show(as_mermaid(view, read_drawing(repository, view)))
     return invocation.show(view)
