@@ -12,7 +12,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
-from math import ceil, log2
 from shlex import quote
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -622,11 +621,6 @@ def bisect(
         skipped=tuple(heads[n] for n in sorted(skipped) if low < n < high),
         steps=tuple(steps),
     )
-
-
-def count_steps(messages: int) -> int:
-    """Return about how many runs are left if `messages` messages may be the first bad one."""
-    return ceil(log2(messages)) if messages > 1 else 0
 
 
 def exit_code_of(verdict: object) -> int:

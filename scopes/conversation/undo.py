@@ -476,27 +476,22 @@ def _note_kept(target: Operation, since: Iterable[Operation]) -> tuple[Note, ...
 
 def _moved_since(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
     """Return the error for a ref that has moved since an operation or an append; its hint names what takes it back."""
-    shown = change.ref.removeprefix(refs.HEADS)
+    shown, old, hint = change.ref.removeprefix(refs.HEADS), change.old, LIST_OPERATIONS
     if current is None:
-        return Refused(f"{shown} was deleted since '{target.summary}'", hint=LIST_OPERATIONS)
-    if (
-        not change.ref.startswith(refs.HEADS)
-        or not change.old
-        or not is_ancestor(repository, Oid(change.old), Oid(current))
-    ):
-        return Refused(f"{shown} was moved since '{target.summary}'", hint=LIST_OPERATIONS)
-    if target.kind != APPEND:
-        rewind = f"rewind them first: scopes rewind {quote(shown)} --to {quote(change.old[:12])}"
-        hint = f"{rewind}; then: scopes undo {target.id}"
-        return Refused(f"{shown} has new messages since '{target.summary}'", hint=hint)
-    messages = target.details["messages"]
-    hint = f"take back the newer ones too: scopes rewind {quote(shown)} --to {quote((change.new or '')[:12])}"
-    if len(messages) == 1:
-        conversation, branch = target.details["conversation"], target.details["branch"]
-        hint = f"scopes retract {quote(conversation)} {quote(messages[0][:12])} --branch {quote(branch)}; or {hint}"
-    if current == change.old:
-        return Refused(f"{shown} has other messages between those of '{target.summary}'", hint=hint)
-    return Refused(f"{shown} has newer messages than '{target.summary}'", hint=hint)
+        what = "was deleted since"
+    elif shown == change.ref or not old or not is_ancestor(repository, Oid(old), Oid(current)):
+        what = "was moved since"
+    elif target.kind != APPEND:
+        what = "has new messages since"
+        hint = f"rewind them first: scopes rewind {quote(shown)} --to {quote(old[:12])}; then: scopes undo {target.id}"
+    else:
+        what = "has other messages between those of" if current == old else "has newer messages than"
+        messages, conversation, branch = (target.details[name] for name in ("messages", "conversation", "branch"))
+        hint = f"take back the newer ones too: scopes rewind {quote(shown)} --to {quote((change.new or '')[:12])}"
+        if len(messages) == 1:
+            retract = f"scopes retract {quote(conversation)} {quote(messages[0][:12])} --branch {quote(branch)}"
+            hint = f"{retract}; or {hint}"
+    return Refused(f"{shown} {what} '{target.summary}'", hint=hint)
 
 
 def _restore_shared_metadata(
@@ -524,7 +519,7 @@ def _restore_shared_metadata(
             old = current
             if not dry_run:
                 values = _list_value_changes(repository, current, new)
-                tree = _tree_of(repository, current)
+                tree = read_commit(repository, Oid(current)).tree
                 clocks = clocks_of_edit(
                     repository, tree, values, lambda: machine_id(repository.config, result.operation_id)
                 )
@@ -537,12 +532,8 @@ def _list_value_changes(objects: Objects, before: str, after: str) -> dict[str, 
     """Return the files of the metadata whose values differ between two commits, with those of the second one."""
     if before == after:
         return {}
-    differing = diff_blobs(objects, _tree_of(objects, before), _tree_of(objects, after))
+    differing = diff_blobs(objects, *(read_commit(objects, Oid(commit)).tree for commit in (before, after)))
     return {path: new for path, _, new in differing if not path.startswith(f"{CLOCKS}/")}
-
-
-def _tree_of(objects: Objects, commit: str) -> Oid:
-    return read_commit(objects, Oid(commit)).tree
 
 
 def _take_back_shared(repository: Repository, operations: Sequence[Operation]) -> dict[str, dict[str, Oid | None]]:
