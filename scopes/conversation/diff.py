@@ -133,12 +133,8 @@ def diff(repository: Repository, left: str, right: str | None = None, *, bodies:
     )
 
 
-def resolve_sides(
-    repository: Repository, left: str, right: str | None, command: str = "diff"
-) -> tuple[DiffSide, DiffSide]:
+def resolve_sides(repository: Repository, left: str, right: str | None) -> tuple[DiffSide, DiffSide]:
     """Resolve the arguments: `A B`, `CONV A..B` or `CONV/A..B`; `A...B` compares the merge base with B, as in git.
-
-    `command` is for the hint.
 
     Raises as `diff` does.
     """
@@ -146,7 +142,7 @@ def resolve_sides(
     one, dots, two = text.partition("..")
     if not dots:
         if right is None and not _is_in_latest(repository, left):
-            raise Invalid("name two revisions to compare", hint=f"for example: scopes {command} conv-001 main..fix")
+            raise Invalid("name two revisions to compare", hint="for example: conv-001 main..fix")
         one, two = (left, right) if right is not None else (LATEST, left)
     if dots and right is not None:
         revision = resolve_revision(repository, one or left, resolve_conversation(repository, left))
