@@ -219,7 +219,8 @@ def _reverse(
     for ref, files in _take_back_shared(repository, (target, *also)).items():
         if not dry_run:
             value = repository.find_ref(ref)
-            tx.move_ref(ref, value, _write_shared(repository, value, files, summary))
+            *_, before = (change.old for each in (target, *also) for change in each.changes if change.ref == ref)
+            tx.move_ref(ref, value, _write_shared(repository, value, before, files, summary))
     active, notes = _describe_changes(repository, tx.list_changes(), redo=redo)
     operation = None
     if not dry_run:
@@ -572,14 +573,19 @@ def _find_file(repository: Repository, tree: Oid | None, path: str) -> Oid | Non
 
 
 def _write_shared(
-    repository: Repository, value: str | None, files: Mapping[str, BlobChange], subject: str
+    repository: Repository, value: str | None, before: str | None, files: Mapping[str, BlobChange], subject: str
 ) -> str | None:
-    """Write the commit of a shared ref with some files changed, and return it; None if no file is left."""
-    before = tree_of(repository, value)
-    after = update_tree(repository, before, files)
-    if not read_tree(repository, after):
+    """Return a commit of a shared ref with some files changed: the one from `before` if it has the same files.
+
+    None if no file is left.
+    """
+    tree = tree_of(repository, value)
+    changed = update_tree(repository, tree, files)
+    if not read_tree(repository, changed):
         return None
-    return value if after == before else write_metadata(repository, Oid(value) if value else None, files, subject)
+    if changed in (tree, tree_of(repository, before)):
+        return value if changed == tree else before
+    return write_metadata(repository, Oid(value) if value else None, files, subject)
 
 
 def _hint_later(repository: Repository, operations: Sequence[Operation], target: Operation, ref: str, path: str) -> str:
