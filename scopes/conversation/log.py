@@ -216,10 +216,10 @@ def log(
         entries = map(partial(read.add_to, read_all=bodies is True, results=results), entries)
     is_branch = branch is not None and len(tips) == 1
     notes = reader_notes(repository, Revision(conversation_id, branch, tips[0]), where) if is_branch else ()
-    if (criteria.is_only_path and criteria.path is None) or limit == 0:
-        return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first, notes=notes)
-    first = list(islice(entries, 1))
-    notes += () if first else (_none_found_note(criteria, conversation_id, seen),)
+    first: list[LogEntry] = []
+    if not (criteria.is_only_path and criteria.path is None) and limit != 0:
+        first = list(islice(entries, 1))
+        notes += () if first else (_none_found_note(criteria, conversation_id, seen),)
     return Log(items=chain(first, entries), conversation=conversation_id, oldest_first=oldest_first, notes=notes)
 
 
