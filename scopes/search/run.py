@@ -65,7 +65,6 @@ from scopes.store import refs
 from scopes.store.objects import Commit
 from scopes.store.projects import find_project
 from scopes.store.repository import Repository, read_commit
-from scopes.tokens.count import EstimatingTokenizer
 
 _BM25 = "bm25(full_text, 4.0, 1.0, 1.0, 1.0)"  # message text weighs four times as much as reasoning and tools
 _SELECT = "SELECT {} FROM message WHERE {}"
@@ -252,9 +251,7 @@ class HitReader:
         clear = self._repository.clear_message
         data = lru_cache(maxsize=1)(self._stored_bytes)
         texts = lru_cache(maxsize=1)(lambda number: texts_of(decode(data(number))))
-        count = EstimatingTokenizer().count
         self._index.add_function("matches", 2, lambda pattern, number: patterns[pattern].matches(texts(number)))
-        self._index.add_function("token_count", 1, lambda number: sum(map(count, texts(number))))
         self._index.add_function("is_shown", 1, lambda number: clear is None or clear(data(number)) == data(number))
 
     def _stored_bytes(self, number: int) -> bytes:
