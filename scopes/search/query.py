@@ -112,11 +112,10 @@ def leaves(node: Node) -> Iterator[Phrase | Field]:
 
 MAX_TERMS = 200
 _MAX_DEPTH = 50
-_WHITESPACE = re.compile(r"\s*")
 _TOKEN = re.compile(
-    r"""(?P<bracket>[()]) | (?P<operator>(?:AND|OR|NOT)(?=[\s()]|$)) | (?P<minus>-(?=[^\s)]))
+    r"""(?: (?P<bracket>[()]) | (?P<operator>(?:AND|OR|NOT)(?=[\s()]|$)) | (?P<minus>-(?=[^\s)]))
     | (?P<lonely>[A-Za-z_]+):(?=[\s()]|$)
-    | (?:(?P<field>[A-Za-z_]+):(?!//))? (?: "(?P<phrase>[^"]*)"(?P<star>\*?) | (?P<word>[^\s()"]+) )""",
+    | (?:(?P<field>[A-Za-z_]+):(?!//))? (?: "(?P<phrase>[^"]*)"(?P<star>\*?) | (?P<word>[^\s()"]+) ) )\s*""",
     re.VERBOSE,
 )
 
@@ -136,17 +135,12 @@ def parse(text: str) -> Node:
     return _Parser(text).parse()
 
 
-def unknown_fields(text: str) -> Iterator[str]:
-    """Yield the words before a colon that are no fields; such a term is searched as text. `a::b` and URLs do not count.
+def unknown_fields(text: str) -> list[str]:
+    """Return the words before a colon that are no fields, so that they are searched; raises as `parse` does.
 
-    Call it with a query that `parse` accepts.
+    `a::b` and URLs do not count.
     """
-    at = _skip_whitespace(text, 0)
-    while (match := _TOKEN.match(text, at)) is not None:
-        name, word = match["field"], match["word"] or ""
-        if name is not None and name.lower() not in FIELDS and not word.startswith(":"):
-            yield name
-        at = _skip_whitespace(text, match.end())
+    return _Parser(text).unknown_fields
 
 
 def query_error(text: str, at: int, problem: str, *advice: str) -> Invalid:
@@ -160,6 +154,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self.unknown_fields: list[str] = []
         self._tokens = self._split()
         self._next = 0
         self._depth = 0
@@ -223,13 +218,13 @@ class _Parser:
     def _split(self) -> list[_Token]:
         tokens: list[_Token] = []
         text = self._text
-        at = _skip_whitespace(text, 0)
+        at = len(text) - len(text.lstrip())
         while at < len(text):
             match = _TOKEN.match(text, at)
             if match is None:
                 raise query_error(text, at, "a quote is never closed")
             tokens.append(self._token(match))
-            at = _skip_whitespace(text, match.end())
+            at = match.end()
         terms = [token for token in tokens if token.node is not None]
         if len(terms) > MAX_TERMS:
             raise query_error(text, terms[MAX_TERMS].at, f"a query has at most {MAX_TERMS} terms")
@@ -259,16 +254,13 @@ class _Parser:
             if similar:
                 advice = f"fields: {', '.join(FIELDS)}; as words: {name} {value}"
                 raise query_error(self._text, at, f"there is no field {name!a}; did you mean {similar[0]}:?", advice)
+            if not value.startswith(":"):
+                self.unknown_fields.append(name)
             value = f"{name}:{value}"
         words = tokenize(value)
         if not words:
             raise query_error(self._text, at, f"{value!a} has no letter or digit to search for")
         return Phrase(tuple(words), bool(match["star"]) or (match["phrase"] is None and value.endswith("*")), at)
-
-
-def _skip_whitespace(text: str, at: int) -> int:
-    match = _WHITESPACE.match(text, at)
-    return at if match is None else match.end()
 
 
 class Pattern(NamedTuple):

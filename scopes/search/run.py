@@ -565,7 +565,23 @@ def _run(repository: Repository, index: Index, request: _Request) -> Search:
         hits = tuple(reader.read(row, marks) for row in rows)
         if total is None and len(hits) < request.limit:
             total = len(hits)
-    coverage = _coverage(index, request, len(hits), total)
+    status, covered = index.status, (index.status.conversations, index.status.branches, index.status.messages)
+    if request.conversation is not None:
+        branches = index.rows(_COUNT_BRANCHES, (request.conversation,))[0][0]
+        covered = 1, branches, index.rows(_SELECT.format("count(*)", IN_CONVERSATION), (request.conversation,))[0][0]
+    coverage = SearchCoverage(
+        query=request.text,
+        shown=len(hits),
+        hits=total,
+        conversation=request.conversation,
+        conversations=covered[0],
+        branches=covered[1],
+        messages=covered[2],
+        index=status.state,
+        read=status.read,
+        damaged=status.damaged,
+        unreadable=status.unreadable,
+    )
     notes = (*index.notes, *request.notes)
     if not hits and not total:
         notes = (*notes, *_suggest_any(index, request), *_period_notes(index, request))
@@ -604,28 +620,6 @@ def _period_notes(index: Index, request: _Request) -> Iterator[Note]:
     first, last = index.rows(_SELECT.format("min(message.time), max(message.time)", condition), parameters)[0]
     if first is not None:
         yield Note(text, f"messages: from {local_day(first)} to {local_day(last)}")
-
-
-def _coverage(index: Index, request: _Request, shown: int, total: int | None) -> SearchCoverage:
-    status = index.status
-    conversations, branches, messages = status.conversations, status.branches, status.messages
-    if request.conversation is not None:
-        conversations = 1
-        branches = index.rows(_COUNT_BRANCHES, (request.conversation,))[0][0]
-        messages = index.rows(_SELECT.format("count(*)", IN_CONVERSATION), (request.conversation,))[0][0]
-    return SearchCoverage(
-        query=request.text,
-        shown=shown,
-        hits=total,
-        conversation=request.conversation,
-        conversations=conversations,
-        branches=branches,
-        messages=messages,
-        index=status.state,
-        read=status.read,
-        damaged=status.damaged,
-        unreadable=status.unreadable,
-    )
 
 
 def _names_in(repository: Repository, clear: Callable[[str], str] | None) -> Names:
