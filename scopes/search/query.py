@@ -13,16 +13,22 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeAlias
 
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.errors import Invalid
+from scopes.history.metadata import read_metadata
+from scopes.history.names import conversation_ids, list_branch_tips, walk_directories
 from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import COLUMNS, fold, tokenize
 from scopes.model.message import KINDS, Message
 from scopes.search.text import Matcher, Phrase, compile_regex, has_phrase, texts_of
+from scopes.store.projects import find_project
+from scopes.store.repository import Repository
 
 FIELDS = (
     *("author", "agent", "kind", "tool", "file", "model", "before", "after", "branch", "tag", "project"),
@@ -300,16 +306,40 @@ _TIME_ADVICE = 'for example: after:"2 hours ago" with these quotes, after:yester
 _IN_NEEDS_WORDS = "in: limits where words and re: are searched, so it needs one of them in the same group"
 
 
-class Names(NamedTuple):
-    """Functions that resolve the names in a query: the commits of a tag, the conversations of a project.
+class Names:
+    """Resolves the names in a query; of those that `clear` shows otherwise none is found."""
 
-    masked_branches: returns the names of branches that are not shown as they are, so that no query finds them; None
-    if all that the index has is shown
-    """
+    def __init__(self, repository: Repository, clear: Callable[[str], str] | None) -> None:
+        self.hides_some = clear is not None
+        self._repository = repository
+        self._clear = clear or str
 
-    tagged: Callable[[str], Iterable[Oid]]
-    in_project: Callable[[str], Iterable[ConversationId]]
-    masked_branches: Callable[[], Iterable[str]] | None = None
+    def tagged(self, tag: str) -> Iterator[Oid]:
+        """Yield the commits that a tag names in any conversation; `*` and `?` are wildcards."""
+        pattern = tag.replace("[", "[[]")
+        for conversation in conversation_ids(self._repository):
+            for name, oid in read_metadata(self._repository, conversation).tags.items():
+                if fnmatchcase(name, pattern) and self._clear(name) == name:
+                    yield oid
+
+    def in_project(self, name: str) -> Iterator[ConversationId]:
+        """Yield the conversations that began in a project, given by its name or by a directory in it."""
+        project = find_project(os.path.abspath(os.path.expanduser(name))) if os.sep in name else None
+        for conversation, directory in walk_directories(self._repository, conversation_ids(self._repository)):
+            if directory is None or self._clear(directory) != directory:
+                continue
+            own = find_project(directory) if project is None else None
+            if (project is not None and project.contains(directory)) or (
+                own is not None and fnmatchcase(own.name.casefold(), name.casefold())
+            ):
+                yield conversation
+
+    def masked_branches(self) -> Iterator[str]:
+        """Yield the names of branches that are not shown as they are."""
+        if self.hides_some:
+            for conversation in conversation_ids(self._repository):
+                tips = list_branch_tips(self._repository, conversation)
+                yield from (name for name in tips if self._clear(name) != name)
 
 
 class Plan(NamedTuple):
@@ -354,7 +384,7 @@ def compile_query(text: str, query: Node, conversation: ConversationId | None, n
     if conversation is not None:
         conditions.append(IN_CONVERSATION)
         sql.parameters.append(conversation)
-    if names.masked_branches is not None:
+    if names.hides_some:
         late.append("is_shown(message.number)")
     return Plan(
         match=" AND ".join(f"({expression})" for expression in ranked) or None,
@@ -447,8 +477,7 @@ class _Compiler:
         match field.name:
             case "branch":
                 pattern = field.value.replace("[", "[[]")
-                masked = self._names.masked_branches
-                return self._with(_ON_BRANCH, pattern, pattern, json.dumps([] if masked is None else list(masked())))
+                return self._with(_ON_BRANCH, pattern, pattern, json.dumps(list(self._names.masked_branches())))
             case "tag":
                 return self._with(_TAGGED, json.dumps(list(self._names.tagged(field.value))))
             case "project":

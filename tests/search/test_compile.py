@@ -8,7 +8,18 @@ from scopes.errors import Invalid
 from scopes.ids import ConversationId
 from scopes.search.query import Names, compile_query, match_expression, parse, unknown_fields, with_any_phrase
 
-NAMES = Names(tagged=lambda _: [], in_project=lambda _: [])
+
+class NoNames(Names):
+    """An empty store."""
+
+    def tagged(self, tag):
+        return iter(())
+
+    def in_project(self, name):
+        return iter(())
+
+
+NAMES = NoNames(None, None)
 
 
 def plan(text, conversation=None):
