@@ -12,7 +12,7 @@ A resolution is a notice that records how a conflict was resolved; the conflict'
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import islice
@@ -23,9 +23,10 @@ from scopes.history.messages import ROOT_KIND, MessageHeader, RecordedTimes, hea
 from scopes.history.metadata import read_metadata
 from scopes.history.names import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.merge.keys import decoded_key, group_of, noun_of
+from scopes.merge.keys import decoded_key, noun_of
 from scopes.merge.plan import is_written_by_scopes, list_conflicts_at
-from scopes.model.conflicts import Conflict, Resolution, decode_resolution
+from scopes.merge.resolve import chosen_values
+from scopes.model.conflicts import decode_resolution
 from scopes.model.encoding import relative_path
 from scopes.model.message import FILES, Message
 from scopes.result import plural
@@ -214,11 +215,15 @@ def describe_resolution(repository: Repository, oid: Oid, document: Mapping[str,
     key, resolution = document.get("key"), decode_resolution(document)
     if not isinstance(key, str) or resolution is None:
         return ""
-    record = list_conflicts_at(repository, oid).get(str(document.get("id")))
+    group, _, name = decoded_key(key).partition("/")
+    what = f"{noun_of(group) or group} {name}".strip()
+    if group == FILES and resolution.choice == "both":
+        return f"{what}: both sides edited it, and it was not merged here"
+    values = " | ".join(dict.fromkeys(map(_value_text, resolved_values(repository, oid, document))))
+    took = f"took {resolution.choice}" + (f" ({values})" if values else "")
     because = f": {resolution.reason}" if resolution.reason else ""
-    if group_of(key) == FILES and resolution.choice == "both":
-        return f"{_name(key)}: both sides edited it, and it was not merged here"
-    return " ".join(f"{_name(key)}: {_outcome(resolution, record)}, by {resolution.actor}{because}".split())
+    outcome = values if resolution.choice == "value" else took
+    return " ".join(f"{what}: {outcome}, by {resolution.actor}{because}".split())
 
 
 def resolved_values(repository: Repository, oid: Oid, document: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -230,27 +235,10 @@ def resolved_values(repository: Repository, oid: Oid, document: Mapping[str, Any
     resolution = decode_resolution(document)
     if resolution is None:
         return ()
-    if resolution.choice == "value":
-        return (resolution.value,)
-    return _chosen_values(resolution, list_conflicts_at(repository, oid).get(str(document.get("id"))))
-
-
-def _name(key: str) -> str:
-    """Return a key as a phrase: `decision db`."""
-    group, _, name = decoded_key(key).partition("/")
-    return f"{noun_of(group_of(key)) or group} {name}".strip()
-
-
-def _outcome(resolution: Resolution, record: Conflict | None) -> str:
-    if resolution.choice == "value":
-        return _value_text(resolution.value)
-    values = " | ".join(dict.fromkeys(map(_value_text, _chosen_values(resolution, record))))
-    return f"took {resolution.choice}" + (f" ({values})" if values else "")
-
-
-def _chosen_values(resolution: Resolution, record: Conflict | None) -> tuple[Any, ...]:
-    sides = {"source": ("source",), "target": ("target",), "base": ("base",), "both": ("source", "target")}
-    return tuple(each.value for side in sides.get(resolution.choice, ()) for each in getattr(record, side, ()))
+    record = None
+    if resolution.choice != "value":
+        record = list_conflicts_at(repository, oid).get(str(document.get("id")))
+    return chosen_values(record, resolution)
 
 
 def _value_text(value: Any) -> str:
@@ -388,7 +376,12 @@ class MarkedLanes:
         """Return the mark of a lane; with `read` also the digest of its merge."""
         lane = self._map.lanes[number]
         sides = self._map.sides_of(lane)
-        target, source = self._ids_of(self._without_notice(lane, sides.target)), self._ids_of(sides.source)
+        at_begin = lane.target is not None and is_written_by_scopes(self.heads[lane.target])  # of a resolution
+        own = [each for each in sides.target if not at_begin or each != lane.target]
+        target, source = (
+            {self.heads[each].id for each in positions if self.heads[each].kind != ROOT_KIND}
+            for positions in (own, sides.source)
+        )
         fork = None if sides.fork is None else self.heads[sides.fork]
         ids = dict.fromkeys(head.id for head in self.heads[lane.start : lane.end] if _is_written(head))
         by_id = {head.id: head for head in self.heads[lane.start : lane.end]}
@@ -418,13 +411,6 @@ class MarkedLanes:
             )
         ]
         return mark._replace(digest=(*lines, *self._describe_conflicts(lane, read)))
-
-    def _ids_of(self, positions: Iterable[int]) -> set[MessageId]:
-        return {head.id for head in (self.heads[position] for position in positions) if head.kind != ROOT_KIND}
-
-    def _without_notice(self, lane: Lane, positions: Sequence[int]) -> list[int]:
-        """Return the positions without that of the notice with which scopes began the resolution of this merge."""
-        return [each for each in positions if each != lane.target or not is_written_by_scopes(self.heads[each])]
 
     def _describe_conflicts(self, lane: Lane, read: ReadMessage) -> Iterator[str]:
         """Yield a line with the conflicts of a merge and how they were resolved, by rules or afterwards by somebody."""

@@ -44,10 +44,6 @@ def patch(repository, name, *hunks):
     call_tool(repository, f"conv-001/{name}", "apply_patch", "*** Begin Patch", agent="codex", structured=structured)
 
 
-
-
-
-
 def test_replacements_with_some_equal_lines_are_unknown(forked):
     edit(forked, "main", "a\n}\n", "x\n")
     edit(forked, "alt", "b\n}\n", "y\n")
