@@ -35,13 +35,11 @@ from scopes.merge.compare import state_of
 from scopes.merge.files import FileComparison
 from scopes.merge.in_progress import (
     NO_OTHERS,
-    PURPOSE,
     InProgress,
     OthersInProgress,
     abort,
     end_resolution,
     entry_finished,
-    entry_in_progress,
     find_in_progress,
     list_in_progress,
     list_order,
@@ -50,7 +48,7 @@ from scopes.merge.in_progress import (
     require_free,
     require_resolved,
     require_resolved_on_branch,
-    resolution_branch,
+    stop,
 )
 from scopes.merge.plan import (
     MergePlan,
@@ -63,7 +61,7 @@ from scopes.merge.plan import (
 )
 from scopes.merge.resolve import Policy, add_earlier, read_policy
 from scopes.model.conflicts import Conflict
-from scopes.model.conversation import CLOSED, OPEN, REQUEST_STATES, BranchEntry, MergeRequest
+from scopes.model.conversation import CLOSED, OPEN, REQUEST_STATES, MergeRequest
 from scopes.model.conversation import MERGED_REQUEST as MERGED
 from scopes.model.message import Author
 from scopes.result import Note, Result, plural
@@ -395,35 +393,30 @@ def _stop(
 
     It becomes active, a new one unless the request keeps the active branch. What was resolved stays resolved.
     """
-    conversation, target, target_tip = request.conversation, request.target, request.target_tip
+    tips = request.target_tip, request.source_tip
     if in_progress is None:
-        notice = write_notice(repository, target_tip, request.source_tip, state_of(repository, target_tip))
+        notice = write_notice(repository, *tips, state_of(repository, request.target_tip))
         _, tip = _write_merge(repository, (notice, request.source_tip), plan, text)
-        before = read_active_branch(repository, conversation)
-        name, old = resolution_branch(list_branch_tips(repository, conversation), request.source, target), None
-        entry = BranchEntry(purpose=PURPOSE, parent=target, fork=target_tip, created=now())
-        summary, change = f"begin to merge {request.source} into {conversation}/{target}", f"create {name}"
     else:
-        _, tip = _write_merge(repository, (target_tip, in_progress.tip), plan, text)
-        name, old, entry, before = in_progress.branch, in_progress.tip, in_progress.entry, in_progress.before
-        summary, change = f"continue merge on {conversation}/{name}", f"continue merge on {name}"
-    entry = entry_in_progress(
-        entry,
+        _, tip = _write_merge(repository, (request.target_tip, in_progress.tip), plan, text)
+    tx = Transaction(repository, request.conversation)
+    name = stop(
+        tx,
+        in_progress,
         kind=KIND,
-        target=target,
-        target_tip=target_tip,
+        target=request.target,
+        target_tip=request.target_tip,
         source=request.source,
         source_tip=request.source_tip,
-        before=before,
         stopped=tip,
+        parent=request.target,
+        activate=in_progress is not None or not request.keep_active,
     )
-    tx = Transaction(repository, conversation)
-    tx.move_branch(name, old, tip)
-    tx.set_branch_entry(name, entry)
-    if in_progress is not None or not request.keep_active:
-        tx.activate(name)
+    summary, change = f"begin to merge {request.source} into {request.conversation}/{request.target}", f"create {name}"
+    if in_progress is not None:
+        summary, change = f"continue merge on {request.conversation}/{name}", f"continue merge on {name}"
     operation = tx.commit("merge-conflict", summary, metadata_message=change)
-    others = read_others(repository, conversation, name)
+    others = read_others(repository, request.conversation, name)
     return _outcome(
         repository, MergeConflicted, request, plan, branch=name, tip=tip, operation=operation.id, others=others
     )

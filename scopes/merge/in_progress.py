@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple
 
+from scopes.clock import now
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.names import MAIN, Revision, list_branch_tips
+from scopes.history.names import MAIN, Revision, list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, parse_branch_name
 from scopes.merge.plan import list_conflicts_at, open_conflicts_at
@@ -73,19 +74,35 @@ class OthersInProgress(NamedTuple):
 NO_OTHERS = OthersInProgress()
 
 
-def entry_in_progress(
-    entry: BranchEntry,
+def stop(  # the fields are those of `InProgress`
+    tx: Transaction,
+    found: InProgress | None,
     *,
     kind: str,
     target: str,
     target_tip: Oid,
     source: str,
     source_tip: Oid,
-    before: BranchName,
     stopped: Oid,
+    parent: BranchName,
+    activate: bool,
     details: Mapping[str, Any] | None = None,
-) -> BranchEntry:
-    """Return the metadata entry of a conflict-resolution branch; the fields are those of `InProgress`."""
+) -> BranchName:
+    """Put a commit with conflicts on a conflict-resolution branch, and what is in progress into its entry.
+
+    found: what is in progress already, and stops again: it keeps its branch
+    parent: the branch that moves at the end
+    """
+    if found is None:
+        tips, before = (
+            list_branch_tips(tx.repository, tx.conversation),
+            read_active_branch(tx.repository, tx.conversation),
+        )
+        name = _resolution_branch(tips, source, target, joined="onto" if kind == "rebase" else "into")
+        entry, old = BranchEntry(purpose=PURPOSE, parent=parent, fork=target_tip, created=now()), None
+    else:
+        name, entry, old, before = found.branch, found.entry, found.tip, found.before
+        entry = entry if kind == "merge" else replace(entry, fork=target_tip)
     document = {
         "kind": kind,
         "target": target,
@@ -96,7 +113,23 @@ def entry_in_progress(
         "stopped": stopped,
         **(details or {}),
     }
-    return replace(entry, extra={**entry.extra, WAITING: document})
+    tx.move_branch(name, old, stopped)
+    tx.set_branch_entry(name, replace(entry, extra={**entry.extra, WAITING: document}))
+    if activate:
+        tx.activate(name)
+    return name
+
+
+def _resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str) -> BranchName:
+    """Return `conflict-resolution/<source>-into-<target>`, with `-2`, `-3` ... appended if that name is taken.
+
+    Several picked messages (`a, b, c`) are the first of them and a number: `a-and-2-more`.
+    """
+    first, *others = source.split(", ")
+    shown = f"{first}-and-{len(others)}-more" if others else first
+    flat = f"{shown}-{joined}-{target}".replace("/", "-")[:_MAX_STEM_LENGTH].rstrip(".")
+    stem = f"{PURPOSE}/{flat if is_name(flat) else 'merge'}"
+    return parse_branch_name(free_name(stem, taken))
 
 
 def entry_finished(entry: BranchEntry, status: str) -> BranchEntry:
@@ -375,15 +408,3 @@ def read_moving_tip(repository: Repository, in_progress: InProgress) -> Oid:
         hint = f"{restore_hint(repository, conversation, branch)}, or abort: {command}"
         raise NotFound(f"{conversation}/{branch} was deleted", hint=hint)
     return tip
-
-
-def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:
-    """Return `conflict-resolution/<source>-into-<target>`, with `-2`, `-3` ... appended if that name is taken.
-
-    Several picked messages (`a, b, c`) are the first of them and a number: `a-and-2-more`.
-    """
-    first, *others = source.split(", ")
-    shown = f"{first}-and-{len(others)}-more" if others else first
-    flat = f"{shown}-{joined}-{target}".replace("/", "-")[:_MAX_STEM_LENGTH].rstrip(".")
-    stem = f"{PURPOSE}/{flat if is_name(flat) else 'merge'}"
-    return parse_branch_name(free_name(stem, taken))
