@@ -36,14 +36,13 @@ if TYPE_CHECKING:
     from scopes.context.context_diff import ContextChange, ContextDifference
     from scopes.context.result import Context
     from scopes.conversation.append import MessageAmended, MessageAppended
-    from scopes.conversation.bisect import Bisection, BisectPoint
     from scopes.conversation.branch import BranchCreated, BranchRewound, BranchSwitched, Tagged, TagList
     from scopes.conversation.changes import Change
     from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView
     from scopes.conversation.decisions import DecisionList, DecisionRow, DecisionWithdrawn
     from scopes.conversation.diff import Difference, RangeDifference, RangePair
     from scopes.conversation.list import ConversationList
-    from scopes.conversation.log import LogFilter
+    from scopes.conversation.log import Bisection, BisectPoint, LogFilter
     from scopes.conversation.merge import (
         FastForwarded,
         MergeAborted,
@@ -97,7 +96,7 @@ if TYPE_CHECKING:
     from scopes.history.metadata import Metadata
     from scopes.history.names import Revision
     from scopes.importers.results import ConversationImported, Imported, SourceImported
-    from scopes.index.conversation_table import ConversationRow
+    from scopes.index.caches import ConversationRow
     from scopes.memory.decision_candidates import CandidateList, DecisionAccepted, DecisionCandidate
     from scopes.memory.uncompact import Uncompacted
     from scopes.merge.conflicts import ConflictRow
@@ -130,14 +129,13 @@ _MODULES = {
     "scopes.context.context_diff": "ContextChange ContextDifference",
     "scopes.context.result": "Context",
     "scopes.conversation.append": "MessageAmended MessageAppended",
-    "scopes.conversation.bisect": "Bisection BisectPoint",
     "scopes.conversation.branch": "BranchCreated BranchRewound BranchSwitched Tagged TagList",
     "scopes.conversation.changes": "Change",
     "scopes.conversation.conflicts": "ConflictList ConflictResolved ConflictView",
-    "scopes.conversation.decisions": "DecisionWithdrawn DecisionList DecisionRow",
+    "scopes.conversation.decisions": "DecisionList DecisionRow DecisionWithdrawn",
     "scopes.conversation.diff": "Difference RangeDifference RangePair",
     "scopes.conversation.list": "ConversationList",
-    "scopes.conversation.log": "LogFilter",
+    "scopes.conversation.log": "Bisection BisectPoint LogFilter",
     "scopes.conversation.merge": "FastForwarded MergeAborted MergeConflicted Merged MergeOutcome MergeRequestChanged "
     "MergeRequestList MergeRequestRow MergeRequestView UpToDate",
     "scopes.conversation.show": "BranchRow ConversationView MessageView",
@@ -161,7 +159,7 @@ _MODULES = {
     "scopes.history.metadata": "Metadata",
     "scopes.history.names": "Revision",
     "scopes.importers.results": "ConversationImported Imported SourceImported",
-    "scopes.index.conversation_table": "ConversationRow",
+    "scopes.index.caches": "ConversationRow",
     "scopes.memory.decision_candidates": "CandidateList DecisionAccepted DecisionCandidate",
     "scopes.memory.uncompact": "Uncompacted",
     "scopes.merge.conflicts": "ConflictRow",

@@ -96,11 +96,6 @@ def _format_minute(minute: int) -> str:
     return f"{minute // 60:02d}:{minute % 60:02d}:"
 
 
-def is_valid_seconds(seconds: int) -> bool:
-    """Return True if seconds since 1970 are a time in the years 1 to 9999; a commit of another program may have any."""
-    return _FIRST <= seconds <= _LAST
-
-
 def known_seconds(seconds: int) -> str | None:
     """Format whole seconds since 1970; None for 0, the time of a message without one, and beyond the year 9999."""
     return _format_valid(seconds) if seconds and _FIRST <= seconds <= _LAST else None

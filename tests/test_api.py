@@ -82,8 +82,7 @@ def test_a_store_is_opened_and_listed_without_heavy_libraries(tmp_path, store, t
         f"store = scopes.open_store({store.path!r})\n"
         "assert store.list().conversations[0].title == 'Login fails on Safari'\n"
         "assert [message.text for message in store.conversation('conv-001').log(limit=1)]\n"
-        "heavy = ('pydantic', 'tiktoken', 'rich', 'typer', 'scopes.context', 'scopes.importers', 'scopes.exporters',\n"
-        "         'scopes.conversation.merge')\n"
+        "heavy = ('pydantic', 'tiktoken', 'rich', 'typer', 'scopes.context', 'scopes.importers', 'scopes.exporters')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

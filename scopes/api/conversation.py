@@ -1,7 +1,6 @@
 """A conversation with the operations as methods; each one calls the operation that the command line calls.
 
-Opening a store imports this module, so what merges, contexts, proposals, facts and exports need is imported at the
-first call.
+Opening a store imports this module, so what contexts, proposals, facts and exports need is imported at the first call.
 """
 
 from __future__ import annotations
@@ -9,10 +8,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 from scopes.clock import new_id, now, now_nanoseconds, parse_window
-from scopes.conversation import append, changes, decisions, diff, log, show, stats
+from scopes.conversation import (
+    append,
+    changes,
+    conflicts,
+    decisions,
+    diff,
+    log,
+    merge,
+    rebase,
+    show,
+    stats,
+)
 from scopes.conversation import branch as branches
 from scopes.errors import Invalid, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle
@@ -23,52 +33,16 @@ from scopes.store.projects import cache_directory
 from scopes.tokens.count import choose_tokenizer, rank_file_paths, resolve_model
 
 if TYPE_CHECKING:
-    from scopes.agents.send import Routed
-    from scopes.collaboration.contribute import CollaborationChanged
-    from scopes.collaboration.records import CollaborationType
-    from scopes.collaboration.report import CollaborationReport
-    from scopes.collaboration.start import CollaborationStarted
-    from scopes.context.context_diff import ContextDifference
+    import scopes
     from scopes.context.request import Request
-    from scopes.context.result import Context
-    from scopes.conversation.append import MessageAmended, MessageAppended
-    from scopes.conversation.bisect import Bisection, BisectPoint
-    from scopes.conversation.branch import BranchCreated, BranchRewound, BranchSwitched, Tagged, TagList
-    from scopes.conversation.changes import Change
-    from scopes.conversation.conflicts import ConflictList, ConflictResolved, ConflictView
-    from scopes.conversation.decisions import DecisionList, DecisionWithdrawn
-    from scopes.conversation.diff import Difference, RangeDifference
-    from scopes.conversation.log import LogFilter
-    from scopes.conversation.merge import (
-        MergeAborted,
-        MergeOutcome,
-        MergeRequestChanged,
-        MergeRequestList,
-        MergeRequestView,
-    )
-    from scopes.conversation.rebase import ReplayAborted, ReplayOutcome
-    from scopes.conversation.show import ConversationView
-    from scopes.conversation.stats import FileList
-    from scopes.exporters.atomic_save import ExportSaved
-    from scopes.exporters.export import Exported, ExportFormat
-    from scopes.facts.decide import FactDecided, FactPromoted
-    from scopes.facts.list import FactList, FactView, ProposedFactList, ProposedFactView
-    from scopes.facts.propose import FactProposed
-    from scopes.facts.run import FactRun
-    from scopes.handover.checkout import CheckedOut
-    from scopes.memory.decision_candidates import CandidateList, DecisionAccepted
-    from scopes.memory.uncompact import Uncompacted
-    from scopes.merge.resolve import MergeStrategy
-    from scopes.model.conflicts import ConflictSide
-    from scopes.model.message import Argument
-    from scopes.proposals.create import ProposalCreated
-    from scopes.proposals.list import ProposalList, ProposalView
-    from scopes.proposals.steps import ProposalReviewed
     from scopes.secret_scan.clearance import Mode
     from scopes.store.repository import Repository
     from scopes.tokens.count import TokenizerChoice
-    from scopes.usage.usage import By, Usage
+    from scopes.usage.usage import By
 
+
+Who: TypeAlias = Author | str | None
+"""An author; the name of an agent; or the author of the store."""
 
 _PAYLOADS = frozenset(map(payload_key, TYPED_KINDS))
 
@@ -99,6 +73,81 @@ class MessageFields(TypedDict, total=False):
     method: Mapping[str, Any]
 
 
+class UsageOptions(TypedDict, total=False):
+    """What is counted, and how.
+
+    since, until: times such as `1 week ago` or `2026-01-31`.
+    model, agent: only answers by a model or agent whose name has this in it.
+    utc: days in UTC, not in the time zone of this machine.
+    prices: a file with prices; default: the setting `scopes.prices`, or the table that comes with scopes.
+    """
+
+    since: str | None
+    until: str | None
+    model: str | None
+    agent: str | None
+    utc: bool
+    prices: str | os.PathLike[str] | None
+
+
+class ContextOptions(TypedDict, total=False):
+    """The size and the subject of a context.
+
+    max_tokens: default: the content part of the model's window, 4000 for a task, or 8000.
+    project: the directory whose files may be embedded; None: no file is read.
+    """
+
+    max_tokens: int | None
+    task: str | None
+    model: str | None
+    project: str | os.PathLike[str] | None
+
+
+class MergeOptions(TypedDict, total=False):
+    """How to merge.
+
+    strategy: what happens to conflicts: `automatic`, `ours` (the target's side), `theirs` or `manual`.
+    fast_forward: move the target without a merge message if it has no messages of its own.
+    message: the text of the merge message.
+    """
+
+    strategy: scopes.MergeStrategy
+    fast_forward: bool
+    message: str | None
+
+
+class CheckoutOptions(TypedDict, total=False):
+    """What of a history is handed over.
+
+    max_tokens: of the history; default: what the agent's usual models have room for.
+    full: all messages, not those since the last compaction.
+    reasoning: quote the reasoning in the answers.
+    secrets: what becomes of possible secrets: `refuse`, `redact` or `allow`.
+    """
+
+    max_tokens: int | None
+    full: bool
+    reasoning: bool
+    secrets: Mode
+
+
+class FactOptions(TypedDict, total=False):
+    """What else is known of a proposed fact.
+
+    id: names it within its key; default: a hash of key and content.
+    sources: messages or revisions that it is drawn from.
+    invalidates: the id of the fact of the same key that it takes back.
+    """
+
+    id: str | None
+    confidence: float
+    model: str | None
+    prompt_hash: str | None
+    sources: Sequence[str]
+    invalidates: str | None
+    expires_seconds: int | None
+
+
 def make_message(text: str, author: Author, kind: MessageKind, fields: MessageFields) -> Message:
     """Return a message with a new id and the current time."""
     from scopes.model.validation import check_message
@@ -118,32 +167,24 @@ def make_message(text: str, author: Author, kind: MessageKind, fields: MessageFi
 def count_usage(
     repository: Repository,
     by: By | Sequence[By],
+    conversations: Sequence[str] | None,
     *,
-    conversations: Sequence[str] | None = None,
-    since: str | None,
-    until: str | None,
-    model: str | None,
-    agent: str | None,
-    utc: bool,
-    prices: str | os.PathLike[str] | None,
-) -> Usage:
-    """Return what model answers have used; times are texts such as `1 week ago`."""
+    since: str | None = None,
+    until: str | None = None,
+    model: str | None = None,
+    agent: str | None = None,
+    utc: bool = False,
+    prices: str | os.PathLike[str] | None = None,
+) -> scopes.Usage:
+    """Return what model answers of all conversations, or of some, have used; the options are UsageOptions."""
     from scopes.usage.prices import configured_prices, read_prices
-    from scopes.usage.usage import UsageRequest
-    from scopes.usage.usage import usage as add_up
+    from scopes.usage.usage import UsageRequest, usage
 
     start, end = parse_window(since, until, now_nanoseconds(), utc=utc)
     table = configured_prices(repository.config) if prices is None else read_prices(os.fspath(prices))
-    request = UsageRequest(
-        by=(by,) if isinstance(by, str) else tuple(by),
-        since=start,
-        until=end,
-        conversations=None if conversations is None else tuple(conversations),
-        model=model,
-        agent=agent,
-        utc=utc,
-    )
-    return add_up(repository, request, table)
+    groups = (by,) if isinstance(by, str) else tuple(by)
+    chosen = None if conversations is None else tuple(conversations)
+    return usage(repository, UsageRequest(groups, start, end, chosen, model=model, agent=agent, utc=utc), table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +228,7 @@ class Conversation(ConversationHandle):
         """Return a branch by its name or a unique prefix (default: the active one)."""
         return Branch(self, resolve_branch_name(self.repository, self.id, text))
 
-    def show(self) -> ConversationView:
+    def show(self) -> scopes.ConversationView:
         """Return title, participants, branches with their sizes, and the last messages."""
         return show.show(self.repository, self.id)
 
@@ -197,20 +238,20 @@ class Conversation(ConversationHandle):
         *,
         limit: int | None = None,
         oldest_first: bool = False,
-        only: LogFilter | None = None,
+        only: scopes.LogFilter | None = None,
     ) -> Iterator[Message]:
         """Yield the messages of a branch (default: the active one), newest first, with their bodies."""
         entries = log.log(self.repository, self._name(branch), oldest_first=oldest_first, limit=limit, only=only).items
         return (entry.message for entry in entries if isinstance(entry, log.LogEntry) and entry.message is not None)
 
-    def decisions(self, branch: str | None = None) -> DecisionList:
+    def decisions(self, branch: str | None = None) -> scopes.DecisionList:
         """Return the decisions of all branches, parents first, and whether each is in effect on the active one.
 
         branch: only those in the history of this branch, with their state there.
         """
         return decisions.decisions(self.repository, self._name(branch))
 
-    def decision_candidates(self, branch: str | None = None) -> CandidateList:
+    def decision_candidates(self, branch: str | None = None) -> scopes.CandidateList:
         """Return the sentences that seem to state a decision and are neither accepted nor dismissed, oldest first.
 
         branch: only those in the history of this branch.
@@ -224,9 +265,9 @@ class Conversation(ConversationHandle):
         candidate: str,
         *,
         topic: str | None = None,
-        author: Author | str | None = None,
+        author: Who = None,
         branch: str | None = None,
-    ) -> DecisionAccepted:
+    ) -> scopes.DecisionAccepted:
         """Append a decision with the text of a candidate, named by its id or a unique prefix.
 
         topic: default: words of the sentence.
@@ -237,11 +278,11 @@ class Conversation(ConversationHandle):
         who = self._author(author)
         return accept_candidate(self.repository, self.id, candidate, topic=topic, author=who, branch=branch)
 
-    def files(self) -> FileList:
+    def files(self) -> scopes.FileList:
         """Return the files that the messages touched, the most recently touched first."""
         return stats.files(self.repository, self.id)
 
-    def changes(self, *, since: str | None = None, field: str | None = None) -> Iterator[Change]:
+    def changes(self, *, since: str | None = None, field: str | None = None) -> Iterator[scopes.Change]:
         """Yield every change of the conversation and its cause, oldest first.
 
         since: a date or a time span, such as `2026-01-31` or `2 hours ago`.
@@ -254,11 +295,11 @@ class Conversation(ConversationHandle):
         self,
         text: str,
         *,
-        author: Author | str | None = None,
+        author: Who = None,
         kind: MessageKind = "plain",
         branch: str | None = None,
         **fields: Unpack[MessageFields],
-    ) -> MessageAppended:
+    ) -> scopes.MessageAppended:
         """Append a message to a branch (default: the active one); it is on disk when this returns.
 
         author: an `Author`, or the name of an agent; default: the author of the store, a human unless set otherwise.
@@ -271,10 +312,10 @@ class Conversation(ConversationHandle):
         message: str,
         text: str,
         *,
-        author: Author | str | None = None,
+        author: Who = None,
         branch: str | None = None,
         data: Mapping[str, Any] | None = None,
-    ) -> MessageAmended:
+    ) -> scopes.MessageAmended:
         """Replace the text of a message by appending a new message; the old one stays in the history.
 
         `data` is the new document of a typed message; without it what the message stated is withdrawn.
@@ -283,8 +324,8 @@ class Conversation(ConversationHandle):
         return append.amend(self.repository, self.id, message, text, author=sender, branch=branch, data=data)
 
     def retract(
-        self, message: str, reason: str = "", *, author: Author | str | None = None, branch: str | None = None
-    ) -> MessageAmended:
+        self, message: str, reason: str = "", *, author: Who = None, branch: str | None = None
+    ) -> scopes.MessageAmended:
         """Mark a message as retracted: contexts and summaries leave it out."""
         return append.retract(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
 
@@ -293,10 +334,10 @@ class Conversation(ConversationHandle):
         topic: str,
         reason: str = "",
         *,
-        author: Author | str | None = None,
+        author: Who = None,
         branch: str | None = None,
         dry_run: bool = False,
-    ) -> DecisionWithdrawn:
+    ) -> scopes.DecisionWithdrawn:
         """Withdraw the decision on a topic, in any spelling, by appending a new message.
 
         dry_run: return what would be withdrawn, and change nothing.
@@ -312,9 +353,9 @@ class Conversation(ConversationHandle):
         *,
         only_last: bool = False,
         reason: str = "",
-        author: Author | str | None = None,
+        author: Who = None,
         dry_run: bool = False,
-    ) -> Uncompacted:
+    ) -> scopes.Uncompacted:
         """Make contexts of a branch (default: the active one) start at the first message, not at a compaction.
 
         The compactions stay in the history, each with a notice that retracts it.
@@ -330,46 +371,35 @@ class Conversation(ConversationHandle):
 
     def create_branch(
         self, name: str | None = None, *, purpose: str | None = None, agent: str | None = None, start: str | None = None
-    ) -> BranchCreated:
+    ) -> scopes.BranchCreated:
         """Create a branch at `start` (default: the active branch's tip) and make it the active one."""
         return branches.branch(self.repository, self.id, name=name, purpose=purpose, agent=agent, start=start)
 
-    def switch(self, branch: str) -> BranchSwitched:
+    def switch(self, branch: str) -> scopes.BranchSwitched:
         """Make another branch the active one."""
         return branches.switch(self.repository, self.id, branch)
 
-    def rewind(self, *, to: str | None = None, count: int | None = None, branch: str | None = None) -> BranchRewound:
+    def rewind(
+        self, *, to: str | None = None, count: int | None = None, branch: str | None = None
+    ) -> scopes.BranchRewound:
         """Move a branch (default: the active one) back to the message `to`, or by `count` messages (default: 1)."""
         return branches.rewind(self.repository, self.id, branch=branch, to=to, count=count)
 
-    def tag(self, name: str, message: str | None = None) -> Tagged:
+    def tag(self, name: str, message: str | None = None) -> scopes.Tagged:
         """Tag a message (default: the last one of the active branch)."""
         return branches.tag(self.repository, self.id, name, message)
 
-    def tags(self) -> TagList:
+    def tags(self) -> scopes.TagList:
         """Return the tags with their messages."""
         return branches.list_tags(self.repository, self.id)
 
-    def delete_tag(self, name: str) -> Tagged:
+    def delete_tag(self, name: str) -> scopes.Tagged:
         """Delete a tag."""
         return branches.delete_tag(self.repository, self.id, name)
 
-    def usage(
-        self,
-        by: By | Sequence[By] = "model",
-        *,
-        since: str | None = None,
-        until: str | None = None,
-        model: str | None = None,
-        agent: str | None = None,
-        utc: bool = False,
-        prices: str | os.PathLike[str] | None = None,
-    ) -> Usage:
-        """Return the tokens and the cost of the model answers of all branches; options as of `Store.usage`."""
-        return count_usage(
-            self.repository, by, conversations=[self.id], since=since, until=until, model=model, agent=agent,
-            utc=utc, prices=prices,
-        )  # fmt: skip
+    def usage(self, by: By | Sequence[By] = "model", **options: Unpack[UsageOptions]) -> scopes.Usage:
+        """Return the tokens and the cost of the model answers of all branches, as `Store.usage` does of all."""
+        return count_usage(self.repository, by, [self.id], **options)
 
     def checkout(
         self,
@@ -377,12 +407,9 @@ class Conversation(ConversationHandle):
         *,
         branch: str | None = None,
         directory: str | os.PathLike[str] | None = None,
-        max_tokens: int | None = None,
-        full: bool = False,
-        reasoning: bool = False,
-        secrets: Mode = "refuse",
         dry_run: bool = False,
-    ) -> CheckedOut:
+        **options: Unpack[CheckoutOptions],
+    ) -> scopes.CheckedOut:
         """Write a branch (default: the active one) as a session of another agent, as `scopes checkout --to` does.
 
         The agent is not started: `command` and `shell` of the result go on with the session, and an import puts what
@@ -390,39 +417,27 @@ class Conversation(ConversationHandle):
 
         agent: `claude-code`, `codex`, `gemini`, `llm`, `opencode`, `pi` or `qwen`.
         directory: where the agent works; default: where the conversation was, or the current directory.
-        max_tokens: of the history; default: what the agent's usual models have room for.
-        full: all messages, not those since the last compaction.
-        reasoning: quote the reasoning in the answers.
-        secrets: what becomes of possible secrets: `refuse`, `redact` or `allow`.
         dry_run: return what would be written, and write nothing.
         """
         from scopes.handover import checkout
         from scopes.handover.resume import User
 
-        user = User(os.environ, os.path.expanduser("~"))
+        user, place = User(os.environ, os.path.expanduser("~")), None if directory is None else os.fspath(directory)
         request = checkout.CheckoutRequest(
-            where=self._name(branch),
-            agent=agent,
-            directory=None if directory is None else os.fspath(directory),
-            here=os.getcwd(),
-            max_tokens=max_tokens,
-            full=full,
-            reasoning=reasoning,
-            secrets=secrets,
+            where=self._name(branch), agent=agent, directory=place, here=os.getcwd(), **options
         )
-        plan = checkout.plan_checkout(
-            self.repository, request, choose_tokenizer(rank_file_paths(os.environ), None), user
-        )
+        tokenizer = choose_tokenizer(rank_file_paths(os.environ), None)
+        plan = checkout.plan_checkout(self.repository, request, tokenizer, user)
         return checkout.checkout(plan, user, dry_run=dry_run)
 
     def export(
         self,
-        format: ExportFormat = "markdown",  # noqa: A002
+        format: scopes.ExportFormat = "markdown",  # noqa: A002
         *,
         branch: str | None = None,
         all_branches: bool = False,
         source: str | None = None,
-    ) -> Exported:
+    ) -> scopes.Exported:
         """Export a branch (default: the active one) or all; the content is `pieces`, read from the store once.
 
         format: `original` are the imported files, byte for byte.
@@ -431,24 +446,19 @@ class Conversation(ConversationHandle):
         from scopes.exporters.export import export
         from scopes.importers.program_versions import find_program_versions
 
-        where = self._name(branch)
         return export(
-            self.repository,
-            where,
-            format_name=format,
-            all_branches=all_branches,
-            source=source,
+            self.repository, self._name(branch), format_name=format, all_branches=all_branches, source=source,
             find_versions=find_program_versions,
-        )
+        )  # fmt: skip
 
     def save(
         self,
         path: str | os.PathLike[str],
-        format: ExportFormat = "markdown",  # noqa: A002
+        format: scopes.ExportFormat = "markdown",  # noqa: A002
         *,
         branch: str | None = None,
         force: bool = False,
-    ) -> ExportSaved:
+    ) -> scopes.ExportSaved:
         """Export to a file, or to a directory for several original files; an existing file is kept without `force`."""
         from scopes.exporters.atomic_save import save_unless_purged
 
@@ -456,30 +466,28 @@ class Conversation(ConversationHandle):
             self.repository, lambda: self.export(format, branch=branch), os.fspath(path), force=force
         )
 
-    def diff(self, left: str, right: str) -> Difference:
+    def diff(self, left: str, right: str) -> scopes.Difference:
         """Compare two branches or messages of this conversation."""
         return diff.diff(self.repository, self.id, f"{left}..{right}")
 
-    def range_diff(self, *names: str, patch: bool = True) -> RangeDifference:
+    def range_diff(self, *names: str, patch: bool = True) -> scopes.RangeDifference:
         """Compare two ranges message by message: `A, B`, `A...B`, `BASE, A, B`, or `A..B, C..D`, as git does.
 
         Names are looked up in this conversation first. `BRANCH@{1}` is a branch before it was last moved.
 
         patch: also return the changed lines of each message.
         """
-        from scopes.conversation.diff import range_diff
-
-        return range_diff(self.repository, names, conversation=self.id, patch=patch)
+        return diff.range_diff(self.repository, names, conversation=self.id, patch=patch)
 
     def bisect(
         self,
-        judge: Callable[[BisectPoint], bool | None],
+        judge: Callable[[scopes.BisectPoint], bool | None],
         *,
         branch: str | None = None,
         good: str | None = None,
         bad: str | None = None,
         verify: bool = True,
-    ) -> Bisection:
+    ) -> scopes.Bisection:
         """Find the first bad message of a branch (default: the active one), by binary search along first parents.
 
         judge: return True if a commit is good, False if it is bad, None if it cannot be tested; an exception ends the
@@ -490,180 +498,117 @@ class Conversation(ConversationHandle):
 
         `first_bad` of the result is None if untested messages hide it: then `candidates` has them, oldest first.
         """
-        from scopes.conversation import bisect
 
-        return bisect.bisect(
-            self.repository,
-            self._name(branch),
-            lambda point: bisect.exit_code_of(judge(point)),
-            good=good,
-            bad=bad,
-            verify=verify,
-        )
+        def test(point: scopes.BisectPoint) -> int:
+            return log.exit_code_of(judge(point))
+
+        return log.bisect(self.repository, self._name(branch), test, good=good, bad=bad, verify=verify)
 
     def context(
-        self,
-        branch: str | None = None,
-        *,
-        at: str | None = None,
-        max_tokens: int | None = None,
-        task: str | None = None,
-        model: str | None = None,
-        project: str | os.PathLike[str] | None = None,
-    ) -> Context:
+        self, branch: str | None = None, *, at: str | None = None, **options: Unpack[ContextOptions]
+    ) -> scopes.Context:
         """Build a context of at most `max_tokens` tokens: the newest turns, or the most relevant ones for a task.
 
         at: as of this message, such as `main~2`; files have their recorded content then.
-        max_tokens: default: the content part of the model's window, 4000 for a task, or 8000.
-        project: the directory whose files may be embedded; None: no file is read.
         """
         from scopes.context.context import context
 
-        request, tokenizer = self._request(
-            self._name(branch), at=at, max_tokens=max_tokens, task=task, model=model, project=project
-        )
+        request, tokenizer = self._request(self._name(branch), at, **options)
         return context(self.repository, request, tokenizer, cache_directory(os.environ))
 
-    def context_diff(
-        self,
-        left: str,
-        right: str,
-        *,
-        max_tokens: int | None = None,
-        task: str | None = None,
-        model: str | None = None,
-        project: str | os.PathLike[str] | None = None,
-    ) -> ContextDifference:
-        """Compare the contexts of two branches or messages, turn by turn; the options are those of `context`."""
+    def context_diff(self, left: str, right: str, **options: Unpack[ContextOptions]) -> scopes.ContextDifference:
+        """Compare the contexts of two branches or messages, turn by turn."""
         from scopes.context.context_diff import diff_contexts
 
-        request, tokenizer = self._request(
-            self.id, at=None, max_tokens=max_tokens, task=task, model=model, project=project
-        )
+        request, tokenizer = self._request(self.id, None, **options)
         names = self.id, f"{left}..{right}"
         return diff_contexts(self.repository, request, tokenizer, cache_directory(os.environ), names)
 
     def merge(
-        self,
-        source: str,
-        *,
-        target: str | None = None,
-        strategy: MergeStrategy = "automatic",
-        fast_forward: bool = True,
-        message: str | None = None,
-        dry_run: bool = False,
-    ) -> MergeOutcome:
+        self, source: str, *, target: str | None = None, dry_run: bool = False, **options: Unpack[MergeOptions]
+    ) -> scopes.MergeOutcome:
         """Merge a branch into another (default: the active one).
-
-        strategy: what happens to conflicts: `automatic`, `ours` (the target's side), `theirs` or `manual`.
-        fast_forward: move the target without a merge message if it has no messages of its own.
-        message: the text of the merge message.
 
         The outcome is UpToDate, FastForwarded, Merged or MergeConflicted. A conflict is a result and no exception: the
         target is unchanged, and the conflict-resolution branch is the active one.
         """
-        from scopes.conversation import merge
+        chosen = merge.MergeOptions(**options)
+        return merge.merge(self.repository, self.id, source, target=target, options=chosen, dry_run=dry_run)
 
-        options = merge.MergeOptions(strategy=strategy, fast_forward=fast_forward, message=message)
-        return merge.merge(self.repository, self.id, source, target=target, options=options, dry_run=dry_run)
-
-    def continue_merge(self, branch: str | None = None) -> MergeOutcome:
+    def continue_merge(self, branch: str | None = None) -> scopes.MergeOutcome:
         """Finish a merge whose conflicts are resolved; `branch` is its conflict-resolution branch if there are several.
 
         The outcome is Merged; or MergeConflicted, if the target received messages with new conflicts in the meantime.
         """
-        from scopes.conversation.merge import continue_merge
+        return merge.continue_merge(self.repository, self.id, branch)
 
-        return continue_merge(self.repository, self.id, branch)
-
-    def abort_merge(self, branch: str | None = None) -> MergeAborted:
+    def abort_merge(self, branch: str | None = None) -> scopes.MergeAborted:
         """Delete the conflict-resolution branch of a merge; the target is unchanged."""
-        from scopes.conversation.merge import abort_merge
+        return merge.abort_merge(self.repository, self.id, branch)
 
-        return abort_merge(self.repository, self.id, branch)
-
-    def merge_requests(self, *, state: str | None = None) -> MergeRequestList:
+    def merge_requests(self, *, state: str | None = None) -> scopes.MergeRequestList:
         """Return the merge requests, newest first: the open ones, or those in a state.
 
         state: `open`, `merged`, `closed` or `all`.
         """
-        from scopes.conversation.merge import list_merge_requests
+        return merge.list_merge_requests(self.repository, self.id, state=state)
 
-        return list_merge_requests(self.repository, self.id, state=state)
-
-    def merge_request(self, request: str | int) -> MergeRequestView:
+    def merge_request(self, request: str | int) -> scopes.MergeRequestView:
         """Return a merge request, by number, id or unique prefix, and what its merge would do now."""
-        from scopes.conversation.merge import show_merge_request
-
-        return show_merge_request(self.repository, self.id, str(request))
+        return merge.show_merge_request(self.repository, self.id, str(request))
 
     def open_merge_request(
-        self, source: str, title: str, *, target: str = "main", message: str = "", author: Author | str | None = None
-    ) -> MergeRequestChanged:
+        self, source: str, title: str, *, target: str = "main", message: str = "", author: Who = None
+    ) -> scopes.MergeRequestChanged:
         """Ask for the branch `source` to be merged into `target`; nothing is merged yet.
 
         title: one line of at most 200 characters.
         message: a longer description.
         """
-        from scopes.conversation.merge import open_merge_request
-
         who = self._author(author)
-        return open_merge_request(
+        return merge.open_merge_request(
             self.repository, self.id, source, title=title, target=target, message=message, requester=who
         )
 
-    def merge_merge_request(
-        self,
-        request: str | int,
-        *,
-        strategy: MergeStrategy = "automatic",
-        fast_forward: bool = True,
-        message: str | None = None,
-    ) -> MergeOutcome:
-        """Merge the branch of a merge request; options and outcome are those of `merge`."""
-        from scopes.conversation.merge import MergeOptions, merge_request
-
-        options = MergeOptions(strategy=strategy, fast_forward=fast_forward, message=message)
-        return merge_request(self.repository, self.id, str(request), options=options)
+    def merge_merge_request(self, request: str | int, **options: Unpack[MergeOptions]) -> scopes.MergeOutcome:
+        """Merge the branch of a merge request; the outcome is that of `merge`."""
+        chosen = merge.MergeOptions(**options)
+        return merge.merge_request(self.repository, self.id, str(request), options=chosen)
 
     def close_merge_request(
-        self, request: str | int, reason: str = "", *, author: Author | str | None = None
-    ) -> MergeRequestChanged:
+        self, request: str | int, reason: str = "", *, author: Who = None
+    ) -> scopes.MergeRequestChanged:
         """Close a merge request without merging; its branch stays as it is."""
-        from scopes.conversation.merge import close_merge_request
+        return merge.close_merge_request(
+            self.repository, self.id, str(request), reason=reason, author=self._author(author)
+        )
 
-        return close_merge_request(self.repository, self.id, str(request), reason=reason, author=self._author(author))
-
-    def conflicts(self, *, status: str | None = None, include_all: bool = False) -> ConflictList:
+    def conflicts(self, *, status: str | None = None, include_all: bool = False) -> scopes.ConflictList:
         """Return the open conflicts.
 
         status: only those that are `open`, in `debate`, `escalated`, `resolved` or `aborted`.
         include_all: also those that have ended, however they were resolved.
         """
-        from scopes.conversation.conflicts import list_conflicts
+        return conflicts.list_conflicts(self.repository, self.id, status=status, include_all=include_all)
 
-        return list_conflicts(self.repository, self.id, status=status, include_all=include_all)
-
-    def conflict(self, conflict: str | int, *, patch: bool = True) -> ConflictView:
+    def conflict(self, conflict: str | int, *, patch: bool = True) -> scopes.ConflictView:
         """Return both sides of a conflict and the messages about it; `conflict` is its number, id or key.
 
         patch: of a file, also the diff of each side.
         """
-        from scopes.conversation.conflicts import show_conflict
-
-        return show_conflict(self.repository, self.id, str(conflict), patch=patch)
+        return conflicts.show_conflict(self.repository, self.id, str(conflict), patch=patch)
 
     def resolve(
         self,
         conflict: str | int,
         *,
-        take: ConflictSide | Literal["ours", "theirs"] | None = None,
+        take: scopes.ConflictSide | Literal["ours", "theirs"] | None = None,
         value: str | None = None,
         as_before: bool = False,
         reason: str = "",
-        author: Author | str | None = None,
+        author: Who = None,
         continue_after: bool = False,
-    ) -> ConflictResolved:
+    ) -> scopes.ConflictResolved:
         """Resolve a conflict, named by its number, id or key: take a side, give another value, or as before.
 
         take: `source`, `target`, `base` or `both`; `ours` is the target, `theirs` the source.
@@ -671,76 +616,51 @@ class Conversation(ConversationHandle):
         as_before: resolve it as it was resolved before, see `earlier` of the conflict.
         continue_after: finish the merge, rebase or cherry-pick if no conflict is open then; its outcome is `continued`.
         """
-        from scopes.conversation.conflicts import resolve_conflict
-
-        return resolve_conflict(
-            self.repository,
-            self.id,
-            str(conflict),
-            take=take,
-            value=value,
-            as_before=as_before,
-            reason=reason,
-            author=self._author(author),
-            continue_after=continue_after,
-        )
+        return conflicts.resolve_conflict(
+            self.repository, self.id, str(conflict), take=take, value=value, as_before=as_before, reason=reason,
+            author=self._author(author), continue_after=continue_after,
+        )  # fmt: skip
 
     def rebase(
         self, onto: str, *, branch: str | None = None, from_base: bool = False, dry_run: bool = False
-    ) -> ReplayOutcome:
+    ) -> scopes.ReplayOutcome:
         """Move the own messages of a branch (default: the active one) onto `onto`, a branch or any message.
 
         Its own messages are those after its fork point; with `from_base` all since the merge base with `onto`.
         The outcome is ReplayUpToDate, Replayed or ReplayConflicted.
         """
-        from scopes.conversation.rebase import rebase
+        return rebase.rebase(self.repository, self.id, onto=onto, branch=branch, from_base=from_base, dry_run=dry_run)
 
-        return rebase(self.repository, self.id, onto=onto, branch=branch, from_base=from_base, dry_run=dry_run)
-
-    def continue_rebase(self, branch: str | None = None) -> ReplayOutcome:
+    def continue_rebase(self, branch: str | None = None) -> scopes.ReplayOutcome:
         """Continue a rebase whose conflicts are resolved; raises as `continue_merge` does."""
-        from scopes.conversation.rebase import continue_rebase
+        return rebase.continue_rebase(self.repository, self.id, branch)
 
-        return continue_rebase(self.repository, self.id, branch)
-
-    def skip_rebase(self, branch: str | None = None) -> ReplayOutcome:
+    def skip_rebase(self, branch: str | None = None) -> scopes.ReplayOutcome:
         """Continue a rebase without the message that it stopped at."""
-        from scopes.conversation.rebase import skip_rebase
+        return rebase.skip_rebase(self.repository, self.id, branch)
 
-        return skip_rebase(self.repository, self.id, branch)
-
-    def abort_rebase(self, branch: str | None = None) -> ReplayAborted:
+    def abort_rebase(self, branch: str | None = None) -> scopes.ReplayAborted:
         """Delete the conflict-resolution branch of a rebase; the branch is unchanged."""
-        from scopes.conversation.rebase import abort_rebase
+        return rebase.abort_rebase(self.repository, self.id, branch)
 
-        return abort_rebase(self.repository, self.id, branch)
-
-    def cherry_pick(self, *messages: str, branch: str | None = None, dry_run: bool = False) -> ReplayOutcome:
+    def cherry_pick(self, *messages: str, branch: str | None = None, dry_run: bool = False) -> scopes.ReplayOutcome:
         """Copy messages of other branches or conversations onto a branch (default: the active one).
 
         The outcome is ReplayUpToDate, Replayed or ReplayConflicted.
         """
-        from scopes.conversation.rebase import cherry_pick
+        return rebase.cherry_pick(self.repository, self.id, messages, branch=branch, dry_run=dry_run)
 
-        return cherry_pick(self.repository, self.id, messages, branch=branch, dry_run=dry_run)
-
-    def continue_cherry_pick(self, branch: str | None = None) -> ReplayOutcome:
+    def continue_cherry_pick(self, branch: str | None = None) -> scopes.ReplayOutcome:
         """Continue a cherry-pick whose conflicts are resolved; raises as `continue_merge` does."""
-        from scopes.conversation.rebase import continue_cherry_pick
+        return rebase.continue_cherry_pick(self.repository, self.id, branch)
 
-        return continue_cherry_pick(self.repository, self.id, branch)
-
-    def skip_cherry_pick(self, branch: str | None = None) -> ReplayOutcome:
+    def skip_cherry_pick(self, branch: str | None = None) -> scopes.ReplayOutcome:
         """Continue a cherry-pick without the message that it stopped at."""
-        from scopes.conversation.rebase import skip_cherry_pick
+        return rebase.skip_cherry_pick(self.repository, self.id, branch)
 
-        return skip_cherry_pick(self.repository, self.id, branch)
-
-    def abort_cherry_pick(self, branch: str | None = None) -> ReplayAborted:
+    def abort_cherry_pick(self, branch: str | None = None) -> scopes.ReplayAborted:
         """Delete the conflict-resolution branch of a cherry-pick; the branch is unchanged."""
-        from scopes.conversation.rebase import abort_cherry_pick
-
-        return abort_cherry_pick(self.repository, self.id, branch)
+        return rebase.abort_cherry_pick(self.repository, self.id, branch)
 
     def propose(
         self,
@@ -753,9 +673,9 @@ class Conversation(ConversationHandle):
         expires: str | None = None,
         to: Sequence[str] | None = None,
         queue: bool = False,
-        author: Author | str | None = None,
+        author: Who = None,
         branch: str | None = None,
-    ) -> ProposalCreated:
+    ) -> scopes.ProposalCreated:
         """Propose new values for fields of an entity, named `TYPE/ID`; None removes the value of a field.
 
         append: values to add to fields that are lists.
@@ -770,15 +690,9 @@ class Conversation(ConversationHandle):
         changes = [NewChange(field, "set", value) for field, value in values.items()]
         changes += [NewChange(field, "append", value) for field, value in (append or {}).items()]
         return create_proposal(
-            BranchHandle(self, resolve_branch_name(self.repository, self.id, branch)),
-            entity,
-            changes,
-            author=self._author(author),
-            before=before,
-            details=details,
-            expires=expires,
-            delivery=None if to is None else Delivery(to, queue),
-        )
+            self.branch(branch), entity, changes, author=self._author(author), before=before, details=details,
+            expires=expires, delivery=None if to is None else Delivery(to, queue),
+        )  # fmt: skip
 
     def proposals(
         self,
@@ -787,7 +701,7 @@ class Conversation(ConversationHandle):
         state: str | None = None,
         agent: str | None = None,
         include_closed: bool = False,
-    ) -> ProposalList:
+    ) -> scopes.ProposalList:
         """Return the pending and accepted proposals; with `include_closed` all, or those in one state.
 
         branch: only those of this branch, with their state there.
@@ -797,7 +711,7 @@ class Conversation(ConversationHandle):
         where = self._name(branch)
         return list_proposals(self.repository, where, state=state, agent=agent, include_closed=include_closed)
 
-    def proposal(self, name: str, branch: str | None = None) -> ProposalView:
+    def proposal(self, name: str, branch: str | None = None) -> scopes.ProposalView:
         """Return a proposal with the messages that led to its state."""
         from scopes.proposals.list import show_proposal
 
@@ -810,9 +724,9 @@ class Conversation(ConversationHandle):
         apply: bool = True,
         feedback: str = "",
         rating: int | None = None,
-        author: Author | str | None = None,
+        author: Who = None,
         branch: str | None = None,
-    ) -> ProposalReviewed:
+    ) -> scopes.ProposalReviewed:
         """Accept a proposal and, unless `apply` is false, apply it.
 
         rating: from 1 to 5.
@@ -831,9 +745,9 @@ class Conversation(ConversationHandle):
         *,
         feedback: str = "",
         rating: int | None = None,
-        author: Author | str | None = None,
+        author: Who = None,
         branch: str | None = None,
-    ) -> ProposalReviewed:
+    ) -> scopes.ProposalReviewed:
         """Reject a pending proposal; the reason is one of those of `scopes proposals reject`."""
         from scopes.proposals import review
 
@@ -843,73 +757,48 @@ class Conversation(ConversationHandle):
         )
 
     def propose_fact(
-        self,
-        key: str,
-        content: str,
-        *,
-        id: str | None = None,  # noqa: A002
-        confidence: float = 1.0,
-        author: Author | str | None = None,
-        model: str | None = None,
-        prompt_hash: str | None = None,
-        sources: Sequence[str] = (),
-        invalidates: str | None = None,
-        expires_seconds: int | None = None,
-    ) -> FactProposed:
+        self, key: str, content: str, *, author: Who = None, **options: Unpack[FactOptions]
+    ) -> scopes.FactProposed:
         """Propose a fact: `result.fact` is a `ProposedFact`; `promote_fact` or `accept_fact` makes a `Fact` of it.
 
         key: a context key such as `Constraints`, in any case.
-        id: names it within its key; default: a hash of key and content.
-        sources: messages or revisions that it is drawn from.
-        invalidates: the id of the fact of the same key that it takes back.
         """
-        from scopes.facts import propose
+        from scopes.facts.propose import Proposal, propose
 
-        given = propose.Proposal(
-            key=key,
-            content=content,
-            agent=self._author(author).name,
-            id=id,
-            confidence=confidence,
-            model=model,
-            prompt_hash=prompt_hash,
-            sources=sources,
-            invalidates=invalidates,
-            expires_seconds=expires_seconds,
-        )
-        return propose.propose(self.repository, self.id, given)
+        who = self._author(author).name
+        return propose(self.repository, self.id, Proposal(key=key, content=content, agent=who, **options))
 
-    def promote_fact(self, name: str) -> FactPromoted:
+    def promote_fact(self, name: str) -> scopes.FactPromoted:
         """Validate a proposed fact and make a fact of it; nobody decides."""
         from scopes.facts.decide import promote
 
         return promote(self.repository, self.id, name)
 
-    def accept_fact(self, name: str, reason: str = "", *, author: Author | str | None = None) -> FactPromoted:
+    def accept_fact(self, name: str, reason: str = "", *, author: Who = None) -> scopes.FactPromoted:
         """Approve a proposed fact: it becomes a fact, and the decision is recorded; raises as `promote_fact` does."""
         from scopes.facts.decide import accept
 
         return accept(self.repository, self.id, name, actor=self._author(author).name, rationale=reason)
 
-    def reject_fact(self, name: str, reason: str, *, author: Author | str | None = None) -> FactDecided:
+    def reject_fact(self, name: str, reason: str, *, author: Who = None) -> scopes.FactDecided:
         """Reject a proposed fact; it stays with the reason."""
         from scopes.facts.decide import reject
 
         return reject(self.repository, self.id, name, actor=self._author(author).name, reason=reason)
 
-    def facts(self, key: str | None = None, *, include_all: bool = False) -> FactList:
+    def facts(self, key: str | None = None, *, include_all: bool = False) -> scopes.FactList:
         """Return the facts by key and id; those that were taken back only with `include_all`."""
         from scopes.facts.list import list_facts
 
         return list_facts(self.repository, self.id, key=key, everything=include_all)
 
-    def proposed_facts(self, key: str | None = None, *, include_all: bool = False) -> ProposedFactList:
+    def proposed_facts(self, key: str | None = None, *, include_all: bool = False) -> scopes.ProposedFactList:
         """Return what waits for a decision: proposed facts and questions; all of them with `include_all`."""
         from scopes.facts.list import list_proposed
 
         return list_proposed(self.repository, self.id, key=key, everything=include_all)
 
-    def fact(self, name: str) -> FactView | ProposedFactView:
+    def fact(self, name: str) -> scopes.FactView | scopes.ProposedFactView:
         """Return a fact with how it came about, or a proposed one with why it is none yet."""
         from scopes.facts.list import show_fact
 
@@ -926,7 +815,7 @@ class Conversation(ConversationHandle):
         review: bool = False,
         expires_seconds: int | None = None,
         all_keys: bool = False,
-    ) -> FactRun:
+    ) -> scopes.FactRun:
         """Let registered agents derive facts, cycle by cycle, until no key has new ones or a limit is reached.
 
         commands: the program of an agent by its name, before that of the settings of the user.
@@ -942,12 +831,9 @@ class Conversation(ConversationHandle):
 
         acceptance = Acceptance(review, min_confidence, max_facts)
         limits = RunLimits(
-            cycles=max_cycles,
-            all_keys=all_keys,
-            seconds=seconds,
-            expires_seconds=expires_seconds,
+            cycles=max_cycles, all_keys=all_keys, seconds=seconds, expires_seconds=expires_seconds,
             acceptance=acceptance,
-        )
+        )  # fmt: skip
         return run_programs(self.repository, self.id, commands or {}, limits)
 
     def send(
@@ -955,11 +841,11 @@ class Conversation(ConversationHandle):
         text: str,
         *,
         queue: bool = False,
-        author: Author | str | None = None,
+        author: Who = None,
         kind: MessageKind = "plain",
         branch: str | None = None,
         **fields: Unpack[MessageFields],
-    ) -> Routed:
+    ) -> scopes.Routed:
         """Append a message and put it into the inboxes of agents, in one operation.
 
         to: names or numbers of agents, `@capability`, or `all`; without any, the kind of the message decides.
@@ -970,22 +856,21 @@ class Conversation(ConversationHandle):
 
         to = fields.pop("to", ())
         message = make_message(text, self._author(author), kind, fields)
-        where = BranchHandle(self, resolve_branch_name(self.repository, self.id, branch))
-        done = send(where, message, [to] if isinstance(to, str) else to, queue=queue)
+        done = send(self.branch(branch), message, [to] if isinstance(to, str) else to, queue=queue)
         sent = SentMessage(done.message, [done.operation])
         return replace(done, notes=(*done.notes, *deliver_to_programs(self.repository, done.delivered_to, sent)))
 
     def collaborate(
         self,
-        type: CollaborationType,  # noqa: A002
+        type: scopes.CollaborationType,  # noqa: A002
         task: str,
         agents: str | Sequence[str],
         *,
         urgency: str = "normal",
         entity: str | None = None,
         branch: str | None = None,
-        author: Author | str | None = None,
-    ) -> CollaborationStarted:
+        author: Who = None,
+    ) -> scopes.CollaborationStarted:
         """Open a branch for a task at the tip of the active branch, and put the request into the inboxes of agents.
 
         branch: its name; default: `collaboration/TYPE`. The active branch stays the same.
@@ -996,7 +881,7 @@ class Conversation(ConversationHandle):
         request = start.Request(type=type, task=task, agents=names, urgency=urgency, entity=entity, branch=branch)
         return start.start(self.repository, self.id, request, author=self._author(author))
 
-    def collaboration(self, branch: str | None = None) -> CollaborationReport:
+    def collaboration(self, branch: str | None = None) -> scopes.CollaborationReport:
         """Return the report of a collaboration: participants, positions, decisions, and how conflicts ended.
 
         branch: default: the only open one, else the only merged one, else the newest one.
@@ -1006,8 +891,8 @@ class Conversation(ConversationHandle):
         return show_collaboration(self.repository, self.id, branch)
 
     def argue(
-        self, argument: Argument, branch: str | None = None, *, author: Author | str | None = None
-    ) -> CollaborationChanged:
+        self, argument: scopes.Argument, branch: str | None = None, *, author: Who = None
+    ) -> scopes.CollaborationChanged:
         """State a position in a collaboration; a later one of the same author about the same subject replaces it."""
         from scopes.collaboration.contribute import argue
 
@@ -1016,31 +901,24 @@ class Conversation(ConversationHandle):
     def _request(
         self,
         where: str,
-        *,
         at: str | None,
-        max_tokens: int | None,
-        task: str | None,
-        model: str | None,
-        project: str | os.PathLike[str] | None,
+        *,
+        max_tokens: int | None = None,
+        task: str | None = None,
+        model: str | None = None,
+        project: str | os.PathLike[str] | None = None,
     ) -> tuple[Request, TokenizerChoice]:
         from scopes.context.request import new_request
 
         config = self.repository.config
         row = None if model is None else resolve_model(model, config.walk())
-        request = new_request(
-            config,
-            row,
-            where=where,
-            at=at,
-            max_tokens=max_tokens,
-            task=task,
-            project="" if project is None else os.fspath(project),
-        )
+        directory = "" if project is None else os.fspath(project)
+        request = new_request(config, row, where=where, at=at, max_tokens=max_tokens, task=task, project=directory)
         return request, choose_tokenizer(rank_file_paths(os.environ), row)
 
     def _name(self, branch: str | None) -> str:
         """Return the name of a branch, or of the active one, as a revision."""
         return self.id if branch is None else f"{self.id}/{branch}"
 
-    def _author(self, author: Author | str | None) -> Author:
+    def _author(self, author: Who) -> Author:
         return self.author if author is None else check_author(author)

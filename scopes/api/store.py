@@ -7,15 +7,14 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
-from scopes.api import undo
-from scopes.api.conversation import Branch, Conversation, count_usage
-from scopes.conversation.list import ConversationList
-from scopes.conversation.list_from_store import list_conversations
+from scopes.api.conversation import Branch, Conversation, UsageOptions, count_usage
+from scopes.api.undo import follow_undo
+from scopes.conversation.list import ConversationList, list_conversations
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.show import MessageView, cat
-from scopes.conversation.undo import Undone
+from scopes.conversation.undo import Undone, redo, undo
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import check_author, default_author
 from scopes.history.names import conversation_ids, resolve_branch, resolve_conversation
@@ -27,16 +26,9 @@ from scopes.store.projects import cache_directory, choose_store, index_directory
 from scopes.store.repository import Caller, create_store, open_repository
 
 if TYPE_CHECKING:
-    from scopes.agents.agent import AgentType
-    from scopes.agents.inbox import Inbox
-    from scopes.agents.list import AgentList
-    from scopes.agents.register import AgentChanged
-    from scopes.conversation.conflicts import ConflictList
-    from scopes.conversation.diff import RangeDifference
-    from scopes.conversation.merge import MergeRequestList
-    from scopes.importers.results import Imported, Skipped
-    from scopes.search.run import Search
-    from scopes.usage.usage import By, Usage
+    import scopes
+    from scopes.importers.results import Skipped
+    from scopes.usage.usage import By
 
 
 def open_store(
@@ -158,67 +150,45 @@ class Store(StoreHandle):
 
     def search(
         self, query: str, *, conversation: str | None = None, limit: int = 20, newest_first: bool = False
-    ) -> Search:
+    ) -> scopes.Search:
         """Find messages by words and fields; the query language is that of `scopes conv search`."""
         from scopes.search.run import search
 
         return search(
-            self.repository,
-            query,
-            index_directory=self._index_directory,
-            conversation=conversation,
-            limit=limit,
+            self.repository, query, index_directory=self._index_directory, conversation=conversation, limit=limit,
             newest_first=newest_first,
-        )
+        )  # fmt: skip
 
-    def merge_requests(self, *, state: str | None = None) -> MergeRequestList:
+    def merge_requests(self, *, state: str | None = None) -> scopes.MergeRequestList:
         """Return the merge requests of all conversations, as `Conversation.merge_requests` does for one."""
         from scopes.conversation.merge import list_merge_requests
 
         return list_merge_requests(self.repository, state=state)
 
-    def conflicts(self, *, status: str | None = None, include_all: bool = False) -> ConflictList:
+    def conflicts(self, *, status: str | None = None, include_all: bool = False) -> scopes.ConflictList:
         """Return the open conflicts of all conversations, as `Conversation.conflicts` does for one."""
         from scopes.conversation.conflicts import list_conflicts
 
         return list_conflicts(self.repository, status=status, include_all=include_all)
-
-    def range_diff(self, *names: str, patch: bool = True) -> RangeDifference:
-        """Compare two runs of a task in different conversations, or other ranges, as `Conversation.range_diff` does."""
-        from scopes.conversation.diff import range_diff
-
-        return range_diff(self.repository, names, patch=patch)
 
     def usage(
         self,
         by: By | Sequence[By] = "day",
         *,
         conversations: Sequence[str] | None = None,
-        since: str | None = None,
-        until: str | None = None,
-        model: str | None = None,
-        agent: str | None = None,
-        utc: bool = False,
-        prices: str | os.PathLike[str] | None = None,
-    ) -> Usage:
+        **options: Unpack[UsageOptions],
+    ) -> scopes.Usage:
         """Return the tokens and the cost of model answers, each answer once, as `scopes usage` shows them.
 
         conversations: only these; default: all.
         by: what the rows are for: `day`, `week`, `month`, `model`, `agent`, `project`, `conversation`, or several of
             them, of which one may be a period. An answer that several conversations have counts for the first.
-        since, until: times such as `1 week ago` or `2026-01-31`.
-        model, agent: only answers by a model or agent whose name has this in it.
-        utc: days in UTC, not in the time zone of this machine.
-        prices: a file with prices; default: the setting `scopes.prices`, or the table that comes with scopes.
         """
-        return count_usage(
-            self.repository, by, conversations=conversations, since=since, until=until, model=model, agent=agent,
-            utc=utc, prices=prices,
-        )  # fmt: skip
+        return count_usage(self.repository, by, conversations, **options)
 
     def import_file(
         self, path: str | os.PathLike[str], *, dry_run: bool = False, strict: bool = False, join: bool = True
-    ) -> Imported:
+    ) -> scopes.Imported:
         """Import a transcript, or every transcript below a directory; what is already stored is not imported again.
 
         join: a copy of another session, continued differently, becomes a branch of that conversation.
@@ -253,25 +223,25 @@ class Store(StoreHandle):
         any_actor: whoever did it.
         dry_run: return what would be undone, and change nothing.
         """
-        return undo.undo(
-            self.repository, os.environ, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run
-        )
+        done = undo(self.repository, operation, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
+        return follow_undo(self.repository, done, os.environ)
 
     def redo(self, *, conversation: str | None = None, any_actor: bool = False, dry_run: bool = False) -> Undone:
         """Redo what this store's author undid last; the options are those of `undo`."""
-        return undo.redo(self.repository, os.environ, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
+        done = redo(self.repository, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
+        return follow_undo(self.repository, done, os.environ)
 
     def register_agent(
         self,
         name: str,
         *,
-        type: AgentType = "ai",  # noqa: A002
+        type: scopes.AgentType = "ai",  # noqa: A002
         description: str = "",
         capabilities: Sequence[str] = (),
         dependencies: Sequence[str] = (),
         metadata: Mapping[str, str] | None = None,
         available: bool = True,
-    ) -> AgentChanged:
+    ) -> scopes.AgentChanged:
         """Register a person or a program; it gets a number that is never used again.
 
         capabilities: words for what it can do, which address it: `@review`.
@@ -280,17 +250,11 @@ class Store(StoreHandle):
         from scopes.agents.register import register
 
         return register(
-            self.repository,
-            name,
-            agent_type=type,
-            description=description,
-            capabilities=capabilities,
-            dependencies=dependencies,
-            metadata=metadata,
-            available=available,
-        )
+            self.repository, name, agent_type=type, description=description, capabilities=capabilities,
+            dependencies=dependencies, metadata=metadata, available=available,
+        )  # fmt: skip
 
-    def agents(self, *, capability: str | None = None, available: bool | None = None) -> AgentList:
+    def agents(self, *, capability: str | None = None, available: bool | None = None) -> scopes.AgentList:
         """Return the registered agents, by number, and other participants; or only agents that can do something.
 
         available: only agents that are available, or that are away.
@@ -299,7 +263,7 @@ class Store(StoreHandle):
 
         return list_agents(self.repository, capability=capability, available=available)
 
-    def inbox(self, agent: str, *, acknowledge: bool = False, everything: bool = False) -> Inbox:
+    def inbox(self, agent: str, *, acknowledge: bool = False, everything: bool = False) -> scopes.Inbox:
         """Return the unread messages of an agent, in the order of sending.
 
         acknowledge: take them out of the inbox; of several processes that do so at once, each message goes to one.

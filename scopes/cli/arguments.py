@@ -12,8 +12,14 @@ from scopes.cli import usage
 from scopes.cli.invocation import Invocation
 from scopes.errors import Ambiguous, Invalid, NotFound
 from scopes.lazy_patterns import compile_lazily
-from scopes.store.chosen_projects import is_url
-from scopes.store.projects import Project, find_project
+from scopes.store.projects import (
+    ChosenProject,
+    Project,
+    choose_directory,
+    choose_name,
+    find_project,
+    normalise_url,
+)
 from scopes.store.refs import AGENTS
 
 TYPE_CHECKING = False
@@ -21,7 +27,6 @@ if TYPE_CHECKING:
     from scopes.ids import ConversationId
     from scopes.model.message import Author
     from scopes.secret_scan.clearance import Mode
-    from scopes.store.chosen_projects import ChosenProject
     from scopes.store.repository import Repository
 
 ConversationArgument: TypeAlias = Annotated[
@@ -305,12 +310,8 @@ def choose_project(invocation: Invocation, text: str) -> ChosenProject:
         Invalid: it is empty, or the home directory.
     """
     is_path = not text or os.sep in text or text in {".", ".."} or text.startswith("~")
-    if is_path and not is_url(text):
-        from scopes.store.chosen_projects import choose_directory
-
+    if is_path and normalise_url(text) is None:
         return choose_directory(text, find_named_project(invocation, text))
-    from scopes.store.chosen_projects import choose_name
-
     return choose_name(text)
 
 

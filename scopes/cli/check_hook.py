@@ -160,9 +160,9 @@ def _find_policy(directories: Sequence[str], path: str, revision: str | None) ->
         try:
             if revision is None:
                 return read_regular(name, _MAX_POLICY), name, WorkingTree(name)
-            from scopes.store.project_files import Commit
+            from scopes.store.git_program import CommittedFiles
 
-            commit = Commit(directory, revision)
+            commit = CommittedFiles(directory, revision)
             source = CommittedTree(path, revision, commit.read)
             data = commit.read(source.path)
             if data is not None:

@@ -18,8 +18,7 @@ from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_date
 from scopes.conversation.list import ListFilter
 from scopes.errors import Invalid
-from scopes.store.chosen_projects import ChosenProject
-from scopes.store.projects import Project
+from scopes.store.projects import ChosenProject, Project
 
 Targets = Annotated[
     list[str] | None,

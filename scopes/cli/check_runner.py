@@ -26,7 +26,7 @@ from scopes.history.handles import resolve_scope
 from scopes.regular_file import read_regular
 from scopes.render.progress import progress
 from scopes.result import Note
-from scopes.store.project_files import Commit
+from scopes.store.git_program import CommittedFiles
 
 _MAX_FILE = 64 << 20
 # The branch or commit that a change is based on, in the variables of a CI system: GitHub, GitLab, Jenkins.
@@ -67,7 +67,7 @@ def read_policy(
     """
     check_policy_options(path, revision, preset, fail_on)
     notes: tuple[Note, ...] = ()
-    commit: Commit | None = None
+    commit: CommittedFiles | None = None
     if path is None and revision is None and _is_job_for_change(invocation):
         try:
             commit = _find_base(invocation)
@@ -77,7 +77,7 @@ def read_policy(
                 raise
             notes = (Note(f"this is the policy here: {error.message}", error.hint),)
     elif revision is not None:
-        commit = Commit(invocation.cwd, revision)
+        commit = CommittedFiles(invocation.cwd, revision)
     text, name, source = _read_policy_text(invocation, path, commit)
     policy = Policy() if text is None else parse_policy(text, name, PARAMETERS, source)
     require_known_suppressions(policy, PARAMETERS)
@@ -171,7 +171,7 @@ def _read_known(
     return frozenset(finding.fingerprint for run in checked.runs for finding in run.findings), ()
 
 
-def _read_known_of_base(base: Commit, path: str, place: str) -> tuple[frozenset[str], tuple[Note, ...]]:
+def _read_known_of_base(base: CommittedFiles, path: str, place: str) -> tuple[frozenset[str], tuple[Note, ...]]:
     """Return the fingerprints of a baseline as the base of a change has it, and a note if the file here is another."""
     revision = base.revision[:12]
     data = base.read(place, _MAX_FILE)
@@ -199,7 +199,7 @@ def _place_in_project(invocation: Invocation, path: str) -> str | None:
 
 
 def _read_policy_text(
-    invocation: Invocation, path: str | None, commit: Commit | None
+    invocation: Invocation, path: str | None, commit: CommittedFiles | None
 ) -> tuple[str | None, str, PolicySource | None]:
     """Return the text of the policy, its name, and where files that it extends are; no text if there is none."""
     if commit is None:
@@ -217,13 +217,13 @@ def _is_job_for_change(invocation: Invocation) -> bool:
     return any(invocation.environ.get(variable) for variable, _ in _BASES)
 
 
-def _find_base(invocation: Invocation) -> Commit:
+def _find_base(invocation: Invocation) -> CommittedFiles:
     """Return the merge base of the change that a CI job checks; raise Invalid if it is not in this clone."""
     variable, form = next(base for base in _BASES if invocation.environ.get(base[0]))
     revision = form.format(invocation.environ[variable])
     hint = "clone with the whole history (fetch-depth: 0, GIT_DEPTH: 0), or name a policy: --rules, --rules-from"
     try:
-        base = Commit(invocation.cwd, revision).find_merge_base()
+        base = CommittedFiles(invocation.cwd, revision).find_merge_base()
     except (NotFound, Inaccessible) as error:  # the policy of the working tree may be the agent's
         raise Invalid(
             f"{revision}, on which the change is based ({variable}), is not in this clone", hint=hint
@@ -243,7 +243,7 @@ def _find_policy(directory: str) -> str | None:
     return os.path.relpath(os.path.join(folder, FILE_NAME), directory)
 
 
-def _find_committed_policy(directory: str, commit: Commit) -> str:
+def _find_committed_policy(directory: str, commit: CommittedFiles) -> str:
     """Return the policy of a commit by the rule of the working tree: that of a directory, or the nearest around it."""
     folder = os.path.relpath(os.path.realpath(directory), os.path.realpath(find_top(directory)))
     while folder not in {"", "."}:
@@ -253,7 +253,7 @@ def _find_committed_policy(directory: str, commit: Commit) -> str:
     return FILE_NAME
 
 
-def _notes_on_changed_policy(invocation: Invocation, base: Commit) -> tuple[Note, ...]:
+def _notes_on_changed_policy(invocation: Invocation, base: CommittedFiles) -> tuple[Note, ...]:
     """Return a note if the policy here is another than that of the base, which applies."""
     here = _find_policy(invocation.cwd)
     data = None if here is None else _read_file(here, "policy")

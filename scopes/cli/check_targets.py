@@ -11,8 +11,7 @@ from scopes.check.run import Run
 from scopes.check.run_reader import read_empty_run
 from scopes.cli.import_runner import CollectedSources, collect_sources, import_into
 from scopes.cli.invocation import Invocation
-from scopes.conversation.list import ALL, ListFilter
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import ALL, ListFilter, list_conversations
 from scopes.errors import CannotImport, Inaccessible, Invalid, NotFound
 from scopes.history.handles import Scope, resolve_scope
 from scopes.history.names import conversation_ids

@@ -357,7 +357,7 @@ def _index_values(placeholder: str, current: str, parsed: ParsedWords) -> Candid
     if placeholder == "PROJECT" and current.startswith((".", "~", os.sep)):
         return []
     directory = index_directory(cache_directory(parsed.environ), _store_path(parsed))
-    from scopes.index.conversation_table import list_values
+    from scopes.index.caches import list_values
 
     found = list_values(directory, _INDEX_COLUMNS[placeholder])
     if not found and placeholder == "AGENT":  # there is no index yet

@@ -23,10 +23,10 @@ from scopes.model.encoding import dump
 from scopes.model.message import CONFLICTS, FILES, MESSAGES, PARTICIPANTS
 from scopes.sanitize import clean_line
 from scopes.secret_patterns import RULES
+from scopes.store.config import read_addresses
 from scopes.store.objects import read_commit, read_tree, walk_blobs
 from scopes.store.projects import cache_directory, find_project, index_directory
 from scopes.store.refs import HEADS
-from scopes.store.remotes import read_addresses
 from scopes.store.repository import Repository, open_repository
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from scopes.cli.invocation import Invocation
 from scopes.errors import NotFound
 from scopes.history.names import conversation_ids
 from scopes.render.progress import Meter, progress, shows_progress
-from scopes.store.remotes import read_addresses
+from scopes.store.config import read_addresses
 from scopes.sync.connection import Connection
 from scopes.sync.credential_cache import keep_credentials
 from scopes.sync.local_conversations import Selection, make_selection

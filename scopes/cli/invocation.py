@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from scopes.render.view_options import ViewOptions
     from scopes.result import Note, Result
     from scopes.store.config import Config, Setting
+    from scopes.store.git_program import Signer
     from scopes.store.repository import Repository
-    from scopes.store.signing import Signer
 
 PREFIX = "SCOPES_"
 COLOR_VARIABLES = ("NO_COLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "CLICOLOR")
@@ -121,9 +121,9 @@ class Invocation:
             if not key.lower().startswith("scopes."):
                 hint = "of git, that is for one run: GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=KEY GIT_CONFIG_VALUE_0=VALUE"
                 raise Invalid(f"-c is for settings of scopes, and {key!a} is none", hint=hint)
-            from scopes.store.config import check_known  # with libgit2
+            from scopes.store.config import check_key  # with libgit2
 
-            check_known(key)
+            check_key(key, known=True)
         self.store = str(options["store"]) if options["store"] is not None else None
         self.at_operation = None if options.get("at_operation") is None else str(options["at_operation"])
         self.color_given = options["color"] is not None
@@ -291,7 +291,7 @@ class Invocation:
         choice = BOOLEANS.get((config.find("scopes.signCommits") or "").lower())
 
         def sign(commit: bytes) -> bytes:
-            from scopes.store.signing import Signer
+            from scopes.store.git_program import Signer
 
             self._signer = self._signer or Signer(self.cwd, terminal=self.interactive, choice=choice)
             return self._signer.sign(commit)

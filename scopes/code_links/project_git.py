@@ -25,9 +25,9 @@ from typing import IO, Final
 
 from scopes.code_links.alternates import parse_alternates
 from scopes.errors import Inaccessible, NotFound
-from scopes.regular_file import MAX_CONFIG_BYTES, UnusableFile, check_regular, check_tree, read_regular
+from scopes.regular_file import UnusableFile, check_regular, check_tree, read_regular
 from scopes.store.git_program import find_git, git_environment
-from scopes.store.projects import find_repository
+from scopes.store.projects import find_repository, read_git_settings
 
 _CONFIG: Final = """\
 [core]
@@ -333,19 +333,8 @@ def _list_extensions(repository: ProjectRepository) -> dict[str, str]:
 
 def read_setting(repository: ProjectRepository, section: str, name: str) -> str | None:
     """Return a setting in the repository's own configuration file, without what that file includes; the last one."""
-    try:
-        text = os.fsdecode(read_regular(os.path.join(repository.shared, "config"), MAX_CONFIG_BYTES))
-    except (OSError, ValueError):
-        return None
-    current, value = "", None
-    for line in text.splitlines():
-        stripped = line.strip()
-        if stripped.startswith("["):
-            current = stripped[1:].partition("]")[0].strip().lower()
-        key, equals, given = stripped.partition("=")
-        if current == section and equals and key.strip().lower() == name.lower():
-            value = given.strip().strip('"')
-    return value
+    found = [each for *place, each in read_git_settings(repository.shared) if place == [section, name.lower()]]
+    return found[-1] if found else None
 
 
 def _last_line(stderr: bytes) -> str:

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from scopes.child_process import Guard, before_fatal_signals, kill_group, start_group
 from scopes.context.context import context
 from scopes.context.request import Request
-from scopes.conversation.bisect import SKIP, BisectPoint
+from scopes.conversation.log import SKIP, BisectPoint
 from scopes.errors import Invalid, Refused
 from scopes.history.messages import read_message_bytes
 from scopes.merge.compare import state_of

@@ -32,7 +32,7 @@ from scopes.secret_scan.clearance import Gate
 from scopes.secrets.gates import clear_notes, gate_of, policy_key, redacting
 from scopes.store.objects import read_commit
 from scopes.store.repository import Prunes, Repository
-from scopes.tokens.count import CountCache, Tokenizer, TokenizerChoice, with_cache
+from scopes.tokens.count import Tokenizer, TokenizerChoice, with_cache
 
 _MIN_READ = 1000  # messages that are read at least, because they may have touched files
 _ID_LENGTH = 24
@@ -55,8 +55,8 @@ def context(repository: Repository, request: Request, choice: TokenizerChoice, c
     key = _cache_key(request, revisions, choice, policy_key(repository, request.secrets))
     unfenced = cache.find(key)
     if unfenced is None:
-        with CountCache(cache_directory) as counts, redacting(repository, gate):
-            unfenced, paths = _build(repository, request, revisions, with_cache(choice, counts), gate)
+        with with_cache(choice, cache_directory) as counter, redacting(repository, gate):
+            unfenced, paths = _build(repository, request, revisions, counter, gate)
         # the title of an empty conversation can change without a new message
         if unfenced.context.metadata["messages"] and not repository.is_past:
             files = stat_files(os.path.join(request.project, path) for path in paths)

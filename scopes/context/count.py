@@ -12,7 +12,7 @@ from scopes.history.messages import read_body, walk_headers_newest_first
 from scopes.history.names import resolve_revision
 from scopes.result import Note, Result
 from scopes.store.repository import Repository
-from scopes.tokens.count import CountCache, TokenizerChoice, with_cache
+from scopes.tokens.count import TokenizerChoice, with_cache
 
 _BATCH = 1000  # messages whose texts are in memory at once
 
@@ -54,8 +54,8 @@ def count_conversation(repository: Repository, where: str, choice: TokenizerChoi
     revision = resolve_revision(repository, where)
     parts = dict.fromkeys(CATEGORIES, 0)
     messages = characters = 0
-    with CountCache(cache_directory) as cache:
-        tokenizer, notes = calibrate(repository, revision, with_cache(choice, cache))
+    with with_cache(choice, cache_directory) as counter:
+        tokenizer, notes = calibrate(repository, revision, counter)
         heads = walk_headers_newest_first(repository, [revision.oid])
         while batch := list(islice(heads, _BATCH)):
             messages += len(batch)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from scopes.context.project_files import ReadableFolder, SkippedFile, TouchedFile, read_text, resolve
 from scopes.sanitize import file_for_prompt, line_for_prompt
-from scopes.store.project_files import IgnoreRules
+from scopes.store.git_program import list_ignored
 from scopes.tokens.count import Tokenizer
 
 _MAX_FILES = 500
@@ -50,14 +50,17 @@ def select_files(
     """Embed the files that fit, last touched first; after one that does not fit, smaller ones are still tried."""
     selection = FileSelection()
     blocks: list[tuple[TouchedFile, str]] = []
-    with IgnoreRules(os.path.realpath(project.directory)) as rules:
-        for position, file in enumerate(_deduplicate(touched, project)):
-            is_old = position >= _MAX_FILES
-            text = SkippedFile(file.path, "touched too long ago") if is_old else read_text(file, project, rules)
-            if isinstance(text, SkippedFile):
-                selection.skipped.append(text)
-            else:
-                blocks.append((file, _block(file, text)))
+    files = list(_deduplicate(touched, project))
+    places = list(filter(None, (resolve(file.path, project) for file in files[:_MAX_FILES])))
+    has_rules = places and not project.include_ignored
+    ignored = list_ignored(os.path.realpath(project.directory), places) if has_rules else frozenset()
+    for position, file in enumerate(files):
+        is_old = position >= _MAX_FILES
+        text = SkippedFile(file.path, "touched too long ago") if is_old else read_text(file, project, ignored)
+        if isinstance(text, SkippedFile):
+            selection.skipped.append(text)
+        else:
+            blocks.append((file, _block(file, text)))
     left = room
     for file, block in blocks:
         embedded = EmbeddedFile(file.path, tokenizer.count(block), file.turn, block)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from errno import EFBIG, EINVAL, EMLINK
 from typing import NamedTuple
 
@@ -17,7 +19,6 @@ from scopes.characters import IGNORABLE
 from scopes.context.file_states import has_hash
 from scopes.context.secret_files import may_hold_secrets
 from scopes.secret_scan.clearance import Gate
-from scopes.store.project_files import IgnoreRules, rule_files
 
 _MAX_BYTES = 4 << 20
 OUTSIDE = "outside the project"
@@ -60,8 +61,8 @@ class ReadableFolder(NamedTuple):
     gate: Gate | None = None
 
 
-def read_text(file: TouchedFile, project: ReadableFolder, rules: IgnoreRules) -> str | SkippedFile:
-    """Return the text of a file, or why it must not or cannot be embedded."""
+def read_text(file: TouchedFile, project: ReadableFolder, ignored: AbstractSet[str] | None) -> str | SkippedFile:
+    """Return the text of a file, or why it must not or cannot be embedded; `ignored` are the files that git ignores."""
     relative = resolve(file.path, project)
     if file.content is None and project.as_recorded and file.content_hash is None:
         return SkippedFile(file.path, _CONTENT_UNKNOWN)
@@ -72,10 +73,8 @@ def read_text(file: TouchedFile, project: ReadableFolder, rules: IgnoreRules) ->
     text = _read(file, relative or "", project) if file.content is None else file.content
     if isinstance(text, SkippedFile):
         return text
-    if relative is not None and not project.include_ignored:
-        is_ignored = rules.is_ignored(relative)
-        if is_ignored is None or is_ignored:
-            return SkippedFile(file.path, "ignored by git" if is_ignored else _RULES_UNKNOWN)
+    if relative is not None and not project.include_ignored and (ignored is None or relative in ignored):
+        return SkippedFile(file.path, _RULES_UNKNOWN if ignored is None else "ignored by git")
     return SkippedFile(file.path, "binary") if "\0" in text else _cleared(file.path, text, project.gate)
 
 
@@ -104,7 +103,15 @@ def resolve(path: str, project: ReadableFolder) -> str | None:
 def ignore_files(files: list[TouchedFile], project: ReadableFolder) -> list[str]:
     """Return the files with rules that decide which of the touched files git ignores, relative to the project."""
     paths = filter(None, (resolve(file.path, project) for file in files))
-    return [] if project.include_ignored else sorted({name for path in paths for name in rule_files(path)})
+    return [] if project.include_ignored else sorted({name for path in paths for name in _rule_files(path)})
+
+
+def _rule_files(path: str) -> Iterator[str]:
+    """Yield the names of all files with rules that can apply to a file; both are relative to the project."""
+    yield os.path.join(".git", "info", "exclude")
+    parts = path.split(os.sep)
+    for depth in range(len(parts)):
+        yield os.path.join(*parts[:depth], ".gitignore")
 
 
 def _is_git_directory(name: str) -> bool:

@@ -296,7 +296,7 @@ def _find_target(
 ) -> tuple[BranchHandle, Oid, Message]:
     handle = StoreHandle(repository).branch(conversation, branch)
     log_hint = f"see: scopes log {quote(str(handle))}"
-    oid = handle.conversation.revision(target).oid
+    oid = handle.find(target).oid
     tip = handle.tip
     if is_root(read_commit(repository, oid)):
         raise NotFound("the root of a conversation is not a message", hint=log_hint)

@@ -17,7 +17,7 @@ from scopes.conversation.show import BranchRow, show
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import MessageHeader, header_of, is_root, message_id_of, walk_headers_newest_first
-from scopes.history.names import HEADS_FORM, MAIN, parse_new_branch_name, parse_new_tag_name
+from scopes.history.names import HEADS_FORM, MAIN, parse_new_branch_name, parse_new_tag_name, step_back
 from scopes.history.transaction import Transaction
 from scopes.ids import (
     AgentName,
@@ -37,7 +37,7 @@ from scopes.merge.plan import open_conflicts_at
 from scopes.model.conversation import BranchEntry, parse_purpose
 from scopes.model.message import Message
 from scopes.result import Result, plural
-from scopes.store.graph import is_ancestor, walk_newest_first
+from scopes.store.graph import is_ancestor, list_new_commits, walk_newest_first
 from scopes.store.objects import read_commit
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -84,11 +84,14 @@ def branch(
     purpose: str | None = None,
     agent: str | None = None,
     start: str | None = None,
+    base: str | None = None,
     name: str | None = None,
     switch: bool = True,
     message: Message | None = None,
 ) -> BranchCreated:
-    """Create a branch at `start` (default: the tip of the active branch) and, with `switch`, make it active.
+    """Create a branch at `start` (default: the tip) of the branch `base` (default: the active one).
+
+    With `switch` it becomes the active one.
 
     The default name is `<purpose>/<slug of the agent>`, followed by `-2` and so on if that is taken (S4-4). With
     `message` the branch has this message, and both are one operation.
@@ -106,15 +109,15 @@ def branch(
     )
     writers = message_writers(repository, handle.id, () if message is None else (message,))
     with exclusive_write(repository):
-        active = handle.active_branch.name
-        revision = handle.revision(HEADS_FORM + active if start is None else start)
+        parent = handle.branch(base)
+        revision = parent.revision if start is None else parent.find(start)
         new_name = default_branch_name(handle.tips, given.purpose, given.agent)
         if name is not None:
             new_name = parse_new_branch_name(repository, name)
             if new_name in handle.tips:
                 raise Refused(f"branch {new_name!a} already exists in {handle.id}", hint="choose another name")
-        entry = replace(given, parent=revision.branch or active, fork=revision.oid, created=now())
-        at_tip = handle.tips.get(entry.parent or active) == revision.oid
+        entry = replace(given, parent=revision.branch or parent.name, fork=revision.oid, created=now())
+        at_tip = handle.tips.get(entry.parent or parent.name) == revision.oid
         tip = revision.oid
         for write in writers:
             tip = write(tip)
@@ -128,7 +131,7 @@ def branch(
         conversation=handle.id,
         name=new_name,
         tip=tip,
-        parent=entry.parent or active,
+        parent=entry.parent or parent.name,
         purpose=entry.purpose,
         agent=entry.agent,
         active=switch,
@@ -226,13 +229,13 @@ def rewind(
     count: int | None = None,
     dry_run: bool = False,
 ) -> BranchRewound:
-    """Move a branch back to the message `to`, or by `count` messages along the first parents (default: 1).
+    """Move a branch back to the message `to`, or by the last `count` messages of its log; by one step if not given.
 
     Of a merge all is taken back that it brought.
 
     Raises:
-        Refused: the message is not in the history of the branch, or a merge would stay without the resolution of its
-            conflicts.
+        Refused: the message is not in the history of the branch, the count ends among the messages of a merge, or a
+            merge would stay without the resolution of its conflicts.
         Invalid: both are given, or the count is not positive.
         NotFound: the branch has fewer messages than `count`.
     """
@@ -243,7 +246,10 @@ def rewind(
     with nullcontext() if dry_run else exclusive_write(repository):
         handle = StoreHandle(repository).branch(conversation, branch)
         old = handle.tip
-        new = handle.conversation.revision(f"{HEADS_FORM}{handle.name}~{count or 1}" if to is None else to).oid
+        if count is None:
+            new = handle.find(f"{HEADS_FORM}{handle.name}~1" if to is None else to).oid
+        else:
+            new = _find_before(repository, handle, old, count)
         if not is_ancestor(repository, new, old):
             raise Refused(
                 f"that message is not in the history of {handle}",
@@ -268,6 +274,21 @@ def rewind(
         dry_run=dry_run,
         removed=removed if dry_run else (),
     )
+
+
+def _find_before(repository: Repository, branch: BranchHandle, tip: Oid, count: int) -> Oid:
+    """Return the commit on the line of first parents below which the last `count` messages of the log are not."""
+    fewer = more = 0
+    oid = tip
+    while more < count:
+        fewer, parent = more, step_back(repository, branch.conversation.id, oid, 1)
+        more += len(list_new_commits(repository, oid, parent))
+        oid = parent
+    if more > count:
+        text = f"the last {count} {plural(count, 'message')} of {branch} are only a part of what a merge brought"
+        hint = f"take back the whole merge: scopes rewind {quote(str(branch))} -n {more}"
+        raise Refused(text, hint=hint + (f"; or only the messages after it: -n {fewer}" if fewer else ""))
+    return oid
 
 
 def _check_stays_resolved(repository: Repository, branch: BranchHandle, old: Oid, new: Oid) -> None:
@@ -359,8 +380,10 @@ def list_tags(repository: Repository, conversation: str) -> TagList:
     )
 
 
-def tag(repository: Repository, conversation: str, name: str, message: str | None = None) -> Tagged:
-    """Tag a message (default: the tip of the active branch).
+def tag(
+    repository: Repository, conversation: str, name: str, message: str | None = None, branch: str | None = None
+) -> Tagged:
+    """Tag a message (default: the tip) of a branch (default: the active one).
 
     Raises:
         Refused: a tag or a branch of that name exists; tags are not moved.
@@ -372,7 +395,8 @@ def tag(repository: Repository, conversation: str, name: str, message: str | Non
         if tag_name in handle.metadata.tags:
             hint = f"remove it first: scopes tag {quote(handle.id)} {quote(tag_name)} --delete"
             raise Refused(f"tag {tag_name!a} already exists in {handle.id}", hint=hint)
-        oid = handle.active_branch.tip if message is None else handle.revision(message).oid
+        of = handle.branch(branch)
+        oid = of.tip if message is None else of.find(message).oid
         return _set_tag(handle, tag_name, oid)
 
 

@@ -16,7 +16,6 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Invalid, NotFound
-from scopes.history.activity import TOOL_RESULTS, find_call_message
 from scopes.history.messages import NO_TEXT, MessageHeader, header_of, is_root, read_body, subject_of
 from scopes.history.names import (
     LATEST,
@@ -32,7 +31,7 @@ from scopes.merge.compare import state_of
 from scopes.merge.keys import agent_of, key_of_path
 from scopes.merge.plan import claim_value
 from scopes.model import encoding
-from scopes.model.message import CONFLICTS, PARTICIPANTS, Message, Part, content_of
+from scopes.model.message import CONFLICTS, PARTICIPANTS, Message, content_of
 from scopes.model.tools import summarize_calls
 from scopes.result import Result
 from scopes.sanitize import SUBJECT_LENGTH
@@ -49,14 +48,6 @@ class DiffSide:
 
     name: str
     revision: Revision
-
-
-class MessageDetail(NamedTuple):
-    """A message and the results of its tool calls; `folded` is True if another message shows all of its results."""
-
-    message: Message
-    results: tuple[Part, ...] = ()
-    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +80,7 @@ class ChangedClaim:
 class Difference(Result):
     """The differences between two sides; messages are oldest first, claims sorted by key.
 
-    `details` has, if requested, the messages of either side whose commits do not show their whole text.
+    `bodies` has, if requested, the messages of either side whose commits do not show their whole text.
     """
 
     left: DiffSide
@@ -98,7 +89,7 @@ class Difference(Result):
     only_right: tuple[MessageHeader, ...]
     changed: tuple[ChangedMessage, ...]
     claims: tuple[ChangedClaim, ...]
-    details: Mapping[Oid, MessageDetail] = field(default_factory=dict)
+    bodies: Mapping[Oid, Message] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:
@@ -106,11 +97,11 @@ class Difference(Result):
         return 1 if self.only_left or self.only_right or self.changed or self.claims else 0
 
 
-def diff(repository: Repository, left: str, right: str | None = None, *, details: bool = False) -> Difference:
+def diff(repository: Repository, left: str, right: str | None = None, *, bodies: bool = False) -> Difference:
     """Compare two revisions: two anywhere in the store, or a conversation and a range `A..B` in it.
 
-    A revision may be named without its conversation if that is the latest one. With `details` the result has the bodies
-    and tool results that a person wants to see.
+    A revision may be named without its conversation if that is the latest one. With `bodies` the result has the texts
+    that a person wants to see.
 
     Raises:
         NotFound, Ambiguous: a revision cannot be resolved.
@@ -121,18 +112,23 @@ def diff(repository: Repository, left: str, right: str | None = None, *, details
     bases = list_merge_bases(repository, left_tip, right_tip)
     in_left = _messages_by_id(list_new_commits(repository, left_tip, right_tip, bases))
     in_right = _messages_by_id(list_new_commits(repository, right_tip, left_tip, bases))
-    in_both = [(in_left[message_id], in_right[message_id]) for message_id in in_left if message_id in in_right]
+    changed = (
+        ChangedMessage(head=head, left=read_body(repository, head), right=read_body(repository, in_right[message_id]))
+        for message_id, head in in_left.items()
+        if message_id in in_right
+    )
     only_left = tuple(head for message_id, head in in_left.items() if message_id not in in_right)
     only_right = tuple(head for message_id, head in in_right.items() if message_id not in in_left)
+    shown = (*only_left, *only_right)
     claims = list(_changed_claims(repository, left_tip, right_tip, bases))
     return Difference(
         left=left_side,
         right=right_side,
         only_left=only_left,
         only_right=only_right,
-        changed=tuple(_changed_messages(repository, in_both)),
+        changed=tuple(each for each in changed if content_of(each.left) != content_of(each.right)),
         claims=tuple(sorted(claims, key=lambda claim: (claim.key, claim.agent or ""))),
-        details=_read_details(repository, only_left) | _read_details(repository, only_right) if details else {},
+        bodies={head.oid: read_body(repository, head) for head in shown if bodies and _is_cut(head)},
     )
 
 
@@ -186,39 +182,15 @@ def _messages_by_id(commits: Iterable[Commit]) -> dict[MessageId, MessageHeader]
     return {head.id: head for head in (header_of(commit) for commit in commits if not is_root(commit))}
 
 
-def _read_details(repository: Repository, heads: Sequence[MessageHeader]) -> dict[Oid, MessageDetail]:
-    """Read the messages without a complete subject, and assign tool results to the message with their calls."""
-    details: dict[Oid, MessageDetail] = {}
-    own = {head.oid for head in heads}
-    for head in heads:
-        if head.subject != NO_TEXT and len(head.subject) < SUBJECT_LENGTH:
-            continue
-        message = read_body(repository, head)
-        details[head.oid] = MessageDetail(message)
-        call = find_call_message(repository, head) if head.kind == TOOL_RESULTS else None
-        if call is None or call.oid not in own:
-            continue
-        calling = details.get(call.oid) or MessageDetail(read_body(repository, call))
-        results = tuple(part for part in message.parts if part.type == "tool_result")
-        called = {part.fields.get("call_id") for part in calling.message.parts if part.type == "tool_call"}
-        silent = not message.text.strip() and all(part.type in {"text", "tool_result"} for part in message.parts)
-        answered = silent and all(part.fields.get("call_id", "") in called for part in results)
-        details[head.oid] = MessageDetail(message, folded=answered)
-        details[call.oid] = calling._replace(results=calling.results + results)
-    return details
-
-
-def _changed_messages(
-    repository: Repository, pairs: Iterable[tuple[MessageHeader, MessageHeader]]
-) -> Iterator[ChangedMessage]:
-    for left_head, right_head in pairs:
-        left, right = read_body(repository, left_head), read_body(repository, right_head)
-        if content_of(left) != content_of(right):
-            yield ChangedMessage(head=left_head, left=left, right=right)
+def _is_cut(head: MessageHeader) -> bool:
+    return head.subject == NO_TEXT or len(head.subject) >= SUBJECT_LENGTH
 
 
 def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequence[Oid]) -> Iterator[ChangedClaim]:
-    changed_by = {side: _changed_paths(repository, bases, tip) for side, tip in (("left", left), ("right", right))}
+    changed_by: dict[str, set[str]] = {}  # the sides that changed a claim since the only merge base
+    for side, tip in (("left", left), ("right", right)) if len(bases) == 1 else ():
+        for path, _, _ in diff_blobs(repository, state_of(repository, bases[0]), state_of(repository, tip)):
+            changed_by.setdefault(path, set()).add(side)
     states = state_of(repository, left), state_of(repository, right)
     blobs = {
         path: (old, new)
@@ -226,7 +198,7 @@ def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequen
         if path.partition("/")[0] not in _NOT_COMPARED
     }
     for path, (old, new) in blobs.items():
-        key = key_of_path(path)
+        key, sides = key_of_path(path), changed_by.get(path, set())
         yield ChangedClaim(
             key=key,
             agent=agent_of(path),
@@ -234,22 +206,8 @@ def _changed_claims(repository: Repository, left: Oid, right: Oid, bases: Sequen
             right=_read_value(repository, key, new),
             in_left=old is not None,
             in_right=new is not None,
-            changed_in=_only_side(path, changed_by) if len(bases) == 1 else None,
+            changed_in=min(sides) if len(sides) == 1 else None,
         )
-
-
-def _changed_paths(repository: Repository, bases: Sequence[Oid], tip: Oid) -> frozenset[str]:
-    """Return the paths of the claims that changed between the only merge base and a tip."""
-    if len(bases) != 1:
-        return frozenset()
-    return frozenset(
-        path for path, _, _ in diff_blobs(repository, state_of(repository, bases[0]), state_of(repository, tip))
-    )
-
-
-def _only_side(path: str, changed_by: Mapping[str, frozenset[str]]) -> str | None:
-    sides = [side for side, changed in changed_by.items() if path in changed]
-    return sides[0] if len(sides) == 1 else None
 
 
 def _read_value(repository: Repository, key: str, blob: Oid | None) -> Any:
@@ -326,21 +284,15 @@ def _pair_by_content(left: Sequence[Content], right: Sequence[Content]) -> Itera
 
 
 def _content_lines(message: Message) -> Iterator[str]:
+    """Yield the lines of texts, and the fields of other parts: `tool_call input: {"command": "make"}`."""
     for part in message.parts:
-        if part.type == "text":
-            yield from part.text.splitlines()
-        else:
-            yield from _part_lines(part)
+        fields = {"": part.text} if part.type == "text" else part.fields
+        for name, value in fields.items():
+            if name not in _OMITTED:
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+                yield from (f"{part.type} {name}: {text}" if name else text).splitlines()
     if message.payload is not None:
         yield from json.dumps(dict(message.payload), ensure_ascii=False, sort_keys=True, indent=1).splitlines()
-
-
-def _part_lines(part: Part) -> Iterator[str]:
-    """Yield the fields of a part, one or more lines each: `tool_call input: {"command": "make"}`."""
-    for name, value in part.fields.items():
-        if name not in _OMITTED:
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
-            yield from (f"{part.type} {name}: {text}").splitlines()
 
 
 MAX_LINES = 2000  # of each text; difflib needs up to the square of their number
@@ -422,7 +374,7 @@ class _Range(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    head: MessageHeader
+    shown: NumberedMessage
     message: Message
     content: Content
 
@@ -492,8 +444,13 @@ def _read_range(repository: Repository, named: _Range) -> list[_Entry]:
     heads: dict[str, MessageHeader] = {}
     for head in (header_of(commit) for commit in commits if not is_root(commit) and len(commit.parents) < 2):
         heads[head.id] = head
-    messages = [(head, read_body(repository, head)) for head in heads.values()]
-    return [_Entry(head, message, read_content(message)) for head, message in messages]
+    entries: list[_Entry] = []
+    for number, head in enumerate(heads.values(), 1):
+        message = read_body(repository, head)
+        subject = subject_of(head, message)
+        text = (summarize_calls(message) or subject) if subject == NO_TEXT else subject
+        entries.append(_Entry(NumberedMessage(number, head, text), message, read_content(message)))
+    return entries
 
 
 def _rows(old: Sequence[_Entry], new: Sequence[_Entry], matches: dict[int, int], *, patch: bool) -> Iterator[RangePair]:
@@ -505,43 +462,24 @@ def _rows(old: Sequence[_Entry], new: Sequence[_Entry], matches: dict[int, int],
         while i in shown:
             i += 1
         if i < len(old) and i not in matches:
-            yield RangePair(old=_numbered(i, old[i]))
+            yield RangePair(old=old[i].shown)
             i += 1
         elif j < len(new) and j not in partner:
-            yield RangePair(new=_numbered(j, new[j]))
+            yield RangePair(new=new[j].shown)
             j += 1
         elif j < len(new):
-            yield _compare(partner[j], old[partner[j]], j, new[j], patch=patch)
+            yield _compare(old[partner[j]], new[j], patch=patch)
             shown.add(partner[j])
             j += 1
 
 
-def _numbered(position: int, entry: _Entry) -> NumberedMessage:
-    subject = subject_of(entry.head, entry.message)
-    return NumberedMessage(
-        position + 1, entry.head, (summarize_calls(entry.message) or subject) if subject == NO_TEXT else subject
-    )
-
-
-def _compare(i: int, old: _Entry, j: int, new: _Entry, *, patch: bool) -> RangePair:
-    same_id = old.head.id == new.head.id
+def _compare(old: _Entry, new: _Entry, *, patch: bool) -> RangePair:
+    same_id = old.shown.head.id == new.shown.head.id
     equal = content_of(old.message) == content_of(new.message) if same_id else old.content.lines == new.content.lines
     return RangePair(
-        old=_numbered(i, old),
-        new=_numbered(j, new),
+        old=old.shown,
+        new=new.shown,
         equal=equal,
         similarity=1.0 if equal else round(similarity(old.content, new.content), 4),
-        lines=() if equal or not patch else _diff_messages(old, new),
+        lines=() if equal or not patch else diff_lines(old.content.lines, new.content.lines),
     )
-
-
-def _diff_messages(old: _Entry, new: _Entry) -> tuple[str, ...]:
-    """Return a diff of two messages; the authors are lines of it if they differ in a message with the same id."""
-    one, two = old.content.lines, new.content.lines
-    if old.message.author != new.message.author and old.head.id == new.head.id:
-        one, two = (_author_line(old.message), *one), (_author_line(new.message), *two)
-    return diff_lines(one, two)
-
-
-def _author_line(message: Message) -> str:
-    return f"author: {message.author.name} ({message.author.kind})"

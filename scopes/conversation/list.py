@@ -1,6 +1,7 @@
-"""Filters and limit of `list`: time, agent, project, model, tag.
+"""`list`: the conversations of a store, newest first, by time, agent, project, model and tag.
 
-No store is opened here, because `list` also filters rows that it has read from the index alone.
+The rows are kept in the index. While it is up to date with the refs, the store is not opened and libgit2 not loaded;
+otherwise the conversations whose refs have changed are read by `show`, which is imported only then.
 """
 
 from __future__ import annotations
@@ -9,21 +10,26 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from operator import attrgetter, ge, le
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scopes.clock import format_seconds
-from scopes.errors import Corrupt, check_not_negative
+from scopes.errors import Corrupt, NotFound
 from scopes.ids import ConversationId
-from scopes.index.conversation_table import ConversationRow, read_rows
+from scopes.index.caches import CachedRow, CachedRows, ConversationRow, read_rows, save_rows
+from scopes.index.database import without_purged
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular
 from scopes.result import Note, Result, few
 from scopes.store import refs
-from scopes.store.chosen_projects import ChosenProject
-from scopes.store.projects import Project, find_project
+from scopes.store.projects import ChosenProject, Project, find_project
 from scopes.store.refs import RefFiles, read_loose_ref, read_ref_files
+
+if TYPE_CHECKING:
+    from scopes.conversation.show import ConversationRefs
+    from scopes.store.repository import Repository
 
 _SECOND = 1_000_000_000
 _TO_SECOND = len("2026-01-01T00:00:00")  # of a time that may have a fraction
@@ -39,7 +45,6 @@ class ListFilter(NamedTuple):
     projects: the conversation began in one of them
     model: the model of the newest answer, as for `agent`: `claude`, `opus`
     limit: the number of rows, the newest first; None for all
-    clear: returns a name as it is shown; nothing is found by what it hides
     """
 
     since: int | None = None
@@ -49,12 +54,11 @@ class ListFilter(NamedTuple):
     tag: str | None = None
     limit: int | None = None
     until: int | None = None
-    clear: Callable[[str], str] = str
 
     @property
     def conditional(self) -> bool:
         """Return True if there is a condition besides the number of rows."""
-        return self._replace(limit=None, clear=str) != ALL
+        return self._replace(limit=None) != ALL
 
     @property
     def needs_details(self) -> bool:
@@ -69,9 +73,7 @@ class ListFilter(NamedTuple):
                 second = format_seconds(end // _SECOND)[:_TO_SECOND]
                 selected = [row for row in selected if is_meant((row.activity or "")[:_TO_SECOND], second)]
         if self.agent is not None:
-            names = {name: self.clear(name) for name in {name for row in selected for name in row.participants}}
-            shown = _matching(self.agent, names.values())
-            agents = {name for name, each in names.items() if each in shown}
+            agents = _matching(self.agent, (name for row in selected for name in row.participants))
             sources = _matching(self.agent, (row.source for row in selected if row.source is not None))
             selected = [row for row in selected if row.source in sources or not agents.isdisjoint(row.participants)]
         if self.model is not None:
@@ -100,28 +102,18 @@ class ListFilter(NamedTuple):
 ALL = ListFilter()
 
 
-def check_limit(limit: int | None) -> int | None:
-    """Return the limit of a list.
-
-    Raises:
-        Invalid: it is negative.
-    """
-    check_not_negative(limit, "number of conversations", "for example: -n 20, or --all")
-    return limit
-
-
-def none_found_note(rows: Iterable[ConversationRow], wanted: ListFilter) -> Note:
+def _note_none_found(rows: Sequence[ConversationRow], wanted: ListFilter) -> Note:
     """Return the note that no conversation matches; its hint names the agents, models and tags that there are."""
-    known, hints = list(rows), []
+    hints = []
     if wanted.agent is not None:
-        hints.append(few("agents", (name for row in known for name in row.participants)))
+        hints.append(few("agents", (name for row in rows for name in row.participants)))
     if wanted.model is not None:
-        hints.append(few("models", (row.model for row in known if row.model is not None)))
+        hints.append(few("models", (row.model for row in rows if row.model is not None)))
     if wanted.tag is not None:
-        hints.append(few("tags", (name for row in known for name in row.tags or ())))
+        hints.append(few("tags", (name for row in rows for name in row.tags or ())))
     if any(isinstance(project, ChosenProject) for project in wanted.projects):
-        hints.append(few("projects", project_names(known).values()))
-    return Note("no conversation matches", "\n".join(hint for hint in hints if hint) or None)
+        hints.append(few("projects", find_project_names(row.directory for row in rows).values()))
+    return Note("no conversation matches", "\n".join(filter(None, hints)) or None)
 
 
 def _matching(wanted: str, names: Iterable[str]) -> set[str]:
@@ -136,17 +128,12 @@ def _matching(wanted: str, names: Iterable[str]) -> set[str]:
     }
 
 
-def project_names(rows: Iterable[ConversationRow]) -> Mapping[str, str]:
-    """Return the name of the project of each recorded directory that belongs to one."""
-    return names_of_directories({row.directory for row in rows if row.directory is not None})
-
-
-def names_of_directories(paths: Iterable[str]) -> Mapping[str, str]:
+def find_project_names(directories: Iterable[str | None]) -> Mapping[str, str]:
     """Return the name of the project of each directory that belongs to one.
 
     Names are not stored, because directories are moved and repositories are made.
     """
-    found = {path: find_project(path) for path in paths}
+    found = {path: find_project(path) for path in {*directories} if path is not None}
     return {path: project.name for path, project in found.items() if project is not None}
 
 
@@ -247,11 +234,11 @@ def sorted_list(
     every = newest_first(summaries)
     rows = wanted.select(every) if wanted.conditional else every
     if wanted.conditional and not rows:
-        notes = (*notes, none_found_note(every, wanted))
+        notes = (*notes, _note_none_found(every, wanted))
     shown = rows[: wanted.limit]
     return ConversationList(
         conversations=tuple(shown),
-        projects=project_names(shown),
+        projects=find_project_names(row.directory for row in shown),
         filtered=wanted.conditional,
         more=len(rows) - len(shown),
         notes=notes,
@@ -262,3 +249,111 @@ def newest_first(summaries: Iterable[ConversationRow]) -> list[ConversationRow]:
     """Return rows by last activity, the newest first; those of one second by their moment, then by id."""
     rows = sorted(summaries, key=attrgetter("id"))
     return sorted(rows, key=lambda row: ((row.activity or "").removesuffix("Z"), row.moment), reverse=True)
+
+
+_PREFIXES: Final = (*LISTED, refs.ACTIVE)
+
+
+def list_conversations(
+    repository: Repository,
+    directory: str | None = None,
+    *,
+    details: bool = True,
+    wanted: ListFilter = ALL,
+    on_progress: Callable[[int], None] = lambda _count: None,
+) -> ConversationList:
+    """List conversations.
+
+    Args:
+        repository: the store.
+        directory: where the index is; None to do without it, as for an earlier state of the store.
+        details: rows need the fields that a walk over each history finds; without, some may have them.
+        wanted: which conversations to list.
+        on_progress: called with 1 for each conversation that is read.
+    """
+    if directory is None or repository.is_past:  # the index is of the current state
+        return _Reading(repository, CachedRows({}, ""), on_progress).select(wanted, details=details)
+    with without_purged(directory, repository.path):
+        cached = read_rows(directory, repository.path)
+        reading = _Reading(repository, cached, on_progress)
+        found = reading.select(wanted, details=details)
+        state = "" if found.damaged else reading.find_state()
+        if state != cached.state or reading.rows != cached.rows:
+            save_rows(directory, repository.path, reading.rows.values(), state)
+    return found
+
+
+class _Reading:
+    """The rows of all conversations; a cached one is used if the refs of its conversation are unchanged.
+
+    What cannot be read is left out, and `damaged` has a note for it.
+    """
+
+    def __init__(self, repository: Repository, cached: CachedRows, on_progress: Callable[[int], None]) -> None:
+        from scopes.conversation.show import RowReader, group_by_conversation
+
+        self._repository = repository
+        self._files, self._values = repository.read_refs(*_PREFIXES)
+        self._refs = {refs_of.conversation: refs_of for refs_of in group_by_conversation(self._values)}
+        self._reader = RowReader(repository)
+        self.rows: dict[ConversationId, CachedRow] = {}
+        self.damaged = _note_damaged_refs(self._files)
+        for name, refs_of in self._refs.items():
+            known = cached.rows.get(name)
+            if known is not None and known.state == refs_of.state:
+                self.rows[name] = known
+            else:
+                self._read(name, self._reader.read)
+                on_progress(1)
+
+    def _read(self, name: ConversationId, read: Callable[[ConversationRefs], ConversationRow]) -> None:
+        refs_of = self._refs[name]
+        try:
+            self.rows[name] = CachedRow(read(refs_of), refs_of.state)
+        except (Corrupt, NotFound) as error:
+            self.damaged[name] = Note(f"{name} is left out: {error.message}", "see: scopes verify")
+            self.rows.pop(name, None)
+
+    def select(self, wanted: ListFilter, *, details: bool) -> ConversationList:
+        """Return the list; the rows that it shows, or that a condition is about, get their details."""
+        summaries = [row.summary for row in self.rows.values()]
+        if not wanted.needs_details:
+            summaries = wanted.select(newest_first(summaries))[: wanted.limit] if details else []
+        for row in summaries:
+            if row.messages is None:
+                self._read(row.id, partial(self._reader.read_details, row=row))
+        self._add_counts()
+        rows = (row.summary for row in self.rows.values())
+        found = sorted_list(rows, wanted=wanted, notes=tuple(self.damaged.values()))
+        return replace(found, damaged=tuple(self.damaged))
+
+    def _add_counts(self) -> None:
+        """Add what does not follow from the history: the active branch, and how the default remote differs."""
+        from scopes.conversation.show import count_by_conversation
+
+        detailed = [self._refs[name] for name, row in self.rows.items() if row.summary.messages is not None]
+        counts = count_by_conversation(self._repository, detailed, self._values) if detailed else {}
+        for refs_of in detailed:
+            summary, state = self.rows[refs_of.conversation]
+            ahead, behind = counts.get(summary.id, (None, None))
+            row = summary._replace(active_branch=refs_of.active_branch, ahead=ahead, behind=behind)
+            self.rows[summary.id] = CachedRow(row, state)
+
+    def find_state(self) -> str:
+        """Return the digest of the refs; empty if that is not known, as while an operation is pending."""
+        if self._files.list_refs(_PREFIXES) != self._values:
+            return ""
+        try:
+            return list_digest(self._files, self._repository.path)
+        except (OSError, ValueError):
+            return ""
+
+
+def _note_damaged_refs(files: RefFiles) -> dict[ConversationId, Note]:
+    """Return a note for each conversation with a ref whose file is damaged; its other branches are listed."""
+    damaged = {refs.conversation_of(ref): ref for ref in files.list_damaged(_PREFIXES)}
+    return {
+        name: Note(f"left out, because the file of the ref is damaged: {ref}", "see: scopes verify")
+        for name, ref in damaged.items()
+        if name is not None
+    }

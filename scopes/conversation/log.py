@@ -1,4 +1,4 @@
-"""`log`: walk the messages of a branch, a revision or a range, newest first.
+"""`log`: walk the messages of a branch, a revision or a range, newest first; and `bisect`.
 
 A walk reads commits only. Bodies are read as the log is iterated, and only those that are wanted: for their text, for
 a filter, for the results of calls, or for the word that says how the last message of a turn ended.
@@ -10,13 +10,15 @@ import sys
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
+from math import ceil, log2
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar
 
 from scopes.clock import now_nanoseconds, parse_window
-from scopes.errors import Invalid, check_not_negative
-from scopes.history.activity import SUMMARY, TOOL_RESULTS, ToolResultTracker, find_call_message, is_news
+from scopes.errors import Invalid, Refused, check_not_negative
+from scopes.history.activity import SUMMARY, TOOL_RESULTS, ToolResultTracker, find_call_message, is_news, with_summary
 from scopes.history.handles import list_tips_by_time
 from scopes.history.messages import (
     NO_TEXT,
@@ -43,6 +45,8 @@ from scopes.result import Note, Result, Stream, few
 from scopes.store.graph import walk_newest_first
 from scopes.store.objects import Commit, header_safe, read_commit
 from scopes.store.repository import Repository
+
+_Name = TypeVar("_Name", bound=str)
 
 if TYPE_CHECKING:
     from scopes.merge.lanes import LaneMark, MarkedLanes
@@ -136,14 +140,9 @@ class LogFilter:
     messages: Container[MessageId] | None = None
 
     @property
-    def conditional(self) -> bool:
-        """Return True if there is any condition."""
-        return self.path is not None or self.conditional_without_path
-
-    @property
-    def conditional_without_path(self) -> bool:
-        """Return True if there is a condition besides the path."""
-        return self.messages is not None or any((self.author, self.kind, self.since, self.until, self.body))
+    def is_only_path(self) -> bool:
+        """Return True if there is no condition besides the path."""
+        return self.messages is None and not any((self.author, self.kind, self.since, self.until, self.body))
 
 
 def log(
@@ -182,10 +181,12 @@ def log(
     Raises:
         NotFound, Ambiguous, Invalid: the revision, the range or a date cannot be resolved.
     """
-    _check_options(limit, graph=graph, oldest_first=oldest_first)
+    check_not_negative(limit, "number of messages", "for example: -n 20")
+    if graph and oldest_first:
+        raise Invalid("--graph and --reverse cannot be used together", hint="leave out one of them")
     conversation_id, tips, hidden, branch = _resolve_range(repository, where, all_branches=all_branches)
-    labels = _read_labels(repository, conversation_id)
-    branches = labels.branches
+    branches = _names_by_commit(list_branch_tips(repository, conversation_id))
+    tags = _names_by_commit(read_metadata(repository, conversation_id).tags)
     parents_of: dict[Oid, tuple[Oid, ...]] = {}
     lanes = _LaneFinder(repository, conversation_id, branch, tips, digests=digests)
     commits = lanes.watch(walk_newest_first(repository, tips, hidden))
@@ -195,10 +196,11 @@ def log(
     seen: set[tuple[str, str]] = set()
     matches = _filter(criteria, read, seen)
     folds = fold_results and TOOL_RESULTS not in _as_names(criteria.kind)
-    folded = _ResultFolder(repository, read, matches, {*branches}, hidden).is_folded if folds else None
+    folded = _fold(repository, read, matches, {*branches}, hidden) if folds else None
     entries = _entries(
         map(RecordedTimes(repository).add_to, heads),
-        labels,
+        branches,
+        tags,
         matches,
         folded,
         [claims for tip in tips if (claims := read_claims(repository, tip))],
@@ -212,11 +214,10 @@ def log(
     elif oldest_first:
         entries = reversed(list(entries))
     if bodies is not False:
-        reader = _Bodies(read, read_all=bodies is True, results=results)
-        entries = map(reader.add_to, entries)
+        entries = map(partial(read.add_to, read_all=bodies is True, results=results), entries)
     is_branch = branch is not None and len(tips) == 1
     notes = reader_notes(repository, Revision(conversation_id, branch, tips[0]), where) if is_branch else ()
-    if not criteria.conditional or limit == 0:
+    if (criteria.is_only_path and criteria.path is None) or limit == 0:
         return Log(items=entries, conversation=conversation_id, oldest_first=oldest_first, notes=notes)
     first = list(islice(entries, 1))
     notes += () if first else (_none_found_note(criteria, conversation_id, seen),)
@@ -249,12 +250,6 @@ def touches_file(message: Message, path: str) -> bool:
     return path != "" and any(f"/{path}/" in f"/{name}/" for name in touched)
 
 
-def _check_options(limit: int | None, *, graph: bool, oldest_first: bool) -> None:
-    check_not_negative(limit, "number of messages", "for example: -n 20")
-    if graph and oldest_first:
-        raise Invalid("--graph and --reverse cannot be used together", hint="leave out one of them")
-
-
 def _resolve_range(
     repository: Repository, where: str, *, all_branches: bool
 ) -> tuple[ConversationId, list[Oid], frozenset[Oid], BranchName | None]:
@@ -276,21 +271,11 @@ def _resolve_range(
     return first.conversation, [first.oid, second.oid], ancestors_of_first & ancestors_of_second, None
 
 
-class _Labels(NamedTuple):
-    """The names of branches and tags by commit."""
-
-    branches: Mapping[Oid, Sequence[BranchName]]
-    tags: Mapping[Oid, Sequence[str]]
-
-
-def _read_labels(repository: Repository, conversation: ConversationId) -> _Labels:
-    branches: dict[Oid, list[BranchName]] = {}
-    for branch, tip in list_branch_tips(repository, conversation).items():
-        branches.setdefault(tip, []).append(branch)
-    tags: dict[Oid, list[str]] = {}
-    for tag, oid in read_metadata(repository, conversation).tags.items():
-        tags.setdefault(oid, []).append(tag)
-    return _Labels(branches, tags)
+def _names_by_commit(named: Mapping[_Name, Oid]) -> dict[Oid, list[_Name]]:
+    found: dict[Oid, list[_Name]] = {}
+    for name, oid in named.items():
+        found.setdefault(oid, []).append(name)
+    return found
 
 
 def _filter(only: LogFilter, read: _BodyReader, seen: set[tuple[str, str]]) -> Callable[[MessageHeader], bool]:
@@ -300,7 +285,7 @@ def _filter(only: LogFilter, read: _BodyReader, seen: set[tuple[str, str]]) -> C
     now = now_nanoseconds()
     since, until = (None if end is None else end // 1_000_000_000 for end in parse_window(only.since, only.until, now))
     path, body, messages = only.path, only.body, only.messages
-    if not only.conditional:
+    if only.is_only_path and path is None:
         return lambda _: True
 
     def matches(head: MessageHeader) -> bool:
@@ -324,7 +309,7 @@ def _none_found_note(only: LogFilter, conversation: ConversationId, seen: Iterab
     hints = [f"see: scopes files {quote(conversation)}"] if only.path is not None else []
     hints += [few("authors", (name for name, _ in seen))] if only.author else []
     hints += [few("kinds", (kind for _, kind in seen))] if only.kind else []
-    text = "no message matches" if only.conditional_without_path else f"no message touched {only.path!a}"
+    text = f"no message touched {only.path!a}" if only.is_only_path else "no message matches"
     return Note(text, "\n".join(filter(None, hints)) or None)
 
 
@@ -334,7 +319,8 @@ def _as_names(given: str | Sequence[str] | None) -> Sequence[str]:
 
 def _entries(  # noqa: PLR0917 - one generator for each of them would take longer than the work in it
     heads: Iterable[MessageHeader],
-    labels: _Labels,
+    branches: Mapping[Oid, Sequence[BranchName]],
+    tags: Mapping[Oid, Sequence[str]],
     matches: Callable[[MessageHeader], bool],
     folded: Callable[[MessageHeader], bool] | None,
     claims: Sequence[Mapping[MessageId, object]],
@@ -358,12 +344,13 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
         if not matches(head) or (folded is not None and folded(head)):
             continue
         if claims:
-            changes = frozenset(name for of_tip in claims for name in _as_mapping(of_tip.get(head.id)))
+            found = (of_tip.get(head.id) for of_tip in claims)
+            changes = frozenset(name for claim in found if isinstance(claim, dict) for name in claim)
         yield LogEntry(
             head=head,
             message=None,
-            branches=tuple(labels.branches.get(head.oid, ())),
-            tags=tuple(labels.tags.get(head.oid, ())),
+            branches=tuple(branches.get(head.oid, ())),
+            tags=tuple(tags.get(head.oid, ())),
             parents=head.parents,
             answered_by=answered_by,
             newer=newer if of_branch and head.kind == SUMMARY else None,
@@ -372,10 +359,6 @@ def _entries(  # noqa: PLR0917 - one generator for each of them would take longe
             amended="amended" in changes and "retracted" not in changes,
             next_prompts=next_prompts,
         )
-
-
-def _as_mapping(claim: object) -> Mapping[str, object]:
-    return claim if isinstance(claim, dict) else {}
 
 
 _KEPT = 32  # messages
@@ -396,42 +379,34 @@ class _BodyReader:
         """Return the message of a commit."""
         return self._kept.get(oid) or self._keep(oid, read_message(self._repository, oid))
 
-    def read_bytes(self, head: MessageHeader) -> bytes:
-        """Return the message of a header as it is stored."""
-        return read_body_bytes(self._repository, head)
-
     def _keep(self, oid: Oid, message: Message) -> Message:
         if len(self._kept) == _KEPT:
             del self._kept[next(iter(self._kept))]
         self._kept[oid] = message
         return message
 
+    def add_to(self, entry: LogEntry, *, read_all: bool, results: bool) -> LogEntry:
+        """Return an entry with how its turn ended, and with its body and the results of its calls.
 
-class _Bodies:
-    """Reads the bodies of a log: all, or only those of messages whose commit has no subject text."""
-
-    def __init__(self, read: _BodyReader, *, read_all: bool, results: bool) -> None:
-        self._read = read
-        self._read_all = read_all
-        self._results = results
-
-    def add_to(self, entry: LogEntry) -> LogEntry:
-        """Return an entry with its body, the results of its tool calls if requested, and how its turn ended."""
+        Without `read_all` these are added only if the commit has no subject text.
+        """
         head, next_prompts = entry.head, entry.next_prompts
-        is_read = self._read_all or head.subject == NO_TEXT
-        if not is_read and (next_prompts is None or not may_have_ending(head.kind, self._read.read_bytes(head))):
+        is_read = read_all or head.subject == NO_TEXT
+        if not is_read and (
+            next_prompts is None or not may_have_ending(head.kind, read_body_bytes(self._repository, head))
+        ):
             return entry
-        message = self._read(head)
+        message = self(head)
         ending = ending_of(message)
-        if next_prompts is not None and is_unanswered(message, map(self._read.read_at, next_prompts)):
+        if next_prompts is not None and is_unanswered(message, map(self.read_at, next_prompts)):
             ending = "unanswered"
         if not is_read:
-            return replace(entry, ending=ending) if ending is not None else entry
-        results: tuple[Part, ...] = ()
-        if self._results and any(part.type == "tool_call" for part in message.parts):
-            answers = (message, *map(self._read.read_at, entry.answered_by))
-            results = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
-        return replace(entry, message=message, results=results, ending=ending)
+            return replace(entry, ending=ending)
+        found: tuple[Part, ...] = ()
+        if results and any(part.type == "tool_call" for part in message.parts):
+            answers = (message, *map(self.read_at, entry.answered_by))
+            found = tuple(part for answer in answers for part in answer.parts if part.type == "tool_result")
+        return replace(entry, message=message, results=found, ending=ending)
 
 
 _KEPT_COMMITS = 100  # after a merge, for how its conflicts were resolved
@@ -492,33 +467,24 @@ class _LaneFinder:
         return latest(read_body(self._repository, head), self._amendments)
 
 
-class _ResultFolder:
-    """Finds the messages that a log leaves out, because it shows their results with the calls."""
+def _fold(
+    repository: Repository,
+    read: _BodyReader,
+    matches: Callable[[MessageHeader], bool],
+    tips: Container[Oid],
+    hidden: Container[Oid],
+) -> Callable[[MessageHeader], bool]:
+    """Return a test for messages that hold nothing but results of calls in a message that the log shows."""
 
-    def __init__(
-        self,
-        repository: Repository,
-        read: _BodyReader,
-        matches: Callable[[MessageHeader], bool],
-        tips: Container[Oid],
-        hidden: Container[Oid],
-    ) -> None:
-        self._repository = repository
-        self._read = read
-        self._matches = matches
-        self._tips = tips
-        self._hidden = hidden
-
-    def is_folded(self, head: MessageHeader) -> bool:
-        """Return True if a message holds nothing but results of calls in a message that the log shows."""
-        if head.kind != TOOL_RESULTS or head.oid in self._tips:
+    def is_folded(head: MessageHeader) -> bool:
+        call = None if head.kind != TOOL_RESULTS or head.oid in tips else find_call_message(repository, head)
+        if call is None or call.oid in hidden or not matches(call):
             return False
-        call = find_call_message(self._repository, head)
-        if call is None or call.oid in self._hidden or not self._matches(call):
-            return False
-        called = {part.fields.get("call_id") for part in self._read(call).parts if part.type == "tool_call"}
-        parts = self._read(head).parts
+        called = {part.fields.get("call_id") for part in read(call).parts if part.type == "tool_call"}
+        parts = read(head).parts
         return bool(parts) and all(p.type == "tool_result" and p.fields.get("call_id", "") in called for p in parts)
+
+    return is_folded
 
 
 def _messages_of_graph(commits: Iterable[Commit], parents_of: dict[Oid, tuple[Oid, ...]]) -> Iterator[MessageHeader]:
@@ -546,3 +512,157 @@ def _connect(
                 ancestors.append(parent)
         nearest[oid] = tuple(dict.fromkeys(ancestors))
     return [replace(entry, parents=nearest[entry.head.oid]) for entry in entries]
+
+
+GOOD, BAD, SKIP = 0, 1, 125
+ABORT_FROM = 128
+Verdict: TypeAlias = Literal["good", "bad", "skip"]
+
+
+class BisectPoint(NamedTuple):
+    """A commit of the searched line; `head` is None at the root, before the first message."""
+
+    conversation: ConversationId
+    oid: Oid
+    head: MessageHeader | None
+
+
+class BisectStep(NamedTuple):
+    """One run of the test; `role` is `good` or `bad` if it only checked that end of the line."""
+
+    point: BisectPoint
+    verdict: Verdict
+    code: int
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bisection(Result):
+    """What the search found; `first_bad` is None if skipped messages hide it: then it is one of `candidates`.
+
+    good, bad: the ends of the search. candidates: oldest first. steps: every run of the test, in order.
+    """
+
+    conversation: ConversationId
+    good: BisectPoint
+    bad: BisectPoint
+    first_bad: MessageHeader | None
+    candidates: tuple[MessageHeader, ...]
+    skipped: tuple[MessageHeader, ...]
+    steps: tuple[BisectStep, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 if the first bad message was found, otherwise 1."""
+        return 0 if self.first_bad is not None else 1
+
+
+def bisect(
+    repository: Repository,
+    conversation: str,
+    judge: Callable[[BisectPoint], int],
+    *,
+    good: str | None = None,
+    bad: str | None = None,
+    verify: bool = True,
+    on_step: Callable[[BisectPoint, int], object] = lambda _point, _left: None,
+) -> Bisection:
+    """Find the first message at which a test fails: after `good` (default: the root) up to `bad` (default: the tip).
+
+    A binary search along the line of first parents. Nothing is checked out and nothing is stored.
+
+    judge: returns an exit code for a commit: 0 is good, 125 cannot be tested, 128 and above stop the search, all others
+        are bad, as in `git bisect run`.
+    verify: first check that the judge calls `good` good and `bad` bad.
+    on_step: called before each run with the commit and the number of messages that may still be the first bad one.
+
+    Raises:
+        NotFound, Ambiguous: a revision cannot be resolved.
+        Refused: `good` is not on the line of first parents below `bad`, the ends are not as said, or the judge stopped.
+    """
+    line = _read_line(repository, conversation, good, bad)
+    low, high = 0, len(line) - 1
+    steps: list[BisectStep] = []
+    skipped: set[int] = set()
+
+    def run(point: BisectPoint, role: str | None = None) -> Verdict:
+        on_step(point._replace(head=point.head and with_summary(repository, point.head)), high - low)
+        code = judge(point)
+        if code < 0 or code >= ABORT_FROM:
+            how = f"exit code {code}" if code > 0 else f"signal {-code}"
+            raise Refused(f"the command stopped the search at {_name(point)} with {how}")
+        verdict: Verdict = "good" if code == GOOD else "skip" if code == SKIP else "bad"
+        steps.append(BisectStep(point, verdict, code, role))
+        return verdict
+
+    for point, role in ((line[0], "good"), (line[-1], "bad")) if verify else ():
+        verdict = run(point, role)
+        if verdict != role:
+            outcome = "it could not be tested" if verdict == "skip" else f"exit code {steps[-1].code}"
+            raise Refused(
+                f"{_name(point)}, the {role} end of the search, is {verdict} for the command ({outcome})",
+                hint=f"name another one with --{role}; without --max-tokens the command reads the whole context",
+            )
+    while untested := [position for position in range(low + 1, high) if position not in skipped]:
+        position = min(untested, key=lambda each: abs(2 * each - low - high))
+        verdict = run(line[position])
+        if verdict == "skip":
+            skipped.add(position)
+        elif verdict == "good":
+            low = position
+        else:
+            high = position
+    heads = {n: with_summary(repository, head) for n in range(low + 1, high + 1) if (head := line[n].head) is not None}
+    return Bisection(
+        conversation=line[-1].conversation,
+        good=line[0],
+        bad=line[-1],
+        first_bad=heads[high] if len(heads) == 1 else None,
+        candidates=tuple(heads.values()) if len(heads) > 1 else (),
+        skipped=tuple(heads[n] for n in sorted(skipped) if low < n < high),
+        steps=tuple(steps),
+    )
+
+
+def count_steps(messages: int) -> int:
+    """Return about how many runs are left if `messages` messages may be the first bad one."""
+    return ceil(log2(messages)) if messages > 1 else 0
+
+
+def exit_code_of(verdict: object) -> int:
+    """Return the exit code of a verdict: True is good, False is bad, None cannot be tested.
+
+    Raises:
+        TypeError: it is something else, such as an exit code, of which 0 would be good.
+    """
+    if verdict is None:
+        return SKIP
+    if not isinstance(verdict, bool):
+        raise TypeError(f"a judge returns True (good), False (bad) or None (cannot be tested), not {verdict!r}")
+    return GOOD if verdict else BAD
+
+
+def _read_line(repository: Repository, conversation: str, good: str | None, bad: str | None) -> list[BisectPoint]:
+    """Return the commits from the good to the bad one along first parents, oldest first."""
+    revision = resolve_revision(repository, conversation)
+    if bad is not None:
+        revision = resolve_revision(repository, bad, revision.conversation)
+    start = None if good is None else resolve_revision(repository, good, revision.conversation)
+    commit = read_commit(repository, revision.oid)
+    points = [BisectPoint(revision.conversation, commit.oid, None if is_root(commit) else header_of(commit))]
+    while not is_root(commit) and commit.parents and (start is None or commit.oid != start.oid):
+        commit = read_commit(repository, commit.parents[0])
+        head = None if is_root(commit) else header_of(commit)
+        points.append(BisectPoint(revision.conversation, commit.oid, head))
+    if start is not None and commit.oid != start.oid:
+        raise Refused(
+            f"the good message {good} is not on the line of first parents below {bad or conversation}",
+            hint=f"see: scopes log {quote(conversation)} --graph",
+        )
+    if len(points) < 2:
+        raise Refused("there is no message between good and bad", hint="see: scopes help bisect run")
+    return points[::-1]
+
+
+def _name(point: BisectPoint) -> str:
+    return f"message {point.head.id[:8]}" if point.head is not None else f"the beginning of {point.conversation}"

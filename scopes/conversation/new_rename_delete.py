@@ -22,9 +22,9 @@ from scopes.model.conversation import OPEN, BranchEntry, Root, branch_id
 from scopes.model.operation import Operation
 from scopes.result import Note, Result
 from scopes.store import refs
+from scopes.store.config import BUNDLE
 from scopes.store.graph import is_ancestor
 from scopes.store.operations import walk_operations
-from scopes.store.remotes import BUNDLE
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 

@@ -1,4 +1,4 @@
-"""`show` and `cat`: describe a conversation with its branches and latest messages, or read one message.
+"""`show`, `cat` and the rows of `list`: describe a conversation with its branches and latest messages, or one message.
 
 A branch that an import made says why it exists, or why it was not continued.
 """
@@ -6,18 +6,19 @@ A branch that an import made says why it exists, or why it was not continued.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import islice
 from operator import attrgetter
 from shlex import quote
 from typing import NamedTuple
 
-from scopes.clock import creation_time, known_seconds, later_of
-from scopes.errors import NotFound
+from scopes.clock import creation_time, known_seconds, later_of, parse_time
+from scopes.errors import Corrupt, NotFound
 from scopes.history.activity import SUMMARY, count_since, is_news, tokens_of
-from scopes.history.handles import ConversationHandle, StoreHandle, participants_of, resolve_scope
+from scopes.history.handles import ConversationHandle, ParticipantCache, StoreHandle, participants_of, resolve_scope
 from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
@@ -31,17 +32,27 @@ from scopes.history.messages import (
     read_message_bytes,
     read_root,
 )
-from scopes.history.metadata import Metadata, RemoteState, compare_with_remotes, read_remote_branches
+from scopes.history.metadata import (
+    Metadata,
+    RemoteState,
+    compare_with_remotes,
+    read_directory_and_fork,
+    read_manifest_branches,
+    read_metadata,
+    read_metadata_at,
+    read_remote_branches,
+)
 from scopes.history.names import (
     MAIN,
     Revision,
+    choose_active_branch,
     find_copies,
+    find_root_commit,
     list_branch_tips,
     read_active_branch,
     resolve_revision,
     resolve_with_latest,
 )
-from scopes.history.purged import RedactedCopy, find_original
 from scopes.history.sessions import Ending, SubAgent, find_ending, find_sub_agent, successor_notes
 from scopes.history.sources import (
     TRACKING,
@@ -51,16 +62,19 @@ from scopes.history.sources import (
     read_spans,
     walk_chunks,
 )
-from scopes.history.titles import first_prompt, walk_main
+from scopes.history.titles import RedactedCopy, find_original, first_prompt, walk_main
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, is_message_id
-from scopes.model.conversation import BranchEntry, is_hidden
+from scopes.index.caches import ConversationRow
+from scopes.model.conversation import BranchEntry, Root, branch_id, is_hidden
 from scopes.model.encoding import encode_component
 from scopes.model.message import HANDOVER, Message, decode
 from scopes.model.operation import Signature
 from scopes.result import Note, RawDocument, Result
-from scopes.store.graph import is_ancestor, walk_newest_first, walk_oldest_first
+from scopes.store.config import DEFAULT_REMOTE, find_default, list_family, read_addresses, read_gone, read_setting
+from scopes.store.graph import is_ancestor, list_merge_bases, list_new_commits, walk_newest_first, walk_oldest_first
 from scopes.store.objects import Commit, read_commit
 from scopes.store.projects import find_project
+from scopes.store.refs import ACTIVE, HEADS, META, REMOTES
 from scopes.store.repository import Repository
 
 SYNTHETIC, INTERRUPTED = "synthetic", "interrupted"
@@ -71,38 +85,33 @@ _PROMPT = "prompt"
 _WITHOUT_CONTENT = frozenset({"meta", "notice", "interrupt", "system", "error"})  # kinds of message
 
 
-def reason_of(name: BranchName, own: Sequence[Commit]) -> str | None:
-    """Return why a branch exists, given its own messages, oldest first; None if that is unknown.
-
-    An import names a fork within a session after its first message. That is how branches are told apart which the user
-    of scopes created.
-    """
-    kinds = {_kind_of(commit) for commit in own}
-    if own and kinds <= _WITHOUT_CONTENT:
-        return SYNTHETIC
-    if "interrupt" in kinds and kinds <= {*_WITHOUT_CONTENT, "answer", "tool-results"}:
-        return INTERRUPTED
-    if not own or name != fork_name(message_id_of(own[0])):
-        return None
-    first = next(kind for kind in map(_kind_of, own) if kind not in _WITHOUT_CONTENT)
-    if first != _PROMPT:
-        return ANSWERED_AGAIN
-    return EDITED if kinds <= {*_WITHOUT_CONTENT, _PROMPT} else REWOUND
-
-
-def _kind_of(commit: Commit) -> str | None:
-    """Return the kind of a message; what a person wrote is a prompt."""
-    kind = commit.kind
-    is_prompt = kind not in _WITHOUT_CONTENT and author_kind_of(commit.author.email) == "human"
-    return _PROMPT if is_prompt else kind
-
-
 def fork_name(first: MessageId) -> BranchName:
     """Return the name that an import gives to a fork within a session; `first` is its first own message."""
     return BranchName(f"{FORK_PREFIX}{first[:SHORT_ID_LENGTH]}")
 
 
-def find_sessions(repository: Repository, names: Iterable[BranchName], root: Oid) -> Mapping[BranchName, str]:
+def _find_reason(name: BranchName, own: Sequence[Commit]) -> str | None:
+    """Return why a branch exists, given its own messages, oldest first; None if that is unknown.
+
+    An import names a fork within a session after its first message. That is how branches are told apart which the user
+    of scopes created.
+    """
+    kinds = [
+        _PROMPT if c.kind not in _WITHOUT_CONTENT and author_kind_of(c.author.email) == "human" else c.kind for c in own
+    ]
+    content = [kind for kind in kinds if kind not in _WITHOUT_CONTENT]
+    if own and not content:
+        return SYNTHETIC
+    if "interrupt" in kinds and {*content} <= {"answer", "tool-results"}:
+        return INTERRUPTED
+    if not own or name != fork_name(message_id_of(own[0])):
+        return None
+    if content[0] != _PROMPT:
+        return ANSWERED_AGAIN
+    return EDITED if {*content} == {_PROMPT} else REWOUND
+
+
+def _find_sessions(repository: Repository, names: Iterable[BranchName], root: Oid) -> Mapping[BranchName, str]:
     """Return the native ids of the sessions that branches follow which an import named after a session."""
     encoded = {encode_component(name): name for name in names if name.startswith(FORK_PREFIX)}
     found: dict[BranchName, str] = {}
@@ -122,7 +131,7 @@ class Continued(NamedTuple):
     message: MessageId
 
 
-def find_continued(repository: Repository, oldest_first: Iterable[Commit]) -> Continued | None:
+def _find_continued(repository: Repository, oldest_first: Iterable[Commit]) -> Continued | None:
     """Return what a conversation continues; None if its first prompt names nothing."""
     first = next((commit for commit in oldest_first if commit.kind == "prompt"), None)
     found = None if first is None else read_message_at(repository, first.tree).extra.get(HANDOVER)
@@ -138,7 +147,6 @@ def find_continued(repository: Repository, oldest_first: Iterable[Commit]) -> Co
 
 RECENT = 3
 _ANSWERS_TRIED = 5  # messages of agents whose models and tokens are looked at
-_MAX_ESTIMATED = 100  # messages; more would delay the answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,8 +204,8 @@ class ConversationView(Result):
     `opening` is the beginning of the first prompt, if there is no title. `directory` is where the conversation began,
     `project` the project of that. `branch` is the only branch that is described, None for all `branch_count`.
     `native_id` is the id of the imported session, `continues` what it was given the history of. `models` are those of
-    the newest answers. `tokens` is the size of the newest context: recorded with its answer, or an estimate of the
-    texts. `redacted` says of which conversation it is a redacted copy that was made here.
+    the newest answers. `tokens` is the size of the newest context, as recorded with its answer. `redacted` says of
+    which conversation it is a redacted copy that was made here.
     """
 
     id: ConversationId
@@ -224,7 +232,6 @@ class ConversationView(Result):
     started: str | None = None
     models: tuple[str, ...] = ()
     tokens: int | None = None
-    tokens_method: str | None = None
     in_progress: tuple[OpenMerge, ...] = ()
     redacted: RedactedCopy | None = None
 
@@ -262,7 +269,7 @@ def show(
     latest = by_time[-recent:] if recent > 0 else []
     bodies = [read_message_at(repository, commit.tree) for commit in latest]
     newest = max(by_oid[oid].time for oid in scope.tips.values())
-    models, tokens, method = _measure_context(repository, by_oid, tips[scope.branch or active])
+    models, tokens = _read_context(repository, by_oid, tips[scope.branch or active])
     return ConversationView(
         id=handle.id,
         uuid=root.uuid,
@@ -283,11 +290,10 @@ def show(
         branch=scope.branch,
         branch_count=len(shown),
         native_id=root.native_id,
-        continues=None if root.native_id is None else find_continued(repository, by_oid.values()),
+        continues=None if root.native_id is None else _find_continued(repository, by_oid.values()),
         started=known_seconds(by_time[0].time) if by_time else None,
         models=models,
         tokens=tokens,
-        tokens_method=method,
         in_progress=_list_in_progress(repository, handle.id, metadata),
         redacted=find_original(repository, handle.id),
         notes=successor_notes(repository, Revision(handle.id, active, tips[active]), where),
@@ -310,35 +316,23 @@ def _list_in_progress(
     return tuple(found)
 
 
-def _measure_context(
-    repository: Repository, by_oid: Mapping[Oid, Commit], tip: Oid
-) -> tuple[tuple[str, ...], int | None, str | None]:
-    """Return the models of the newest answers of a branch, and the tokens of its newest context and where from.
-
-    Answers are read until one has recorded tokens; without any, a short history is estimated.
-    """
+def _read_context(repository: Repository, by_oid: Mapping[Oid, Commit], tip: Oid) -> tuple[tuple[str, ...], int | None]:
+    """Return the models of the newest answers of a branch, and the size of its newest context, if that is recorded."""
     models: dict[str, None] = {}
-    tried = 0
-    newest_first: list[Commit] = []
+    answers = 0
     commit = by_oid[tip]
-    while not is_root(commit):
-        newest_first.append(commit)
-        if tried < _ANSWERS_TRIED and header_of(commit).author_kind == "agent":
-            tried += 1
+    while not is_root(commit) and answers < _ANSWERS_TRIED:
+        if author_kind_of(commit.author.email) == "agent":
+            answers += 1
             message = read_message_at(repository, commit.tree)
             models |= {message.model: None} if message.model is not None else {}
             used = tokens_of(message)
             if used is not None and used.input is not None:
-                return tuple(models), used.input + (used.output or 0), "recorded"
-        if not commit.parents or len(newest_first) > _MAX_ESTIMATED:
+                return tuple(models), used.input + (used.output or 0)
+        if not commit.parents:
             break
         commit = by_oid[commit.parents[0]]
-    if not newest_first or len(newest_first) > _MAX_ESTIMATED:
-        return tuple(models), None, None
-    from scopes.tokens.count import EstimatingTokenizer
-
-    texts = (read_message_at(repository, commit.tree).text for commit in newest_first)
-    return tuple(models), sum(map(EstimatingTokenizer().count, texts)), "estimate"
+    return tuple(models), None
 
 
 class Drawing(NamedTuple):
@@ -366,10 +360,8 @@ class _Branches:
         self.by_oid = {commit.oid: commit for commit in walk_oldest_first(repository, sorted(self.tips.values()))}
         self.ids = {commit.oid: message_id_of(commit) for commit in self.by_oid.values() if not is_root(commit)}
 
-    def reachable(self, tip: Oid | None) -> AbstractSet[Oid]:
-        """Return the commits below a tip, with itself."""
-        if set(self.tips.values()) == {tip}:  # another set of all commits would take memory
-            return self.by_oid.keys()
+    def reachable(self, tip: Oid | None) -> set[Oid]:
+        """Return the commits below a tip, with itself; none if it is None."""
         seen: set[Oid] = set()
         stack = [tip] if tip is not None else []
         while stack:
@@ -388,13 +380,12 @@ class _Branches:
     def _row(self, name: BranchName, entry: BranchEntry) -> BranchRow:
         tip = self.by_oid[self.tips[name]]
         reachable = self.reachable(tip.oid)
-        below = self.reachable(entry.fork) if entry.fork in self.by_oid else frozenset[Oid]()
-        own = reachable - below if below else reachable
-        messages, total = ({self.ids[oid] for oid in oids if oid in self.ids} for oids in (own, reachable))
-        above = self.reachable(self.tips.get(entry.parent)) if entry.parent is not None else frozenset[Oid]()
-        copied = {
-            self.ids[oid] for oid in above - reachable if oid in self.ids
-        }  # as an import that joins sessions does
+        above = self.reachable(None if entry.parent is None else self.tips.get(entry.parent))
+        own = reachable - self.reachable(entry.fork)
+        # an import that joins sessions copies messages of the parent
+        messages, total, copied = (
+            {self.ids[oid] for oid in oids if oid in self.ids} for oids in (own, reachable, above - reachable)
+        )
         kinds = Counter(self.by_oid[oid].kind for oid in own)
         status = entry.status
         if status == "active" and messages and tip.oid in above:
@@ -416,10 +407,10 @@ class _Branches:
             compactions=kinds["compaction"],
             interrupts=kinds["interrupt"],
             newer=self._count_newer(reachable) if SUMMARY in kinds else None,
-            reason=None if entry.parent is None else reason_of(name, own_commits),
+            reason=None if entry.parent is None else _find_reason(name, own_commits),
         )
 
-    def _count_newer(self, reachable: AbstractSet[Oid]) -> int:
+    def _count_newer(self, reachable: set[Oid]) -> int:
         """Count the messages after the last summary of a branch."""
         newer = 0
         for oid in reversed(self.by_oid):
@@ -435,7 +426,7 @@ class _Branches:
         root = next((oid for oid, commit in self.by_oid.items() if is_root(commit)), None)
         there = read_remote_branches(self._repository, root)
         unexplained = [row.name for row in rows if row.reason is None]
-        sessions = {} if root is None else find_sessions(self._repository, unexplained, root)
+        sessions = {} if root is None else _find_sessions(self._repository, unexplained, root)
         return tuple(
             replace(
                 row,
@@ -459,6 +450,171 @@ class _Branches:
             newest_first.append(commit)
             commit = self.by_oid[commit.parents[0]]
         return find_sub_agent(self._repository, newest_first)
+
+
+_HEADS_LENGTH = len(HEADS)
+
+
+class ConversationRefs(NamedTuple):
+    """The refs of one conversation."""
+
+    conversation: ConversationId
+    tips: Mapping[BranchName, Oid]
+    meta: str | None
+    active: str | None
+
+    @property
+    def active_branch(self) -> BranchName:
+        """The branch that messages go to if none is named."""
+        return choose_active_branch(self.conversation, self.tips, self.active)
+
+    @property
+    def state(self) -> str:
+        """A digest of the refs that a brief row depends on."""
+        values = repr((sorted(self.tips.items()), self.meta))
+        return sha256(values.encode("utf-8", "backslashreplace")).hexdigest()[:32]
+
+
+def group_by_conversation(values: Mapping[str, str]) -> Iterator[ConversationRefs]:
+    """Group refs by conversation; a conversation without a branch is left out."""
+    tips_of: dict[ConversationId, dict[BranchName, Oid]] = {}
+    for ref, oid in values.items():  # without a call for each of very many refs, such as `split_branch_ref`
+        if ref.startswith(HEADS):
+            name, slash, branch = ref[_HEADS_LENGTH:].partition("/")
+            if slash:
+                tips_of.setdefault(ConversationId(name), {})[BranchName(branch)] = Oid(oid)
+    for name, tips in tips_of.items():
+        yield ConversationRefs(name, tips, values.get(META + name), values.get(ACTIVE + name))
+
+
+class RowReader:
+    """Reads conversations for the rows of `list`."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._participants: ParticipantCache = {}
+        self._times = RecordedTimes(repository)
+
+    def _open(self, refs_of: ConversationRefs) -> tuple[Metadata, dict[Oid, Commit], Root]:
+        """Return the metadata, the tips and the root of a conversation."""
+        metadata = Metadata() if refs_of.meta is None else read_metadata_at(self._repository, Oid(refs_of.meta))
+        commits = {oid: read_commit(self._repository, oid) for oid in set(refs_of.tips.values())}
+        active, main = commits[refs_of.tips[refs_of.active_branch]], metadata.branches.get(MAIN)
+        return metadata, commits, read_root(self._repository, active, None if main is None else main.fork)
+
+    def read(self, refs_of: ConversationRefs) -> ConversationRow:
+        """Return a row without details, from the tips, the metadata and the root.
+
+        A conversation that was created after its messages was active when it was created.
+        """
+        metadata, by_oid, root = self._open(refs_of)
+        commits = list(by_oid.values())
+        is_only = len(refs_of.tips) == 1  # it is counted
+        hidden = [name for name, entry in metadata.branches.items() if entry.is_hidden and not is_only]
+        newest = max(commit.time for commit in commits)
+        recorded = self._times.find_newest((commit.oid, commit.time, commit.author.email) for commit in commits) or 0
+        moments = [self._read_moment(commit) for commit in commits if commit.time == newest]
+        return ConversationRow(
+            id=refs_of.conversation,
+            participants=participants_of(self._repository, commits, self._participants),
+            branches=sum(name not in hidden for name in refs_of.tips),
+            last_activity=later_of(known_seconds(newest), root.created),
+            moment=max(*moments, parse_time(root.created) or 0),
+            recorded_at=known_seconds(recorded) if recorded > newest else None,
+            title=metadata.title,
+        )
+
+    def _read_moment(self, commit: Commit) -> int:
+        """Return the time of a message in nanoseconds; commits have whole seconds. 0 if it cannot be read."""
+        with suppress(Corrupt, NotFound):
+            return 0 if is_root(commit) else parse_time(read_message_at(self._repository, commit.tree).time or "") or 0
+        return 0
+
+    def read_details(self, refs_of: ConversationRefs, row: ConversationRow) -> ConversationRow:
+        """Add the fields that need a walk over the history, which is read once."""
+        repository, (metadata, by_oid, root) = self._repository, self._open(refs_of)
+        tips = list(dict.fromkeys(refs_of.tips.values()))
+        known = {commit.oid: commit for commit in walk_newest_first(repository, tips, known=by_oid)}
+        commits = [commit for commit in known.values() if not is_root(commit)]
+        authors = Counter(commit.author for commit in commits)
+        agents = Counter[AgentName]()
+        for author, count in authors.items():
+            if author_kind_of(author.email) == "agent":
+                agents[AgentName(author.name)] += count
+        answers = (commit for commit in commits if author_kind_of(commit.author.email) == "agent")
+        main_line = walk_main(repository, refs_of.tips, known) if metadata.title is None else ()
+        return row._replace(
+            uuid=root.uuid,
+            opening=first_prompt(repository, main_line),
+            created_at=creation_time(root.created),
+            source=root.format,
+            messages=len(set(map(message_id_of, commits))),
+            directory=metadata.directory or root.cwd,
+            agent=min(agents, key=lambda name: (-agents[name], name), default=None),
+            model=_newest_model(repository, islice(answers, _ANSWERS_TRIED)),
+            tags=tuple(sorted(metadata.tags)) or None,
+        )
+
+
+def _newest_model(repository: Repository, newest_first: Iterable[Commit]) -> str | None:
+    """Return the model of the first message that names one; None if none does or it cannot be read."""
+    with suppress(Corrupt, NotFound):
+        models = (read_message_at(repository, commit.tree).model for commit in newest_first)
+        return next((model for model in models if model is not None), None)
+    return None
+
+
+def count_by_conversation(
+    repository: Repository, conversations: Iterable[ConversationRefs], values: Mapping[str, str]
+) -> dict[ConversationId, tuple[int, int]]:
+    """Return how many messages the default remote lacks, and how many only it has.
+
+    Conversations that it did not have, or had no more, are left out. `values` are the refs. A branch that the remote
+    lacks is compared with all that it has. What is damaged is left out, too: `verify` reports it.
+    """
+    try:
+        gone, addresses = read_gone(repository.path), read_addresses(repository.path)
+        setting = read_setting(
+            repository.config.store_level(), DEFAULT_REMOTE
+        )  # lists are cached by the files of the store
+        remote = find_default(repository.path, setting)
+    except Corrupt:
+        return {}
+    manifests: dict[Oid, Oid] = {}
+    for name in reversed(list_family(addresses, remote) if remote in addresses else ()):  # the oldest counts
+        prefix = f"{REMOTES}{name}/"
+        found_there = {ref.removeprefix(prefix): Oid(oid) for ref, oid in values.items() if ref.startswith(prefix)}
+        manifests |= {Oid(root): oid for root, oid in found_there.items() if root not in gone.get(name, ())}
+    found: dict[ConversationId, tuple[int, int]] = {}
+    for refs_of in conversations if manifests else ():
+        with suppress(Corrupt, NotFound):
+            _, fork = (None, None) if refs_of.meta is None else read_directory_and_fork(repository, Oid(refs_of.meta))
+            root = fork if fork in manifests else find_root_commit(repository, refs_of.conversation)
+            if root is not None and root in manifests:
+                found[refs_of.conversation] = _count(repository, refs_of, manifests[root])
+    return found
+
+
+def _count(repository: Repository, refs_of: ConversationRefs, manifest: Oid) -> tuple[int, int]:
+    parents, tips = read_commit(repository, manifest).parents, set(refs_of.tips.values())
+    if tips in (set(parents), set(parents[1:])):  # the first one may be the manifest before
+        return 0, 0
+    there = read_manifest_branches(repository, manifest)
+    entries = read_metadata(repository, refs_of.conversation).branches
+    ahead: set[Oid] = set()
+    behind: set[Oid] = set()
+    for name, tip in refs_of.tips.items():
+        other = there.get(branch_id(name, entries.get(name)))
+        if other is None or other.tip != tip:
+            ahead |= _list_new(repository, tip, manifest)
+        if other is not None and other.tip != tip:
+            behind |= _list_new(repository, other.tip, tip)
+    return len(ahead), len(behind)
+
+
+def _list_new(repository: Repository, tip: Oid, other: Oid) -> set[Oid]:
+    bases = list_merge_bases(repository, tip, other)
+    return {each.oid for each in list_new_commits(repository, tip, other, bases) if not is_root(each)}
 
 
 _MAX_APPENDED = 1000  # messages since the import that are searched for an imported one
@@ -517,6 +673,10 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
     stored = read_message_bytes(repository, revision.oid)
     head, decoded = RecordedTimes(repository).add_to(header_of(commit)), decode(stored)
     claim = _find_claim(repository, revision, head)
+    notes: tuple[Note, ...] = ()
+    if others := [copy.conversation for copy in copies[1:]]:
+        text = f"message {head.id[:8]} of {revision.conversation} is shown; it is also in {', '.join(others)}"
+        notes = (Note(text, f"to read that one: scopes cat {quote(others[0])}/{head.id[:8]}"),)
     return MessageView(
         conversation=revision.conversation,
         branch=revision.branch,
@@ -526,7 +686,7 @@ def cat(repository: Repository, message: str, *, conversation: str | None = None
         newer=_count_newer(repository, revision, head, decoded) if head.kind == SUMMARY else None,
         retracted="retracted" in claim,
         amended="amended" in claim,
-        notes=_copy_notes(head, copies),
+        notes=notes,
     )
 
 
@@ -566,15 +726,6 @@ def _resolve(repository: Repository, message: str, conversation: str | None) -> 
             f"that message is not on {on}", hint=f"to read it: scopes cat {quote(handle.id)} {quote(message)}"
         )
     return revision
-
-
-def _copy_notes(head: MessageHeader, copies: Sequence[Revision]) -> tuple[Note, ...]:
-    """Return a note that names the conversations with other copies of a message."""
-    others = [revision.conversation for revision in copies[1:]]
-    if not others:
-        return ()
-    text = f"message {head.id[:8]} of {copies[0].conversation} is shown; it is also in {', '.join(others)}"
-    return (Note(text, f"to read that one: scopes cat {quote(others[0])}/{head.id[:8]}"),)
 
 
 def _find_claim(repository: Repository, revision: Revision, head: MessageHeader) -> Mapping[str, object]:

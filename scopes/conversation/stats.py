@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from operator import attrgetter
 
 from scopes.clock import format_seconds, known_seconds
 from scopes.history.activity import Tokens, add_up, tokens_of
@@ -50,15 +51,6 @@ class FileList(Result):
     heading: Heading | None = None
 
 
-@dataclass(slots=True)
-class _FileUses:
-    path: str
-    last: MessageHeader
-    last_operation: str
-    operations: dict[str, int] = field(default_factory=dict)
-    messages: list[MessageId] = field(default_factory=list)
-
-
 def files(repository: Repository, where: str) -> FileList:
     """Collect every file that a message of a conversation, or of `CONV/BRANCH`, read, changed or mentioned.
 
@@ -68,21 +60,28 @@ def files(repository: Repository, where: str) -> FileList:
     scope = resolve_scope(repository, where)
     cwd = read_root(repository, read_commit(repository, next(iter(scope.tips.values()))), None).cwd
     cwd = cwd or read_metadata(repository, scope.conversation).directory
-    uses_by_key: dict[str, _FileUses] = {}
     key_of = lru_cache(maxsize=None)(partial(file_leaf, base=cwd))
-    callers: dict[Oid, AgentName] = {}
+    uses_of: dict[str, list[tuple[str, str, MessageHeader]]] = {}
+    callers: dict[Oid, AgentName] = {}  # the author of each message or, if that is a tool, the agent that called it
     for head, message in walk_messages(repository, scope):
-        callers[head.oid] = _caller(head, callers)
+        parent = head.parents[0] if head.parents and head.author_kind == "tool" else None
+        callers[head.oid] = head.author if parent is None else callers.get(parent, head.author)
         for path, operation in file_operations(message):
-            uses = uses_by_key.setdefault(key_of(path), _FileUses(path, head, operation))
-            if path.endswith(f"/{uses.path}"):
-                uses.path = path  # the absolute one
-            uses.operations[operation] = uses.operations.get(operation, 0) + 1
-            if head.time >= uses.last.time:
-                uses.last, uses.last_operation = head, operation
-            if not uses.messages or uses.messages[-1] != head.id:
-                uses.messages.append(head.id)
-    rows = [_row(uses, callers[uses.last.oid]) for uses in sorted(uses_by_key.values(), key=lambda uses: uses.path)]
+            uses_of.setdefault(key_of(path), []).append((path, operation, head))
+    rows = []
+    for uses in uses_of.values():
+        _, last_operation, last = max(reversed(uses), key=lambda use: use[2].time)
+        rows.append(
+            FileRow(
+                path=next((path for path, *_ in uses if path.startswith("/")), uses[0][0]),
+                operations=dict(Counter(operation for _, operation, _ in uses)),
+                messages=tuple(dict.fromkeys(head.id for *_, head in uses)),
+                last_touch=known_seconds(last.time),
+                last_author=callers[last.oid],
+                last_operation=last_operation,
+            )
+        )
+    rows.sort(key=attrgetter("path"))
     rows.sort(key=lambda row: row.last_touch or "", reverse=True)
     return FileList(
         conversation=scope.conversation,
@@ -91,23 +90,6 @@ def files(repository: Repository, where: str) -> FileList:
         branches=tuple(scope.tips),
         cwd=cwd,
         heading=read_heading(repository, scope.conversation),
-    )
-
-
-def _caller(head: MessageHeader, callers: Mapping[Oid, AgentName]) -> AgentName:
-    """Return the author of a message or, if the author is a tool, the agent that called it."""
-    parent = head.parents[0] if head.parents and head.author_kind == "tool" else None
-    return head.author if parent is None else callers.get(parent, head.author)
-
-
-def _row(uses: _FileUses, author: AgentName) -> FileRow:
-    return FileRow(
-        path=uses.path,
-        operations=uses.operations,
-        messages=tuple(uses.messages),
-        last_touch=known_seconds(uses.last.time),
-        last_author=author,
-        last_operation=uses.last_operation,
     )
 
 
@@ -166,52 +148,29 @@ def stats(repository: Repository, where: str | None = None) -> Stats:
     scopes = [
         resolve_scope(repository, name) for name in ([where] if where is not None else conversation_ids(repository))
     ]
-    counts = _Counts()
+    counts = Counts()
     for scope in scopes:
-        counts.begin_conversation()
-        for head, message in walk_messages(repository, scope):
-            counts.add(head, message)
-        counts.end_conversation()
-    branches = sum(len(scope.tips) for scope in scopes)
+        counts.add_conversation(walk_messages(repository, scope))
+    result = counts.result(len(scopes), sum(len(scope.tips) for scope in scopes))
     if where is None:
-        return counts.result(None, len(scopes), branches)
-    result = counts.result(scopes[0].conversation, 1, branches)
-    return replace(result, branch=scopes[0].branch, heading=read_heading(repository, scopes[0].conversation))
+        return result
+    scope = scopes[0]
+    heading = read_heading(repository, scope.conversation)
+    return replace(result, conversation=scope.conversation, branch=scope.branch, heading=heading)
 
 
-class ActiveTime:
-    """The time in which agents or tools were working in one conversation, in whole seconds.
-
-    It is the union of the intervals from the parent of a message of an agent or tool to that message.
-    """
-
-    def __init__(self) -> None:
-        self._times: dict[Oid, int] = {}
-        self._intervals: list[tuple[int, int]] = []
-
-    def add(self, head: MessageHeader, message: Message) -> None:
-        """Add a message; its parents must have been added before."""
-        if message.time is None or message.extra.get("precision") in _NO_REAL_TIME:
-            return
-        self._times[head.oid] = head.time
-        start = self._times.get(head.parents[0]) if head.parents else None
-        if start is not None and start <= head.time and head.author_kind in _WORKING:
-            self._intervals.append((start, head.time))
-
-    def seconds(self) -> int | None:
-        """Return the length of the union of the intervals; None if there are none."""
-        if not self._intervals:
-            return None
-        total, reached = 0, min(self._intervals)[0]
-        for start, end in sorted(self._intervals):
-            total += max(0, end - max(start, reached))
-            reached = max(reached, end)
-        return total
+def _add_up_intervals(intervals: Sequence[tuple[int, int]]) -> int:
+    """Return the length of the union of intervals in seconds."""
+    total = reached = 0
+    for start, end in sorted(intervals):
+        total += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
 
 
 @dataclass(slots=True)
-class _Counts:
-    """The counts so far; `calls` (tool name by call id) and `active_time` are those of the current conversation."""
+class Counts:
+    """The counts so far."""
 
     seen: set[MessageId] = field(default_factory=set)
     authors: Counter[str] = field(default_factory=Counter)
@@ -228,26 +187,32 @@ class _Counts:
     first: int | None = None
     last: int | None = None
     active_seconds: int | None = None
-    calls: dict[str, str] = field(default_factory=dict)
-    active_time: ActiveTime = field(default_factory=ActiveTime)
 
-    def begin_conversation(self) -> None:
-        self.calls = {}
-        self.active_time = ActiveTime()
+    def add_conversation(self, messages: Iterable[tuple[MessageHeader, Message]]) -> None:
+        """Count the messages of a conversation that are new; of a copy only remember the tools that its calls name.
 
-    def end_conversation(self) -> None:
-        seconds = self.active_time.seconds()
-        if seconds is not None:
-            self.active_seconds = (self.active_seconds or 0) + seconds
+        Agents and tools are active from the parent of a message of theirs to that message.
+        """
+        calls: dict[str, str] = {}  # tool name by call id
+        times: dict[Oid, int] = {}
+        active: list[tuple[int, int]] = []
+        for head, message in messages:
+            is_new = head.id not in self.seen
+            self._add_tools(message, calls, is_new=is_new)
+            if not is_new:
+                continue
+            self._add(head, message)
+            if message.time is None or message.extra.get("precision") in _NO_REAL_TIME:
+                continue
+            times[head.oid] = head.time
+            start = times.get(head.parents[0]) if head.parents else None
+            if start is not None and start <= head.time and head.author_kind in _WORKING:
+                active.append((start, head.time))
+        if active:
+            self.active_seconds = (self.active_seconds or 0) + _add_up_intervals(active)
 
-    def add(self, head: MessageHeader, message: Message) -> None:
-        """Count a message if it is new; of a copy only remember the tools that its calls name."""
-        is_new = head.id not in self.seen
-        self._add_tools(message, is_new=is_new)
-        if not is_new:
-            return
+    def _add(self, head: MessageHeader, message: Message) -> None:
         self.seen.add(head.id)
-        self.active_time.add(head, message)
         self.authors[message.author.name] += 1
         self.kinds[message.kind] += 1
         if message.time is not None:
@@ -266,25 +231,28 @@ class _Counts:
             model = message.model or UNKNOWN
             self.tokens[model] = tokens.plus(self.tokens.get(model, Tokens()))
 
-    def _add_tools(self, message: Message, *, is_new: bool) -> None:
+    def _add_tools(self, message: Message, calls: dict[str, str], *, is_new: bool) -> None:
         for part in message.parts:
             call_id = part.fields.get("call_id")
             if part.type == "tool_call":
                 name = str(part.fields.get("name", UNKNOWN))
                 self.tools[name] += is_new
                 if isinstance(call_id, str):
-                    self.calls[call_id] = name
+                    calls[call_id] = name
             elif part.type == "tool_result" and is_new:
-                name = self.calls.get(call_id, UNKNOWN) if isinstance(call_id, str) else UNKNOWN
+                name = calls.get(call_id, UNKNOWN) if isinstance(call_id, str) else UNKNOWN
                 if is_refused(part):
                     self.refusals[name] += 1
                 elif part.fields.get("is_error") is True:
                     self.errors[name] += 1
 
-    def result(self, conversation: ConversationId | None, conversations: int, branches: int) -> Stats:
+    def result(self, conversations: int, branches: int) -> Stats:
+        """Return the counts, of the whole store."""
         first, last = self.first, self.last
+        text = f"{self.copied} of the messages were copied from a session that was not imported"
+        hint = "messages and calls are counted, their tokens are not: import that session as well"
         return Stats(
-            conversation=conversation,
+            conversation=None,
             conversations=conversations,
             branches=branches,
             messages=len(self.seen),
@@ -303,13 +271,8 @@ class _Counts:
             last=format_seconds(last) if last is not None else None,
             duration_seconds=last - first if first is not None and last is not None else None,
             active_seconds=self.active_seconds,
-            notes=(_copied_note(self.copied),) if self.copied else (),
+            notes=(Note(f"{text}; it has their tokens and times", hint=hint),) if self.copied else (),
         )
-
-
-def _copied_note(messages: int) -> Note:
-    text = f"{messages} of the messages were copied from a session that was not imported; it has their tokens and times"
-    return Note(text, hint="messages and calls are counted, their tokens are not: import that session as well")
 
 
 def _sort_by_count(counter: Counter[str]) -> dict[str, int]:

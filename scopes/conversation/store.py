@@ -19,9 +19,8 @@ from scopes.store.config import (
     Config,
     Setting,
     check_key,
-    check_known,
     check_value,
-    is_known,
+    find_setting,
     is_read_from_store,
     nearest_key,
     open_user_file,
@@ -92,10 +91,10 @@ def get_setting(config: Config, key: str) -> ConfigValue:
 
 def _describe(key: str) -> str:
     """Return the hint about a setting without a value."""
-    description = next((text for name, text in SETTINGS.items() if name.lower() == key.lower()), None)
-    if description is not None:
-        return f"it is {description}"
-    near = None if is_known(key) else nearest_key(key)
+    name = find_setting(key)
+    if name is not None:
+        return f"it is {SETTINGS[name]}"
+    near = nearest_key(key)
     return f"did you mean {near}?" if near else "list what is set: scopes config list"
 
 
@@ -117,10 +116,8 @@ def set_setting(
         NotFound: the setting to remove has no value, or there is no store.
         Inaccessible: the file cannot be written.
     """
-    check_key(key)
+    check_key(key, known=value is not None and not force)
     if value is not None:
-        if not force:
-            check_known(key)
         check_value(key, value)
     if level not in LEVELS:
         raise Invalid(f"{level!a} is not a valid config level", hint="levels: " + ", ".join(LEVELS))

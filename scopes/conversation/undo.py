@@ -3,7 +3,7 @@
 `undo` takes back the newest thing that the same actor did, and a second one the thing before; a note tells what the
 first one took back, because nobody knows whether a process that was killed had committed. As in an editor, `redo` works
 only until the actor's next new operation. Operations of one command are one step. Appends have no operation record:
-`history.past` reads them from the reflogs.
+`history.transaction` reads them from the reflogs.
 
 Two kinds of refs do not simply move back. Metadata that a remote knows get their old values with new clocks, because
 the next fetch would bring back the values that were taken away. In refs of the whole store (agents, facts, memory) the
@@ -13,12 +13,11 @@ files that the operation changed get their old content: what others have changed
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from shlex import quote
-from typing import NoReturn
 
 from scopes.errors import Invalid, NotFound, Refused, check_not_negative
 from scopes.history.metadata import CLOCKS, clocks_of_edit, read_metadata_at, write_metadata
@@ -140,22 +139,21 @@ def redo(
     with nullcontext() if dry_run else exclusive_write(repository):
         limit = None if conversation is None else _resolve_conversation(repository, conversation)
         canceled: set[OperationId] = set()
-        others: list[Operation] = []
+        other: Operation | None = None
         for _, record in walk_operations(repository):
             _cancel(record, canceled)
             if limit is not None and limit not in conversations_of(record):
                 continue
             if not any_actor and record.actor != repository.caller.actor:
-                if record.kind not in (REDO, PUSH) and record.id not in canceled:
-                    others.append(record)
+                if other is None and record.kind not in (REDO, PUSH) and record.id not in canceled:
+                    other = record
                 continue
             if record.kind == UNDO and record.id not in canceled:
                 return _reverse(repository, record, redo=True, dry_run=dry_run, conversation=limit)
             if record.kind not in (UNDO, REDO, PUSH):
                 break
-        other = next(iter(others), None)
         is_undo = other is not None and other.kind == UNDO
-        return _nothing(REDO, "" if any_actor else repository.caller.actor, other if is_undo else None)
+        raise _nothing(REDO, "" if any_actor else repository.caller.actor, other if is_undo else None)
 
 
 def _find_newest(
@@ -185,8 +183,8 @@ def _find_newest(
         if record.kind not in FINAL:
             return record, (*_note_one_more(last), *_note_kept(record, since))
         if conversation is None and canceled <= seen:
-            raise final_operation(record)
-    return _nothing(UNDO, "" if any_actor else repository.caller.actor, other)
+            raise _final(record)
+    raise _nothing(UNDO, "" if any_actor else repository.caller.actor, other)
 
 
 def _note_one_more(last: Operation | None) -> tuple[Note, ...]:
@@ -200,29 +198,32 @@ def _note_one_more(last: Operation | None) -> tuple[Note, ...]:
 def _reverse(
     repository: Repository, target: Operation, *, redo: bool, dry_run: bool, conversation: ConversationId | None
 ) -> Undone:
-    if target.kind in FINAL:
-        raise final_operation(target)
-    if target.kind in (PUSH, REMOTE):
-        raise final_push(target)
+    if target.kind in (*FINAL, PUSH, REMOTE):
+        raise _final(target)
     also = _same_command(repository, target)
     tx = RefTransaction(repository)
     for each in (target, *also):
         if conversation is not None:
-            refuse_others(each, conversation)
+            _refuse_others(each, conversation)
         for change in each.changes:
-            if change.ref not in SHARED and not _is_seen_since(repository, change):
-                _require_unmoved(repository, each, change, tx)
-                tx.move_ref(change.ref, change.new, change.old)
+            current = repository.find_ref(change.ref)
+            if change.ref in SHARED or (change.ref.startswith(_ON_REMOTES) and current != change.new):
+                continue  # what a remote was seen to have since is still true
+            later = next((other for other in tx.list_changes() if other.ref == change.ref), None)
+            if later is not None and later.new != change.new:  # another command moved it in between
+                raise _moved_since(repository, each, change, later.new)
+            tx.move_ref(change.ref, change.new, change.old)
     summary = target.summary.removeprefix("undo ") if redo else f"undo {_summary(target, also)}"
-    tx = restore_shared_metadata(repository, tx, summary, dry_run=dry_run)
+    tx = _restore_shared_metadata(repository, tx, summary, dry_run=dry_run)
     (_refuse_new_messages if redo else _refuse_ended)(repository, target, tx.list_changes())
     for change in tx.list_changes():
         current = repository.find_ref(change.ref)
         if current != change.old or not target.details.get("contiguous", True):
-            raise moved_since(repository, target, change, current)
-    for ref, tree in _take_back_shared(repository, (target, *also)).items():
+            raise _moved_since(repository, target, change, current)
+    for ref, files in _take_back_shared(repository, (target, *also)).items():
         if not dry_run:
-            tx.move_ref(ref, tree.value, tree.write(summary))
+            value = repository.find_ref(ref)
+            tx.move_ref(ref, value, _write_shared(repository, value, files, summary))
     active, notes = _describe_changes(repository, tx.list_changes(), redo=redo)
     operation = None
     if not dry_run:
@@ -242,11 +243,6 @@ def _reverse(
     )
 
 
-def _is_seen_since(repository: Repository, change: RefChange) -> bool:
-    """Return True for what a remote had, if it was seen to have something else since: that is still true."""
-    return change.ref.startswith((refs.REMOTES, refs.REMOTE_SOURCES)) and repository.find_ref(change.ref) != change.new
-
-
 def _summary(target: Operation, also: Sequence[Operation]) -> str:
     return "; ".join(each.summary for each in (*reversed(also), target))
 
@@ -255,14 +251,7 @@ def _same_command(repository: Repository, target: Operation) -> tuple[Operation,
     """Return the operations that the same command recorded before, the newest first, unless an expire deleted them."""
     ids = target.details.get(SAME_COMMAND)
     wanted = set(ids) if isinstance(ids, list) else set()
-    found: list[Operation] = []
-    for _, record in walk_operations(repository) if wanted else ():
-        if record.id in wanted:
-            found.append(record)
-            wanted.remove(record.id)
-        if not wanted:
-            break
-    return tuple(found)
+    return tuple(record for _, record in (walk_operations(repository) if wanted else ()) if record.id in wanted)
 
 
 def _last_of_command(repository: Repository, operation: Operation) -> Operation:
@@ -273,13 +262,6 @@ def _last_of_command(repository: Repository, operation: Operation) -> Operation:
         if record.id == operation.id or operation.id in record.details.get(SAME_COMMAND, ()):
             return record
     return operation
-
-
-def _require_unmoved(repository: Repository, earlier: Operation, change: RefChange, tx: RefTransaction) -> None:
-    """Refuse an operation if another command moved the ref before a later operation of the same command did."""
-    later = next((each for each in tx.list_changes() if each.ref == change.ref), None)
-    if later is not None and later.new != change.new:
-        raise moved_since(repository, earlier, change, later.new)
 
 
 def _describe_changes(
@@ -302,7 +284,8 @@ def _describe_changes(
         pair = refs.split_branch_ref(active.new.removeprefix(refs.SYMBOLIC))
         branch = None if pair is None else pair[1]
     texts = [] if branch is None else [f"active branch: {branch}"]
-    again = _resumed(repository, conversation, moved)
+    before = {each.branch for each in list_in_progress(repository, conversation)}
+    again = [each for each in _list_after(repository, conversation, moved) or () if each.branch not in before]
     texts += map(describe_in_progress, again)
     hint = None
     if again:
@@ -313,11 +296,13 @@ def _describe_changes(
     return branch, (Note("; ".join(texts), hint),) if texts else ()
 
 
-def _resumed(repository: Repository, conversation: ConversationId, moved: Mapping[str, RefChange]) -> list[InProgress]:
-    """Return what is in progress after the changes of refs, but was not before."""
+def _list_after(
+    repository: Repository, conversation: ConversationId, moved: Mapping[str, RefChange]
+) -> list[InProgress] | None:
+    """Return what is in progress after the changes of refs; None if its metadata does not change."""
     metadata = moved.get(refs.meta_ref(conversation))
     if metadata is None or metadata.new is None:
-        return []
+        return None
     tips = dict(list_branch_tips(repository, conversation))
     for change in moved.values():
         pair = refs.split_branch_ref(change.ref)
@@ -325,9 +310,7 @@ def _resumed(repository: Repository, conversation: ConversationId, moved: Mappin
             tips[pair[1]] = Oid(change.new)
         elif pair is not None:
             tips.pop(pair[1], None)
-    after = decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata.new)).branches, tips)
-    before = {each.branch for each in list_in_progress(repository, conversation)}
-    return [each for each in after if each.branch not in before]
+    return decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata.new)).branches, tips)
 
 
 def _canceled(newest_first: Iterable[Operation]) -> set[OperationId]:
@@ -384,20 +367,14 @@ def _find_anywhere(repository: Repository, prefix: str) -> Operation:
     try:
         return find_operation((record for _, record in walk_operations(repository)), prefix)
     except NotFound:
-        return find_operation(_walk_appends(repository), prefix)
+        return find_operation((record for record in walk_history(repository) if record.kind == APPEND), prefix)
 
 
-def _walk_appends(repository: Repository) -> Iterator[Operation]:
-    return (record for record in walk_history(repository) if record.kind == APPEND)
-
-
-def _nothing(what: str, actor: str = "", other: Operation | None = None) -> NoReturn:
-    if actor:
-        hint = LIST_OPERATIONS
-        if other is not None:
-            hint = f"{hint}; the last is by {other.actor} ({other.summary}): scopes {what} --any-actor"
-        raise NotFound(f"there is nothing to {what} for {actor}", hint=hint)
-    raise NotFound(f"there is nothing to {what}", hint=LIST_OPERATIONS)
+def _nothing(what: str, actor: str, other: Operation | None) -> NotFound:
+    hint = LIST_OPERATIONS
+    if actor and other is not None:
+        hint = f"{hint}; the last is by {other.actor} ({other.summary}): scopes {what} --any-actor"
+    return NotFound(f"there is nothing to {what}" + (f" for {actor}" if actor else ""), hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -422,8 +399,8 @@ def list_operations(repository: Repository, *, limit: int | None = None) -> Oper
         Invalid: the limit is negative.
     """
     check_not_negative(limit, "number of operations", "for example: -n 20")
-    count = None if limit is None else min(limit, sys.maxsize)
-    return OperationList(operations=tuple(record for _, record in islice(walk_operations(repository), count)))
+    records = (record for _, record in islice(walk_operations(repository), limit and min(limit, sys.maxsize)))
+    return OperationList(operations=tuple(records))
 
 
 def show_operation(repository: Repository, operation: str) -> OperationView:
@@ -446,29 +423,21 @@ def _refuse_ended(repository: Repository, target: Operation, changes: Sequence[R
 
 def _refuse_new_messages(repository: Repository, target: Operation, changes: Sequence[RefChange]) -> None:
     """Refuse to redo the end of a merge if its conflict-resolution branch got messages that it would not have."""
-    after = {change.ref: change.new for change in changes}
-    for conversation in {refs.conversation_of(change.ref) for change in changes} - {None}:
-        metadata = after.get(refs.meta_ref(ConversationId(str(conversation))))
-        if conversation is None or metadata is None:
-            continue
-        tips = {
-            **list_branch_tips(repository, conversation),
-            **{pair[1]: Oid(new) for ref, new in after.items() if (pair := refs.split_branch_ref(ref)) and new},
-        }
-        left = decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata)).branches, tips)
-        for each in list_in_progress(repository, conversation):
-            merged = after.get(refs.branch_ref(conversation, each.target))
-            if each.kind != "merge" or each in left or merged is None or is_ancestor(repository, each.tip, Oid(merged)):
-                continue
-            if all(other.branch != each.branch for other in left):
+    moved = {change.ref: change for change in changes}
+    for conversation in {name for ref in moved if (name := refs.conversation_of(ref)) is not None}:
+        after = _list_after(repository, conversation, moved)
+        for each in () if after is None else list_in_progress(repository, conversation):
+            merged = moved.get(refs.branch_ref(conversation, each.target))
+            ends = each.kind == "merge" and all(other.branch != each.branch for other in after or ())
+            if ends and merged and merged.new and not is_ancestor(repository, each.tip, Oid(merged.new)):
+                cure = f"scopes merge {quote(conversation)} --continue --branch {quote(each.branch)}"
                 raise Refused(
                     f"{conversation}/{each.branch} has new messages since '{target.summary}'",
-                    hint="finish the merge with them: "
-                    f"scopes merge {quote(conversation)} --continue --branch {quote(each.branch)}",
+                    hint=f"finish the merge with them: {cure}",
                 )
 
 
-def refuse_others(target: Operation, conversation: ConversationId) -> None:
+def _refuse_others(target: Operation, conversation: ConversationId) -> None:
     """Refuse an operation that changed other conversations too."""
     others = sorted(conversations_of(target) - {conversation})
     if others:
@@ -479,21 +448,17 @@ def refuse_others(target: Operation, conversation: ConversationId) -> None:
         raise Refused(f"'{target.summary}' also changed {names}", hint=hint)
 
 
-def final_operation(record: Operation) -> Refused:
-    """Return the error for an operation that deleted what undo would need."""
-    return Refused(
-        f"{'purge' if record.kind == PURGE else 'gc --expire'} cannot be undone: {record.summary}",
-        hint="what came before and is still recorded: scopes operations list; then: scopes undo OPERATION",
-    )
-
-
-def final_push(record: Operation) -> Refused:
-    """Return the error for a push, which changed nothing here, or for a change of what a remote is called."""
-    if record.kind == REMOTE:
-        hint = "use scopes remote add, rename or set-url"
-        return Refused(f"a change of a remote cannot be undone: {record.summary}", hint=hint)
-    hint = "what was sent is in its history; to go back here: scopes rewind CONV; then: scopes push CONV --force"
-    return Refused(f"a push cannot be undone: {record.summary}", hint=hint)
+def _final(record: Operation) -> Refused:
+    """Return the error for what deleted what an undo would need, or changed something outside the store."""
+    if record.kind in FINAL:
+        what = "purge" if record.kind == PURGE else "gc --expire"
+        hint = "what came before and is still recorded: scopes operations list; then: scopes undo OPERATION"
+    elif record.kind == REMOTE:
+        what, hint = "a change of a remote", "use scopes remote add, rename or set-url"
+    else:
+        what = "a push"
+        hint = "what was sent is in its history; to go back here: scopes rewind CONV; then: scopes push CONV --force"
+    return Refused(f"{what} cannot be undone: {record.summary}", hint=hint)
 
 
 def _note_kept(target: Operation, since: Iterable[Operation]) -> tuple[Note, ...]:
@@ -513,7 +478,7 @@ def _note_kept(target: Operation, since: Iterable[Operation]) -> tuple[Note, ...
     return ()
 
 
-def moved_since(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
+def _moved_since(repository: Repository, target: Operation, change: RefChange, current: str | None) -> Refused:
     """Return the error for a ref that has moved since an operation or an append; its hint names what takes it back."""
     shown = change.ref.removeprefix(refs.HEADS)
     if current is None:
@@ -538,7 +503,7 @@ def moved_since(repository: Repository, target: Operation, change: RefChange, cu
     return Refused(f"{shown} has newer messages than '{target.summary}'", hint=hint)
 
 
-def restore_shared_metadata(
+def _restore_shared_metadata(
     repository: Repository, tx: RefTransaction, subject: str, *, dry_run: bool
 ) -> RefTransaction:
     """Return the changes of an undo or redo, in which shared metadata is not moved back but changed again.
@@ -551,32 +516,28 @@ def restore_shared_metadata(
     shared = {name.rpartition("/")[2] for name in remotes}
     result = RefTransaction(repository)
     for change in tx.list_changes():
-        result.move_ref(*_restore(repository, result, change, shared, subject, dry_run=dry_run))
+        old, new = change.old, change.new
+        current = repository.find_ref(change.ref) if change.ref.startswith(refs.META) else None
+        if (
+            current is not None
+            and old is not None
+            and new is not None
+            and find_root_commit(repository, ConversationId(change.ref.removeprefix(refs.META))) in shared
+            and not _list_value_changes(repository, current, old)
+        ):
+            old = current
+            if not dry_run:
+                values = _list_value_changes(repository, current, new)
+                tree = _tree_of(repository, current)
+                clocks = clocks_of_edit(
+                    repository, tree, values, lambda: machine_id(repository.config, result.operation_id)
+                )
+                new = write_metadata(repository, Oid(current), {**values, **clocks}, subject)
+        result.move_ref(change.ref, old, new)
     return result
 
 
-def _restore(
-    repository: Repository, tx: RefTransaction, change: RefChange, shared: set[str], subject: str, *, dry_run: bool
-) -> RefChange:
-    """Return what becomes of one ref."""
-    current = repository.find_ref(change.ref)
-    if not change.ref.startswith(refs.META) or change.old is None or change.new is None or current is None:
-        return change
-    if find_root_commit(repository, ConversationId(change.ref.removeprefix(refs.META))) not in shared:
-        return change
-    if list_value_changes(repository, current, change.old):
-        return change
-    if dry_run:
-        return change._replace(old=current)
-    values = list_value_changes(repository, current, change.new)
-    clocks = clocks_of_edit(
-        repository, _tree_of(repository, current), values, lambda: machine_id(repository.config, tx.operation_id)
-    )
-    new = write_metadata(repository, Oid(current), {**values, **clocks}, subject)
-    return change._replace(old=current, new=new)
-
-
-def list_value_changes(objects: Objects, before: str, after: str) -> dict[str, BlobChange]:
+def _list_value_changes(objects: Objects, before: str, after: str) -> dict[str, BlobChange]:
     """Return the files of the metadata whose values differ between two commits, with those of the second one."""
     if before == after:
         return {}
@@ -588,31 +549,50 @@ def _tree_of(objects: Objects, commit: str) -> Oid:
     return read_commit(objects, Oid(commit)).tree
 
 
-def _take_back_shared(repository: Repository, operations: Sequence[Operation]) -> dict[str, _SharedTree]:
-    """Return the shared refs, with the files that the operations changed as they were before; the newest one first.
+def _take_back_shared(repository: Repository, operations: Sequence[Operation]) -> dict[str, dict[str, Oid | None]]:
+    """Return the files of shared refs as they were before the operations, the newest first; None for no file.
 
     Raises:
         Refused: a file has been changed since, or an agent has got messages; the hint names what to undo first.
     """
-    trees: dict[str, _SharedTree] = {}
+    found: dict[str, dict[str, Oid | None]] = {}
     for operation in operations:
         for change in operation.changes:
             if change.ref not in SHARED:
                 continue
-            tree = trees.setdefault(change.ref, _SharedTree(repository, change.ref))
+            files, tree = found.setdefault(change.ref, {}), tree_of(repository, repository.find_ref(change.ref))
             for path, before, after in walk_path_changes(repository, change):
-                if tree.find(path) != after:
+                if (files[path] if path in files else _find_file(repository, tree, path)) != after:
                     hint = _hint_later(repository, operations, operation, change.ref, path)
                     raise Refused(f"what '{operation.summary}' changed was changed again since", hint=hint)
-                tree.changes[path] = before
-            tree.oldest = change.old
-    for path, blob in trees[refs.AGENTS].changes.items() if refs.AGENTS in trees else ():
-        number = path.removeprefix(AGENT_FILES).removesuffix(".json")
-        if path.startswith(AGENT_FILES) and blob is None and trees[refs.AGENTS].has_files(f"{INBOX_FILES}{number}"):
+                files[path] = before
+    agents, value = found.get(refs.AGENTS, {}), repository.find_ref(refs.AGENTS)
+    for path, blob in agents.items():
+        inbox = INBOX_FILES + path.removeprefix(AGENT_FILES).removesuffix(".json")
+        waiting = find_tree(repository, value, inbox) if blob is None and path.startswith(AGENT_FILES) else None
+        names = {} if waiting is None else read_tree(repository, waiting)
+        if any(agents.get(f"{inbox}/{name}", waiting) is not None for name in names):
+            agent = _find_file(repository, tree_of(repository, value), path)
+            name = "NAME" if agent is None else str(read_json(repository, agent).get("name"))
             text = f"the agent has got messages since '{operations[0].summary}'"
-            name = str(read_json(repository, trees[refs.AGENTS].stored(path)).get("name"))
             raise Refused(text, hint=f"remove it: scopes agents remove {quote(name)}")
-    return trees
+    return found
+
+
+def _find_file(repository: Repository, tree: Oid | None, path: str) -> Oid | None:
+    entry = None if tree is None else find_entry(repository, tree, path)
+    return None if entry is None or entry.is_tree else entry.oid
+
+
+def _write_shared(
+    repository: Repository, value: str | None, files: Mapping[str, BlobChange], subject: str
+) -> str | None:
+    """Write the commit of a shared ref with some files changed, and return it; None if no file is left."""
+    before = tree_of(repository, value)
+    after = update_tree(repository, before, files)
+    if not read_tree(repository, after):
+        return None
+    return value if after == before else write_metadata(repository, Oid(value) if value else None, files, subject)
 
 
 def _hint_later(repository: Repository, operations: Sequence[Operation], target: Operation, ref: str, path: str) -> str:
@@ -625,47 +605,3 @@ def _hint_later(repository: Repository, operations: Sequence[Operation], target:
             if change.ref == ref and any(each.path == path for each in walk_path_changes(repository, change)):
                 return f"undo first '{record.summary}': scopes undo {quote(record.id[:8])}"
     return LIST_OPERATIONS
-
-
-class _SharedTree:
-    """The tree of a ref with changes that are not written yet.
-
-    Attributes:
-        value: The commit of the ref; None if there is no ref.
-        oldest: The commit before the first operation that is taken back.
-        changes: The new blobs by path; None for no file.
-    """
-
-    def __init__(self, repository: Repository, ref: str) -> None:
-        self._repository = repository
-        self.value = repository.find_ref(ref)
-        self.oldest: str | None = None
-        self.changes: dict[str, Oid | None] = {}
-        self._tree = tree_of(repository, self.value)
-
-    def find(self, path: str) -> Oid | None:
-        """Return the blob of a file; None if there is none."""
-        return self.changes[path] if path in self.changes else self.stored(path)
-
-    def has_files(self, directory: str) -> bool:
-        """Return True if there are files in a directory."""
-        tree = find_tree(self._repository, self.value, directory)
-        stored = {} if tree is None else read_tree(self._repository, tree)
-        return any(self.changes.get(f"{directory}/{name}", entry) is not None for name, entry in stored.items())
-
-    def write(self, subject: str) -> str | None:
-        """Write the commit and return it; the one from before if that has the same files, so that undo restores it."""
-        changes: dict[str, BlobChange] = dict(self.changes)
-        tree = update_tree(self._repository, self._tree, changes)
-        if self.oldest is None and not read_tree(self._repository, tree):
-            return None
-        if tree == self._tree:
-            return self.value
-        if tree == tree_of(self._repository, self.oldest):
-            return self.oldest
-        return write_metadata(self._repository, None if self.value is None else Oid(self.value), changes, subject)
-
-    def stored(self, path: str) -> Oid | None:
-        """Return the blob of a file as the ref has it; None if there is none."""
-        entry = None if self._tree is None else find_entry(self._repository, self._tree, path)
-        return None if entry is None or entry.is_tree else entry.oid

@@ -33,14 +33,13 @@ from scopes.model.message import decode
 from scopes.model.operation import GOOD, UNCHECKED, UNKNOWN_KEY
 from scopes.result import Note, Result
 from scopes.store import refs
-from scopes.store.git_program import find_git
+from scopes.store.git_program import check_signatures, find_git, read_signing_settings
 from scopes.store.graph import walk_newest_first
 from scopes.store.locks import LOCK_FILE, StoreLock
 from scopes.store.maintenance import DEFAULT_PACK_THRESHOLD, estimate_loose_objects
 from scopes.store.objects import REPAIR, Commit, find_blob, library_versions, read_commit, try_write
 from scopes.store.refs import OPERATIONS, PENDING
 from scopes.store.repository import FORMAT_VERSION, Repository
-from scopes.store.signing import check_signatures, read_signing_settings
 from scopes.store.transactions import list_leftovers, list_orphans
 from scopes.store.verify import (
     Finding,
@@ -92,16 +91,15 @@ def verify(repository: Repository, more_checks: MoreChecks = ()) -> Verification
     Raises:
         Busy: something was found, and another process holds the lock.
     """
-    with repository.from_disk():
-        first = _check_store(repository, more_checks)
-        if not first.findings:
-            return first
-        try:
-            with repository.lock.exclusive():
-                return _check_store(repository, more_checks, locked=True)
-        except Inaccessible as error:
-            note = Note(f"{error.message}: a defect may be the work of another process", "run it again: scopes verify")
-            return replace(first, notes=(note,))
+    first = _check_store(repository, more_checks)
+    if not first.findings:
+        return first
+    try:
+        with repository.lock.exclusive():
+            return _check_store(repository, more_checks, locked=True)
+    except Inaccessible as error:
+        note = Note(f"{error.message}: a defect may be the work of another process", "run it again: scopes verify")
+        return replace(first, notes=(note,))
 
 
 def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: bool = False) -> Verification:
@@ -109,6 +107,7 @@ def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: boo
 
     If a pack index is damaged, nothing else is read: libgit2 trusts its offsets, and the process might crash.
     """
+    repository.recent.clear()  # a copy in memory would hide that an object is damaged on disk
     findings = list(walk_pack_defects(repository))
     branches: dict[str, Oid] = {}
     seen: set[Oid] = set()
@@ -121,7 +120,7 @@ def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: boo
         tips = {ref: Oid(value) for ref, value in values.items() if not value.startswith(refs.SYMBOLIC)}
         branches = {ref: tip for ref, tip in tips.items() if ref.startswith(refs.HEADS)}
         findings += walk_file_defects(repository)
-        findings += [defect.finding for defect in walk_object_defects(repository)]
+        findings += walk_object_defects(repository)
         findings += [defect.finding() for defect in walk_ref_defects(repository, values)]
         findings += walk_leftover_defects(repository, locked=locked)
         findings += _metadata_defects(repository, tips)
@@ -216,14 +215,12 @@ def repair(
     more_checks: as for `verify`
     before: what `repair_unopened` has repaired
 
-    Every object is read from disk: a copy in memory would hide that it is damaged there.
-
     Raises:
         Busy, Inaccessible, TooNew: the store cannot be written now.
     """
     repository.require_writable()
     quarantine = Quarantine(repository.path)
-    with repository.lock.exclusive(), repository.from_disk():
+    with repository.lock.exclusive():
         repairs = before + tuple(dict.fromkeys(walk_repairs(repository, quarantine, dry_run=dry_run)))
         remaining = () if dry_run else _check_store(repository, more_checks, locked=True).findings
     return Repaired(
@@ -231,7 +228,7 @@ def repair(
         dry_run=dry_run,
         repairs=repairs,
         remaining=remaining,
-        quarantine=quarantine.path if quarantine.is_used else None,
+        quarantine=quarantine.path if os.path.isdir(quarantine.path) else None,
     )
 
 
@@ -262,29 +259,25 @@ class Diagnosis(Result):
         return 1 if any(check.state == "failed" for check in self.checks) else 0
 
 
-def doctor(path: str, open_store: Repository | ScopesError, more: Iterable[Check] = ()) -> Diagnosis:
-    """Check the installation and the store at `path`; `open_store` is the opened store or its error (S0-23).
+def doctor(open_store: Repository | ScopesError, more: Iterable[Check] = ()) -> Diagnosis:
+    """Check the installation and the store; `open_store` is the opened store or its error (S0-23).
 
     more: checks of what is above the store, which follow.
     """
-    checks = list(_program_checks())
+    program = find_git()
+    checks = [
+        Check("scopes", "ok", f"{__version__}, Python {platform.python_version()} on {sys.platform}"),
+        Check("libraries", "ok", library_versions()),
+        Check("git", "ok", program)
+        if program is not None
+        else Check("git", "warning", "not installed", "install git: gc and the store's packing need it"),
+    ]
     if isinstance(open_store, ScopesError):
         state = "warning" if open_store.kind == "not-found" else "failed"
         checks.append(Check("store", state, open_store.message, open_store.hint))
     else:
         checks += _store_checks(open_store)
-        checks += _safety_checks(path)
     return Diagnosis(checks=(*checks, *more))
-
-
-def _program_checks() -> Iterator[Check]:
-    yield Check("scopes", "ok", f"{__version__}, Python {platform.python_version()} on {sys.platform}")
-    yield Check("libraries", "ok", library_versions())
-    program = find_git()
-    if program is None:
-        yield Check("git", "warning", "not installed", "install git: gc and the store's packing need it")
-    else:
-        yield Check("git", "ok", program)
 
 
 def _store_checks(repository: Repository) -> Iterator[Check]:
@@ -293,12 +286,8 @@ def _store_checks(repository: Repository) -> Iterator[Check]:
     if version > FORMAT_VERSION:
         yield Check("format", "failed", f"{version}, newer than {FORMAT_VERSION}", "update scopes; reading still works")
     elif version < 1:
-        yield Check(
-            "format",
-            "failed",
-            "the store's configuration names none",
-            f"git config scopes.formatVersion {FORMAT_VERSION}",
-        )
+        cure = f"git config scopes.formatVersion {FORMAT_VERSION}"
+        yield Check("format", "failed", "the store's configuration names none", cure)
     else:
         yield Check("format", "ok", str(version))
     try:
@@ -306,20 +295,27 @@ def _store_checks(repository: Repository) -> Iterator[Check]:
     except Corrupt as error:
         yield Check("operation log", "failed", error.message, REPAIR)
     yield _check_writing(repository)
-    durable = repository.durable
-    yield Check(
-        "durability", "ok" if durable else "warning", "full" if durable else "fast: a power cut may lose messages"
-    )
+    if repository.durable:
+        yield Check("durability", "ok", "full")
+    else:
+        yield Check("durability", "warning", "fast: a power cut may lose messages")
     loose = estimate_loose_objects(repository)
     many = loose > 2 * DEFAULT_PACK_THRESHOLD
     yield Check("loose objects", "warning" if many else "ok", f"about {loose}", "scopes gc" if many else None)
     pending, leftovers = _find_leftovers(repository)
     if pending:
-        yield Check(
-            "pending operation", "warning", "one was interrupted", "the next command that writes will finish it"
-        )
+        cure = "the next command that writes will finish it"
+        yield Check("pending operation", "warning", "one was interrupted", cure)
     if leftovers:
         yield Check("leftovers", "warning", f"{leftovers} files of processes that died", "scopes gc")
+    mode = stat.S_IMODE(os.stat(repository.path).st_mode)
+    private = not mode & 0o077
+    cure_of_mode = None if private else f"chmod 700 {repository.path}"
+    yield Check("privacy", "ok" if private else "warning", f"mode {mode:04o}", cure_of_mode)
+    disk = os.statvfs(repository.path)
+    free_bytes = disk.f_bavail * disk.f_frsize
+    low = free_bytes < 100 << 20
+    yield Check("free space", "warning" if low else "ok", f"{free_bytes >> 20} MiB", "free some space" if low else None)
 
 
 def _check_writing(repository: Repository) -> Check:
@@ -358,17 +354,6 @@ def _find_leftovers(repository: Repository) -> tuple[bool, int]:
         return False, 0
     except Inaccessible:
         return pending, leftovers
-
-
-def _safety_checks(path: str) -> Iterator[Check]:
-    mode = stat.S_IMODE(os.stat(path).st_mode)
-    private = not mode & 0o077
-    cure = None if private else f"chmod 700 {path}"
-    yield Check("privacy", "ok" if private else "warning", f"mode {mode:04o}", cure)
-    disk = os.statvfs(path)
-    free_bytes = disk.f_bavail * disk.f_frsize
-    low = free_bytes < 100 << 20
-    yield Check("free space", "warning" if low else "ok", f"{free_bytes >> 20} MiB", "free some space" if low else None)
 
 
 _PEOPLE = "@humans.scopes"
@@ -442,26 +427,26 @@ def verify_signatures(
         Corrupt, NotFound: a commit cannot be read.
         Invalid: `since` is no time.
     """
-    commits = {commit.oid: commit for commit in _walk(repository)}
+    tips = [
+        Oid(value)
+        for ref, value in repository.list_refs().items()
+        if ref != OPERATIONS and not value.startswith(refs.SYMBOLIC) and repository.read(Oid(value))[0] == "commit"
+    ]
+    commits = {commit.oid: commit for commit in walk_newest_first(repository, tips)}
     settings = read_signing_settings(directory)
     found = check_signatures(repository, commits, directory, settings)
-    rows = tuple(
-        SignedCommit(
-            oid, _subject_of(repository, commits[oid]), *signature, commits[oid].author.name, commits[oid].message_id
-        )
-        for oid, signature in found.items()
+    signed = tuple(
+        SignedCommit(oid, _subject_of(repository, commit), *found[oid], *_author_of(commit))
+        for oid, commit in commits.items()
+        if oid in found
     )
     start = None if since is None else parse_window(since, None, now_nanoseconds())[0]
-    latest = {} if start is None else _find_latest(commits)
+    latest: dict[Oid, int] = {}  # the time of each commit, or that of the latest one below it
+    for oid in reversed(commits):
+        below = (latest[parent] for parent in commits[oid].parents if parent in latest)
+        latest[oid] = max(commits[oid].time, *below, 0)
     unsigned = tuple(
-        UnsignedCommit(
-            oid,
-            _subject_of(repository, commit),
-            what,
-            format_seconds(commit.time),
-            commit.author.name,
-            commit.message_id,
-        )
+        UnsignedCommit(oid, _subject_of(repository, commit), what, format_seconds(commit.time), *_author_of(commit))
         for oid, commit in commits.items()
         if oid not in found
         and (start is None or latest[oid] * _NANOSECONDS >= start)
@@ -470,47 +455,21 @@ def verify_signatures(
     return SignatureCheck(
         path=repository.path,
         commits=len(commits),
-        signatures=rows,
+        signatures=signed,
         unsigned=unsigned,
         required=required,
-        notes=(
-            *_note_missing({row.state for row in rows}, settings.get(_SSH_LIST)),
-            *_note_unsigned(unsigned, required=required),
-        ),
+        notes=tuple(_walk_signature_notes(signed, unsigned, settings.get(_SSH_LIST), required=required)),
     )
 
 
-def _find_latest(commits: Mapping[Oid, Commit]) -> dict[Oid, int]:
-    """Return the time of each commit, or that of the latest commit below it, in seconds."""
-    latest: dict[Oid, int] = {}
-    for start in commits:
-        waiting = [start]
-        while waiting:
-            oid = waiting[-1]
-            below = [parent for parent in commits[oid].parents if parent in commits]
-            unknown = [parent for parent in below if parent not in latest]
-            if oid in latest or not unknown:
-                latest[oid] = max([commits[oid].time, *(latest[parent] for parent in below)])
-                waiting.pop()
-            else:
-                waiting += unknown
-    return latest
+def _author_of(commit: Commit) -> tuple[str, str | None]:
+    return commit.author.name, commit.message_id
 
 
 def _subject_of(repository: Repository, commit: Commit) -> str:
     """Return the subject of a commit; of a decision without text, what was decided."""
     is_empty = commit.subject == NO_TEXT and commit.kind is not None
     return with_subject(repository, header_of(commit)).subject if is_empty else commit.subject
-
-
-def _walk(repository: Repository) -> Iterator[Commit]:
-    values = repository.list_refs()
-    tips = [
-        Oid(value)
-        for ref, value in values.items()
-        if ref != refs.OPERATIONS and not value.startswith(refs.SYMBOLIC) and repository.read(Oid(value))[0] == "commit"
-    ]
-    yield from walk_newest_first(repository, tips)
 
 
 def _describe_signable(repository: Repository, commit: Commit) -> str | None:
@@ -527,23 +486,26 @@ def _describe_signable(repository: Repository, commit: Commit) -> str | None:
     return None
 
 
-def _note_unsigned(unsigned: tuple[UnsignedCommit, ...], *, required: bool) -> Iterator[Note]:
-    if unsigned:
-        counts = Counter(each.what for each in unsigned)
-        named = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
-        hint = "let git sign: git config --global commit.gpgSign true"
-        hint += "; leave out what is older: --since WHEN" if required else "; make it an error: --require-signatures"
-        yield Note(f"not signed, although scopes signs such commits where git does: {named}", hint)
+def _walk_signature_notes(
+    signed: Iterable[SignedCommit], unsigned: Sequence[UnsignedCommit], trusted: str | None, *, required: bool
+) -> Iterator[Note]:
+    """Yield notes about missing signatures, and about what git lacks to check the others.
 
-
-def _note_missing(states: set[str], trusted: str | None) -> Iterator[Note]:
-    """Yield notes about what git lacks to check signatures; `trusted` is its file of trusted ssh keys."""
+    `trusted` is git's file of trusted ssh keys.
+    """
+    states = {row.state for row in signed}
     if UNKNOWN_KEY in states and not (trusted and os.path.exists(os.path.expanduser(trusted))):
         reason = f": there is no file {trusted}" if trusted else ""
         hint = "name it: git config --global gpg.ssh.allowedSignersFile FILE; see: man ssh-keygen, ALLOWED SIGNERS"
         yield Note(f"git has no list of the ssh keys that you trust{reason}", hint)
     if UNCHECKED in states:
         yield Note("git could not check a signature", "is the program installed that made it? see: git verify-commit")
+    if unsigned:
+        counts = Counter(each.what for each in unsigned)
+        named = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()))
+        hint = "let git sign: git config --global commit.gpgSign true"
+        hint += "; leave out what is older: --since WHEN" if required else "; make it an error: --require-signatures"
+        yield Note(f"not signed, although scopes signs such commits where git does: {named}", hint)
 
 
 _AT_ONCE = 50  # messages; a git is started for them if one is signed

@@ -18,6 +18,8 @@ from scopes.history.messages import (
     STATE_DIRECTORY,
     MessageHeader,
     count_messages,
+    header_of,
+    message_id_of,
     read_body,
     read_root,
     walk_headers_newest_first,
@@ -28,6 +30,7 @@ from scopes.history.names import (
     MAIN,
     Revision,
     conversation_ids,
+    could_be_id,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
@@ -42,7 +45,7 @@ from scopes.model.message import Message
 from scopes.result import Note
 from scopes.store import refs
 from scopes.store.config import Config
-from scopes.store.graph import walk_newest_first
+from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import TREE, Commit, Objects, find_in_tree, read_commit, read_data, read_tree
 from scopes.store.refs import branch_ref
 from scopes.store.repository import Repository
@@ -141,6 +144,19 @@ class BranchHandle:
     def revision(self) -> Revision:
         """The revision at the tip."""
         return Revision(self.conversation.id, self.name, self.tip)
+
+    def find(self, text: str) -> Revision:
+        """Resolve a revision of the conversation; of a message that was copied, the id means the copy on this branch.
+
+        Raises as `resolve_revision` does.
+        """
+        found = self.conversation.revision(text)
+        head = header_of(read_commit(self.repository, found.oid))
+        if could_be_id(text) and head.id.startswith(text) and not is_ancestor(self.repository, head.oid, self.tip):
+            for commit in walk_newest_first(self.repository, [self.tip]):
+                if message_id_of(commit) == head.id:
+                    return found._replace(oid=commit.oid)
+        return found
 
     @property
     def entry(self) -> BranchEntry:

@@ -36,6 +36,7 @@ from scopes.model.conversation import (
 )
 from scopes.model.encoding import decode_component, encode_component
 from scopes.store import refs
+from scopes.store.config import BUNDLE, read_addresses
 from scopes.store.graph import list_new_commits
 from scopes.store.objects import (
     BLOB,
@@ -46,7 +47,7 @@ from scopes.store.objects import (
     find_blob,
     find_entry,
     format_commit,
-    is_hash_of,
+    object_id,
     read_blob,
     read_commit,
     read_tree,
@@ -54,7 +55,6 @@ from scopes.store.objects import (
     walk_blobs,
 )
 from scopes.store.refs import REMOTES
-from scopes.store.remotes import BUNDLE, read_addresses
 from scopes.store.repository import Repository
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _changed_registers(
 def _is_same(old: Oid | None, change: BlobChange) -> bool:
     if old is None or change is None:
         return old is change
-    return is_hash_of(old, BLOB, change) if isinstance(change, bytes) else change == old
+    return object_id(BLOB, change) == old if isinstance(change, bytes) else change == old
 
 
 TITLE = "title"
@@ -414,7 +414,7 @@ def read_remote_branches(repository: Repository, root: Oid | None) -> dict[str, 
     What is damaged is left out as well: `verify` reports it.
     """
     found: dict[str, dict[str, ManifestBranch]] = {}
-    for remote in _list_names(repository) if root is not None else ():
+    for remote in list_remote_names(repository) if root is not None else ():
         value = repository.find_ref(f"{REMOTES}{remote}/{root}")
         if value is not None:
             with suppress(Corrupt, NotFound):
@@ -432,7 +432,8 @@ def read_manifest_branches(repository: Repository, manifest: Oid) -> dict[str, M
     return {} if data is None else dict(decode_manifest(data).branches)
 
 
-def _list_names(repository: Repository) -> list[str]:
+def list_remote_names(repository: Repository) -> list[str]:
+    """Return the names of all remotes, sorted; a damaged configuration has none."""
     try:
         return sorted({*read_addresses(repository.path), BUNDLE})
     except Corrupt:

@@ -16,24 +16,25 @@ User text is never passed to the revision parser of libgit2: that has had memory
 
 A whole id always means its message or commit: others choose the names of the branches that a fetch brings. Then an
 exact name comes before a prefix: a branch, a tag, a branch of a remote. A prefix has to be that of one thing alone.
-Of very many conversations the index has their origins, the times of their tips and the ids of their messages.
+Of very many conversations the index has their origins and the ids of their messages.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from hashlib import sha1
 from itertools import chain, islice
 from shlex import quote
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
 from scopes.history.messages import OWN_ADDRESS, RecordedTimes, header_of, is_root, read_root, read_root_of
-from scopes.history.metadata import find_remote_branch, read_directory_and_fork, read_metadata
+from scopes.history.metadata import find_remote_branch, list_remote_names, read_directory_and_fork, read_metadata
 from scopes.ids import (
     MAX_NAME_BYTES,
     BranchName,
@@ -46,13 +47,12 @@ from scopes.ids import (
     parse_conversation_id,
     parse_tag_name,
 )
-from scopes.model.conversation import CONFLICT_RESOLUTION, Root
+from scopes.model.conversation import CONFLICT_RESOLUTION
 from scopes.result import plural
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.objects import read_commit
 from scopes.store.operations import find_value_at, walk_moves
-from scopes.store.remotes import BUNDLE, read_addresses
 from scopes.store.repository import Repository
 
 LONG_FORMS: Final = "refs/"
@@ -152,28 +152,14 @@ def match_prefix(text: str, candidates: Iterable[str], what: str, hint: str | No
 
 
 def find_nearest(text: str, known: list[str]) -> list[str]:
-    """Return up to three names similar to a text, best first; those one edit away alone, if there are any.
-
-    Of names that differ from it in their number alone, `conv-39` means only `conv-039` or a number one edit away.
-    """
-    stem, _, number = text.rpartition("-")
-    if number.isdecimal():
-        same_number = [name for name in known if name.removeprefix(f"{stem}-").lstrip("0") == number.lstrip("0")]
-        if same_number:
-            return same_number[:3]
+    """Return up to three names similar to a text, best first; `conv-39` means conv-039, and no other number."""
     from difflib import get_close_matches
 
-    similar = get_close_matches(text, known)
-    nearest = [name for name in similar if _is_one_edit_away(text, name)]
-    return nearest or [name for name in similar if not number.isdecimal() or name.rpartition("-")[0] != stem]
-
-
-def _is_one_edit_away(left: str, right: str) -> bool:
-    """Return True if one character must be inserted, removed or replaced to turn a text into another."""
-    shorter = min(len(left), len(right))
-    start = next((at for at in range(shorter) if left[at] != right[at]), shorter)
-    a, b = left[start:], right[start:]
-    return a[1:] == b[1:] or a[1:] == b or a == b[1:]
+    stem, _, number = text.rpartition("-")
+    if not number.isdecimal():
+        return get_close_matches(text, known)
+    same_number = [name for name in known if name.removeprefix(f"{stem}-").lstrip("0") == number.lstrip("0")]
+    return same_number or [name for name in get_close_matches(text, known) if name.rpartition("-")[0] != stem]
 
 
 _FEW: Final = 20  # conversations are read sooner than the index is opened
@@ -190,39 +176,26 @@ class Origin(NamedTuple):
     native_id: str | None = None
 
 
-FindOrigin = Callable[[ConversationId], Origin]
-
-
 def walk_origins(
-    repository: Repository, conversations: Sequence[ConversationId], find: FindOrigin, *, prefix: str = ""
+    repository: Repository, conversations: Sequence[ConversationId]
 ) -> Iterator[tuple[ConversationId, Origin]]:
-    """Yield conversations with their origins; the index is opened only for the ones after the first.
-
-    find: is asked for those whose metadata do not name their root
-    prefix: those in which no value begins with this are left out, as far as that is seen without parsing them
-    """
-    begins = json.dumps(prefix)[:-1].encode() if prefix else b""
+    """Yield conversations with their origins; the index is opened only for the ones after the first."""
     metadata = {ref[len(refs.META) :]: Oid(oid) for ref, oid in repository.list_refs(refs.META).items()}
-    rest = iter(conversations)
-    for conversation in islice(rest, _FEW):
-        data = _encode_origin(repository, metadata[conversation]) if conversation in metadata else b""
-        if begins in data or not data:
-            yield conversation, _decode_origin(data) if data else find(conversation)
-    if len(conversations) <= _FEW:
-        return
-    from scopes.index.caches import find_or_compute
+    known: Mapping[Oid, bytes] | None = None
+    for number, conversation in enumerate(conversations):
+        if number == _FEW:
+            from scopes.index.caches import find_or_compute
 
-    known = find_or_compute(
-        repository.index_directory,
-        repository.path,
-        "origin",
-        metadata.values(),
-        lambda oid: _encode_origin(repository, oid),
-    )
-    for conversation in rest:
-        data = known[metadata[conversation]] if conversation in metadata else b""
-        if begins in data or not data:
-            yield conversation, _decode_origin(data) if data else find(conversation)
+            known = find_or_compute(
+                repository.index_directory,
+                repository.path,
+                "origin",
+                metadata.values(),
+                lambda oid: _encode_origin(repository, oid),
+            )
+        oid = metadata.get(conversation)
+        data = b"" if oid is None else _encode_origin(repository, oid) if known is None else known[oid]
+        yield conversation, Origin(*json.loads(data)) if data else _find_origin(repository, conversation)
 
 
 def _encode_origin(repository: Repository, metadata: Oid) -> bytes:
@@ -238,77 +211,63 @@ def _encode_origin(repository: Repository, metadata: Oid) -> bytes:
     return json.dumps(Origin(directory or root.cwd, root.uuid, root.native_id)).encode()
 
 
-def _decode_origin(data: bytes) -> Origin:
-    return Origin(*json.loads(data))
+def _find_origin(repository: Repository, conversation: ConversationId) -> Origin:
+    """Return the origin of a conversation; an empty one if it is damaged, deleted or renamed meanwhile."""
+    metadata, tips = read_metadata(repository, conversation), list_branch_tips(repository, conversation)
+    main = metadata.branches.get(MAIN)
+    try:
+        tip = read_commit(repository, next(iter(tips.values())))
+        root = read_root(repository, tip, None if main is None else main.fork)
+    except (Corrupt, NotFound, StopIteration):
+        return Origin(metadata.directory)
+    return Origin(metadata.directory or root.cwd, root.uuid, root.native_id)
 
 
-_MANY: Final = 200  # tips; fewer are read sooner than the index is opened
-_OWN: Final = b"!"  # the last byte of a time: the commit is one of scopes, which may have been written later
+def find_directory(repository: Repository, conversation: ConversationId) -> str | None:
+    """Return the directory in which a conversation began; None if it is not recorded."""
+    return _find_origin(repository, conversation).directory
+
+
+def walk_directories(
+    repository: Repository, conversations: Sequence[ConversationId]
+) -> Iterator[tuple[ConversationId, str | None]]:
+    """Yield conversations with the directories in which they began; None if it is not recorded."""
+    return ((conversation, origin.directory) for conversation, origin in walk_origins(repository, conversations))
 
 
 def list_latest(repository: Repository, among: Container[ConversationId] | None = None) -> list[ConversationId]:
     """Return conversations by the time at which their last message was written, newest first; by default all."""
-    tips: list[tuple[ConversationId, Oid]] = []
-    for ref, oid in repository.list_refs(refs.HEADS).items():
-        pair = refs.split_branch_ref(ref)
-        if pair is not None and (among is None or pair[0] in among):
-            tips.append((pair[0], Oid(oid)))
-    known = _read_times(repository, tips) if among is None and len(tips) >= _MANY else {}
     recorded = RecordedTimes(repository)
     times: dict[ConversationId, int] = {}
-    for conversation, tip in tips:
-        data = known.get(tip) or _time_of(repository, tip)
-        stored = int(data.removesuffix(_OWN))
-        written = recorded.find(tip, stored) if data.endswith(_OWN) else None
-        times[conversation] = max(times.get(conversation, 0), stored, written or 0)
+    for conversation, tips in _tips_by_conversation(repository).items():
+        for commit in (read_commit(repository, tip) for tip in tips if among is None or conversation in among):
+            written = recorded.find(commit.oid, commit.time) if commit.author.email == OWN_ADDRESS else None
+            times[conversation] = max(times.get(conversation, 0), commit.time, written or 0)
     return sorted(times, key=lambda conversation: (times[conversation], conversation), reverse=True)
 
 
-def _read_times(repository: Repository, tips: list[tuple[ConversationId, Oid]]) -> Mapping[Oid, bytes]:
-    """Return the times of tips from the index; those that it does not have are read and added to it."""
-    from scopes.index.caches import find_or_compute
+def _list_candidates(repository: Repository, prefix: str, tips: _Tips) -> list[ConversationId]:
+    """Return the conversations that may have a message or commit whose id has the prefix, the latest one first.
 
-    return find_or_compute(
-        repository.index_directory, repository.path, "tip", [tip for _, tip in tips],
-        lambda tip: _time_of(repository, tip),
-    )  # fmt: skip
-
-
-def _time_of(repository: Repository, tip: Oid) -> bytes:
-    """Return the time in a commit, in seconds since 1970, and whether it is one of scopes."""
-    commit = read_commit(repository, tip)
-    return b"%d%b" % (commit.time, _OWN if commit.author.email == OWN_ADDRESS else b"")
-
-
-def walk_candidates(
-    repository: Repository,
-    prefix: str,
-    conversations: Iterable[ConversationId],
-    tips: Mapping[ConversationId, list[Oid]],
-) -> Iterator[ConversationId]:
-    """Yield the conversations that may have a message or a commit whose id has the prefix, in their order.
-
-    A few are yielded without a look, and of many the first ones for a whole id, which is perhaps there. One that cannot
-    be read is yielded, too.
+    Of a few it is not known. One that cannot be read is among them: reading it says what is wrong with it.
     """
-    rest = iter(conversations)
-    first = list(islice(rest, _FEW + 1))
-    is_looked_up = len(first) > _FEW and not is_message_id(prefix)
-    yield from [] if is_looked_up else first[:_FEW]
-    rest = chain(first if is_looked_up else first[_FEW:], rest)
-    keys = {conversation: _key_of(tips[conversation]) for conversation in rest if conversation in tips}
-    if not keys:
-        return
-    tips_of = {key: tips[conversation] for conversation, key in keys.items()}
-    from scopes.index.caches import find_or_compute
+    found = sorted(tips)
+    if len(found) > _FEW:
+        from scopes.index.caches import find_or_compute
 
-    known = find_or_compute(
-        repository.index_directory, repository.path, "ids", tips_of, lambda key: _encode_ids(repository, tips_of[key])
-    )
-    begin = b"\n" + prefix.encode()
-    for conversation, key in keys.items():
-        if begin in known[key] or not known[key]:
-            yield conversation
+        keys = {each: _key_of(tips[each]) for each in found}
+        tips_of = {key: tips[each] for each, key in keys.items()}
+        known = find_or_compute(
+            repository.index_directory,
+            repository.path,
+            "ids",
+            tips_of,
+            lambda key: _encode_ids(repository, tips_of[key]),
+        )
+        begin = b"\n" + prefix.encode()
+        found = [each for each in found if begin in known[keys[each]] or not known[keys[each]]]
+    latest = _resolve_latest(repository, 0) if len(found) > 1 else None
+    return sorted(found, key=lambda conversation: (conversation != latest, conversation))
 
 
 def _key_of(tips: Sequence[Oid]) -> Oid:
@@ -331,7 +290,7 @@ _POSITION = re.compile(r"[0-9]{1,9}")
 def find_tip_at(
     repository: Repository, conversation: ConversationId, branch: BranchName | None, tip: Oid, text: str
 ) -> Oid:
-    """Return where a branch was: `text` is a date, or a number of moves before its tip.
+    """Return where a branch was: `text` is a date, or a number of moves before its tip; each append is one move.
 
     Raises:
         Invalid: there is no branch, or the date cannot be read.
@@ -340,28 +299,19 @@ def find_tip_at(
     if branch is None:
         raise Invalid("a time needs a branch before it", hint="for example: conv-001/main@{2 hours ago}")
     ref, where = refs.branch_ref(conversation, branch), f"{conversation}/{branch}"
+    oid: str | None
     if _POSITION.fullmatch(text):
-        return _find_earlier_tip(repository, ref, where, tip, int(text))
-    seconds = parse_date(text, now_nanoseconds()) // 1_000_000_000
-    oid = find_value_at(repository, ref, seconds)
+        position = int(text)
+        values = chain([tip], (move.old for move in walk_moves(repository, ref)))
+        oid = next(islice(values, position, None), None)
+        problem = f"the reflog of {where} does not go back {position} {plural(position, 'move')}"
+    else:
+        seconds = parse_date(text, now_nanoseconds()) // 1_000_000_000
+        oid = find_value_at(repository, ref, seconds)
+        problem = f"no reflog entry for {where} at {format_seconds(seconds)}"
     if oid is None or not repository.has(oid):
-        raise NotFound(
-            f"no reflog entry for {where} at {format_seconds(seconds)}", hint=f"see: scopes log {quote(where)}"
-        )
+        raise NotFound(problem, hint=f"see: scopes log {quote(where)}")
     return Oid(oid)
-
-
-def _find_earlier_tip(repository: Repository, ref: str, where: str, tip: Oid, position: int) -> Oid:
-    """Return the tip of a branch before its last `position` moves; each append is one move."""
-    if position == 0:
-        return tip
-    move = next(islice(walk_moves(repository, ref), position - 1, None), None)
-    if move is None or not repository.has(move.old):
-        raise NotFound(
-            f"the reflog of {where} does not go back {position} {plural(position, 'move')}",
-            hint=f"see: scopes log {quote(where)}",
-        )
-    return move.old
 
 
 def step_back(repository: Repository, conversation: ConversationId, oid: Oid, count: int) -> Oid:
@@ -382,6 +332,7 @@ def step_back(repository: Repository, conversation: ConversationId, oid: Oid, co
 
 
 MAIN = BranchName("main")
+_Tips: TypeAlias = Mapping[ConversationId, list[Oid]]
 _LISTED_BRANCHES = 8
 _RESOLUTIONS = f"{CONFLICT_RESOLUTION}/"  # branches that scopes creates; nobody types their names
 
@@ -413,6 +364,10 @@ def resolve_conversation(repository: Repository, text: str) -> ConversationId:
         NotFound: with the nearest names.
         Ambiguous: with the candidates.
     """
+    return _resolve_conversation(repository, text, "conversation", "list them: scopes list")
+
+
+def _resolve_conversation(repository: Repository, text: str, what: str, hint: str) -> ConversationId:
     if not text:
         raise Invalid("the conversation's id is empty", hint="list them: scopes list")
     if (position := parse_latest(text)) is not None:
@@ -421,21 +376,13 @@ def resolve_conversation(repository: Repository, text: str) -> ConversationId:
         return ConversationId(text)  # the common case, without listing all refs
     known = conversation_ids(repository)
     if not any(conversation.startswith(text) for conversation in known):
-        found = _find_by_other_name(repository, text, known)
+        found = _find_by_root(repository, text, known)
+        if found is None:
+            _check_not_deleted(repository, text)
+            found = None if repository.is_past else repository.caller.find_missing(text)
         if found is not None:
             return found
-    return ConversationId(match_prefix(text, known, "conversation", "list them: scopes list"))
-
-
-def _find_by_other_name(
-    repository: Repository, text: str, conversations: Sequence[ConversationId]
-) -> ConversationId | None:
-    """Find a conversation by its root, or in a place where the caller knows more, unless it is in the trash."""
-    found = _find_by_root(repository, text, conversations)
-    if found is None:
-        _check_not_deleted(repository, text)
-        found = None if repository.is_past else repository.caller.find_missing(text)
-    return found
+    return ConversationId(match_prefix(text, known, what, hint))
 
 
 def _check_not_deleted(repository: Repository, text: str) -> None:
@@ -471,25 +418,6 @@ def _resolve_latest(repository: Repository, position: int) -> ConversationId:
     raise NotFound(f"there is no conversation {name}", hint=known)
 
 
-def find_directory(repository: Repository, conversation: ConversationId) -> str | None:
-    """Return the directory in which a conversation began; None if it is not recorded."""
-    return _find_origin(repository, conversation).directory
-
-
-def walk_directories(
-    repository: Repository, conversations: Sequence[ConversationId]
-) -> Iterator[tuple[ConversationId, str | None]]:
-    """Yield conversations with the directories in which they began; None if it is not recorded."""
-    for conversation, origin in walk_origins(repository, conversations, partial(_find_origin, repository)):
-        yield conversation, origin.directory
-
-
-def _find_origin(repository: Repository, conversation: ConversationId) -> Origin:
-    root = _find_root(repository, conversation)
-    directory = read_metadata(repository, conversation).directory
-    return Origin(directory) if root is None else Origin(directory or root.cwd, root.uuid, root.native_id)
-
-
 def _find_by_root(
     repository: Repository, prefix: str, conversations: Sequence[ConversationId]
 ) -> ConversationId | None:
@@ -501,24 +429,9 @@ def _find_by_root(
     if len(prefix) < MIN_PREFIX_LENGTH:
         return None
     found: dict[str, ConversationId] = {}
-    find = partial(_find_origin, repository)
-    for conversation, origin in walk_origins(repository, conversations, find, prefix=prefix):
-        names = (origin.uuid or "", origin.native_id or "")
-        found |= {name: conversation for name in names if name.startswith(prefix)}
+    for conversation, origin in walk_origins(repository, conversations):
+        found |= {name: conversation for name in (origin.uuid, origin.native_id) if name and name.startswith(prefix)}
     return found[match_prefix(prefix, found, "conversation", None)] if found else None
-
-
-def _find_root(repository: Repository, conversation: ConversationId) -> Root | None:
-    """Return the root of a conversation; None if it is damaged, or another process has deleted or renamed it."""
-    tips = list_branch_tips(repository, conversation)
-    if not tips:
-        return None
-    try:
-        main = read_metadata(repository, conversation).branches.get(MAIN)
-        tip = read_commit(repository, next(iter(tips.values())))
-        return read_root(repository, tip, None if main is None else main.fork)
-    except (Corrupt, NotFound):
-        return None
 
 
 def find_root_commit(repository: Repository, conversation: ConversationId) -> Oid | None:
@@ -633,15 +546,12 @@ def resolve_with_latest(repository: Repository, text: str) -> Revision:
     An exact branch of the latest conversation comes first, then any name in the store, then other names in the latest
     conversation. Raises as `resolve_revision` does; the error is the one of the whole store.
     """
-    find_latest = cache(partial(_resolve_latest, repository, 0))  # it may look at all conversations
-    latest = find_latest_with_branch(repository, text, find_latest)
-    if latest is not None:
-        return resolve_revision(repository, text, latest)
+    latest = find_latest_with_branch(repository, text)
     try:
-        return resolve_revision(repository, text)
+        return resolve_revision(repository, text, latest)
     except NotFound as error:
         try:
-            return resolve_revision(repository, text, find_latest())
+            return resolve_revision(repository, text, latest or _resolve_latest(repository, 0))
         except NotFound:
             raise error from None
 
@@ -655,73 +565,48 @@ def find_copies(repository: Repository, text: str) -> list[Revision]:
     Raises:
         Ambiguous: it is a prefix of several ids.
     """
-    known = conversation_ids(repository)
-    if not could_be_id(text) or (not is_whole_id(text) and any(each.startswith(text) for each in known)):
+    tips = _tips_by_conversation(repository)
+    if not could_be_id(text) or (not is_whole_id(text) and any(each.startswith(text) for each in tips)):
         return []
-    candidates = _list_candidates(repository, text, known)
-    if not candidates or find_latest_with_branch(repository, text) is not None:
+    if not tips or find_latest_with_branch(repository, text) is not None:
         return []
     try:
-        return _resolve_ids(repository, text, candidates)
+        return _resolve_ids(repository, text, tips)
     except NotFound:
         return []
 
 
-def _list_candidates(repository: Repository, prefix: str, known: Sequence[ConversationId]) -> Sequence[ConversationId]:
-    """Return the conversations that may have a message, the latest first; that is looked for if there are several."""
-    if not is_message_id(prefix):
-        known = list(walk_candidates(repository, prefix, known, _tips_by_conversation(repository)))
-    return known if len(known) <= 1 else _latest_first(repository, known)
-
-
-def _latest_first(repository: Repository, known: Sequence[ConversationId]) -> list[ConversationId]:
-    """Return conversations, the latest one first, the others sorted."""
-    latest = _resolve_latest(repository, 0) if known else None
-    return sorted(known, key=lambda conversation: (conversation != latest, conversation))
-
-
-def find_latest_with_branch(
-    repository: Repository, text: str, find_latest: Callable[[], ConversationId] | None = None
-) -> ConversationId | None:
+def find_latest_with_branch(repository: Repository, text: str) -> ConversationId | None:
     """Return the latest conversation if `text` is exactly a branch of it, with or without `~2`, and no conversation."""
     name, _ = split_steps(text)
     head = name.partition("/")[0]
-    if name.startswith(LATEST) or len(name) > MAX_NAME_BYTES or not is_name(name) or not is_name(head):
+    if name.startswith(LATEST) or len(name) > MAX_NAME_BYTES or not (is_name(name) and is_name(head)):
         return None
-    if is_whole_id(name):
-        return None
-    if repository.find_ref(f"{refs.HEADS}{head}/{MAIN}") is not None:
+    if is_whole_id(name) or repository.find_ref(f"{refs.HEADS}{head}/{MAIN}") is not None:
         return None
     if not any(ref.endswith(f"/{name}") for ref in repository.list_refs(refs.HEADS)):
         return None  # which conversation is the latest one may depend on where each of them began
-    try:
-        latest = _resolve_latest(repository, 0) if find_latest is None else find_latest()
-    except NotFound:
-        return None
+    latest = _resolve_latest(repository, 0)
     return latest if repository.find_ref(refs.branch_ref(latest, BranchName(name))) is not None else None
 
 
 def _resolve_named(repository: Repository, name: str, conversation: ConversationId | None) -> Revision:
     head, slash, rest = name.partition("/")
     if conversation is not None:
-        in_full = slash and head and conversation.startswith(head)
+        is_full = slash and head and conversation.startswith(head) and not name.startswith(LONG_FORMS)
         return _resolve_inside(
-            repository, rest if in_full and not _is_inside(repository, name, conversation) else name, conversation
+            repository, rest if is_full and not _is_exact(repository, name, conversation) else name, conversation
         )
-    known = conversation_ids(repository) if not slash and could_be_id(name) else None
-    is_prefix = known is not None and any(each.startswith(name) for each in known)
-    if known is not None and (is_whole_id(name) or not is_prefix):
-        try:
-            named = _resolve_ids(repository, name, _list_candidates(repository, name, known))[0]
-            names_all = is_root(read_commit(repository, named.oid))  # remotes name conversations by their roots
-            return _resolve_inside(repository, "", named.conversation) if names_all else named
-        except NotFound:
-            found = None if is_prefix else _find_by_other_name(repository, name, known)
-            if found is not None or is_prefix:
-                return _resolve_inside(repository, "", found or resolve_conversation(repository, name))
+    if not slash and could_be_id(name):
+        tips = _tips_by_conversation(repository)
+        if is_whole_id(name) or not any(each.startswith(name) for each in tips):
+            with suppress(NotFound):
+                named = _resolve_ids(repository, name, tips)[0]
+                names_all = is_root(read_commit(repository, named.oid))  # remotes name conversations by their roots
+                return _resolve_inside(repository, "", named.conversation) if names_all else named
             hint = "see: scopes list, scopes log; or create a conversation: scopes new"
-            match_prefix(name, known, "conversation or message", hint)  # raises with near names
-            raise
+            found = _resolve_conversation(repository, name, "conversation or message", hint)
+            return _resolve_inside(repository, "", found)
     try:
         conversation = resolve_conversation(repository, head)
     except NotFound as error:
@@ -730,18 +615,11 @@ def _resolve_named(repository: Repository, name: str, conversation: Conversation
     return _resolve_inside(repository, rest, conversation)
 
 
-def _is_inside(repository: Repository, name: str, conversation: ConversationId) -> bool:
-    """Return True if `conv-001/fix` is or begins the name of a branch or tag of conv-001, and not `fix` in it.
-
-    After the conversation's own id a beginning is one of the rest, and a whole id is always that of the message.
-    """
-    if name.startswith(LONG_FORMS):
-        return True
-    head, _, rest = name.partition("/")
-    known = [*list_branch_tips(repository, conversation), *read_metadata(repository, conversation).tags]
-    if head == conversation:
-        return name in known and not is_whole_id(rest)
-    return any(each.startswith(name) for each in known)
+def _is_exact(repository: Repository, name: str, conversation: ConversationId) -> bool:
+    """Return True if `conv-001/fix` is the name of a branch or tag of conv-001, and not `fix` in it."""
+    if is_whole_id(name.partition("/")[2]):
+        return False
+    return name in list_branch_tips(repository, conversation) or name in read_metadata(repository, conversation).tags
 
 
 def _resolve_inside(repository: Repository, name: str, conversation: ConversationId) -> Revision:
@@ -750,17 +628,25 @@ def _resolve_inside(repository: Repository, name: str, conversation: Conversatio
     if name in ("", conversation) and name not in tips:
         active = read_active_branch(repository, conversation)
         return Revision(conversation, active, tips[active])
-    ids = _find_ids(repository, conversation, name) if is_whole_id(name) else []
-    found = ids or _find_exact(repository, conversation, name, tips)
-    if found:
-        return found[0]
-    longer = [branch for branch in tips if branch.startswith(name)]
-    ids = [] if is_whole_id(name) else _find_ids(repository, conversation, name, branches=longer)
-    if ids and not longer:
-        return ids[0]
-    if ids:
-        which = f"a message and {', '.join(longer[:_LISTED_BRANCHES])}"
-        raise Ambiguous(f"{name!a} matches several: {which}", hint="type a few more letters")
+    exact = _find_exact(repository, conversation, name, tips)
+    if exact is not None and not is_whole_id(name):
+        return exact
+    longer = [branch for branch in tips if branch.startswith(name) and not is_whole_id(name)]
+    if could_be_id(name):
+        try:
+            found = _resolve_ids(repository, name, {conversation: list(tips.values())})[0]
+        except NotFound:
+            pass
+        except Ambiguous:
+            if not longer:
+                raise
+        else:
+            if not longer:
+                return found
+            which = f"a message and {', '.join(longer[:_LISTED_BRANCHES])}"
+            raise Ambiguous(f"{name!a} matches several: {which}", hint="type a few more letters")
+    if exact is not None:
+        return exact
     hint = _hint_too_short(name, _describe_branches(conversation, tips))
     whole = repository.caller.full_branch_names
     branch = BranchName(match_prefix(name, tips, "branch or message", hint, whole=whole))
@@ -769,36 +655,18 @@ def _resolve_inside(repository: Repository, name: str, conversation: Conversatio
 
 def _find_exact(
     repository: Repository, conversation: ConversationId, name: str, tips: Mapping[BranchName, Oid]
-) -> list[Revision]:
+) -> Revision | None:
     """Return what has exactly this name: a branch, a tag, a branch of a remote; only that kind in a long form."""
     form = next((form for form in (HEADS_FORM, TAGS_FORM, REMOTES_FORM) if name.startswith(form)), "")
     name = name.removeprefix(form)
-    found: list[Revision] = []
     if form in ("", HEADS_FORM) and name in tips:
-        found.append(Revision(conversation, BranchName(name), tips[BranchName(name)]))
-    if form in ("", TAGS_FORM) and not found:
-        tag = read_metadata(repository, conversation).tags.get(name)
-        found += [] if tag is None else [Revision(conversation, None, tag)]
-    if form in ("", REMOTES_FORM) and not found and "/" in name:
-        there = find_remote_branch(repository, find_root_commit(repository, conversation), name)
-        found += [] if there is None else [Revision(conversation, None, there)]
-    return found
-
-
-def _find_ids(
-    repository: Repository, conversation: ConversationId, prefix: str, *, branches: Sequence[str] = ()
-) -> list[Revision]:
-    """Return the message or commit whose id has a prefix, in a conversation; raises Ambiguous if no branch has it."""
-    if not could_be_id(prefix):
-        return []
-    try:
-        return _resolve_ids(repository, prefix, [conversation])
-    except NotFound:
-        return []
-    except Ambiguous:
-        if branches:
-            return []
-        raise
+        return Revision(conversation, BranchName(name), tips[BranchName(name)])
+    found = None
+    if form in ("", TAGS_FORM):
+        found = read_metadata(repository, conversation).tags.get(name)
+    if form in ("", REMOTES_FORM) and found is None and "/" in name:
+        found = find_remote_branch(repository, find_root_commit(repository, conversation), name)
+    return None if found is None else Revision(conversation, None, found)
 
 
 def _describe_branches(conversation: ConversationId, tips: Iterable[BranchName]) -> str:
@@ -809,12 +677,11 @@ def _describe_branches(conversation: ConversationId, tips: Iterable[BranchName])
     return f"list them: scopes branch {quote(conversation)}"
 
 
-def _resolve_ids(repository: Repository, prefix: str, conversations: Sequence[ConversationId]) -> list[Revision]:
+def _resolve_ids(repository: Repository, prefix: str, tips: _Tips) -> list[Revision]:
     """Resolve the message whose id, or the commit whose object id, has the prefix, in each conversation that has it."""
     found: dict[str, list[Revision]] = {}
-    tips = _tips_by_conversation(repository) if conversations else {}
-    for conversation in walk_candidates(repository, prefix, conversations, tips):
-        for head in map(header_of, walk_oldest_first(repository, tips.get(conversation, []))):
+    for conversation in _list_candidates(repository, prefix, tips):
+        for head in map(header_of, walk_oldest_first(repository, tips[conversation])):
             name = next((name for name in (head.id, head.oid) if name.startswith(prefix)), None)
             if name is not None:
                 copies = found.setdefault(name, [])
@@ -858,7 +725,7 @@ def parse_new_conversation_id(text: str) -> ConversationId:
 def _check_meaning(repository: Repository, name: str, what: str) -> None:
     _check_form(name, what)
     first, slash, rest = name.partition("/")
-    if slash and first in _list_remotes(repository):
+    if slash and first in list_remote_names(repository):
         problem = f"{first}/... are the branches of the remote {first}"
         raise Invalid(f"{name!a} is not a valid {what}: {problem}", hint=f"for example: {first}-{rest}")
 
@@ -870,13 +737,6 @@ def _check_form(name: str, what: str) -> None:
     if name.startswith(LONG_FORMS):
         hint = f"leave {LONG_FORMS} out"
         raise Invalid(f"{name!a} is not a valid {what}: it begins with {LONG_FORMS}", hint=hint)
-
-
-def _list_remotes(repository: Repository) -> set[str]:
-    try:
-        return {*read_addresses(repository.path), BUNDLE}
-    except Corrupt:
-        return {BUNDLE}
 
 
 def complete_message_id(repository: Repository, conversation: ConversationId | None, text: str | None) -> str | None:

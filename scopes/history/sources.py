@@ -7,18 +7,34 @@ as one commit, whose parents are the sources, sorted by key and without their ea
     refs/scopes/v1/s/<project>/<yyyymm>/<root>     on a remote, beside the manifest of the conversation
     refs/scopes/remote-sources/<remote>/<root>     here: what the remote had when it was last seen
     refs/scopes/fetched-sources/<root>             here: what came from remotes, all of it together
+
+What was purged is listed, so that nothing brings it back: a ref with a file for each message and conversation.
+
+    refs/scopes/purged                  messages/<2 hex>/<hash of the id>=     a message, or the numbers of its parts
+                                        conversations/<2 hex>/<hash>=          by the id of the root commit, and by
+                                                                               what its sessions are known by;
+                                                                               a record that became no message, too
+    refs/scopes/local/purge-offers/<remote>/<machine>   the list of another machine: nothing is removed by it
+    refs/scopes/local/purged-elsewhere                  what such lists had, and have no more
+    refs/scopes/local/purge-declined                    what of it the user wants to keep
+
+The ids are hashed, so that the list tells nobody what there was. Two lists are joined by their union. The commit is a
+function of the list, so machines with the same list have the same commit, unless the git of a user signs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt, NotFound
 from scopes.ids import BranchName, MessageId, Oid, is_message_id, is_name
+from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
 from scopes.store import refs
 from scopes.store.objects import (
@@ -413,3 +429,169 @@ def list_stored_sources(repository: Repository) -> list[Oid]:
         mine = SourceInSet(known, read_source_record(repository, known))
         own[key] = choose_newest([mine], [source])[key].commit
     return [own[key] for key in sorted(own)]
+
+
+MESSAGES: Final = "messages/"
+CONVERSATIONS: Final = "conversations/"
+MAX_ENTRY_BYTES: Final = 1 << 16
+_MAX_PART: Final = 1_000_000
+_ENTRY = compile_lazily(r"(messages|conversations)/([0-9a-f]{2})/([0-9a-f]{62})=")
+
+Parts: TypeAlias = frozenset[int] | None
+"""The numbers of the parts of a message that were purged; None: all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What was purged: messages with their parts, and conversations, by the hashes of their ids."""
+
+    messages: Mapping[str, Parts] = field(default_factory=dict)
+    conversations: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.messages or self.conversations)
+
+    def has_message(self, message: str) -> bool:
+        """Return True if a message was purged, or parts of it were."""
+        return bool(self.messages) and hash_of(message) in self.messages
+
+    def parts_of(self, message: str) -> Parts:
+        """Return the parts of a message that were purged; call it only if there are any."""
+        return self.messages[hash_of(message)]
+
+    def has_conversation(self, root: str) -> bool:
+        """Return True if the conversation with a root commit was purged, or that of a session with this name."""
+        return bool(self.conversations) and hash_of(root) in self.conversations
+
+    def has_record(self, record: bytes) -> bool:
+        """Return True if a record of a transcript was purged that became no message."""
+        return bool(self.conversations) and hash_of(name_of_record(record)) in self.conversations
+
+    def join(self, other: Purged) -> Purged:
+        """Return everything that is in one of two lists."""
+        messages = dict(self.messages)
+        for name, parts in other.messages.items():
+            messages[name] = _join_parts(messages[name], parts) if name in messages else parts
+        return Purged(messages, self.conversations | other.conversations)
+
+    def without(self, other: Purged) -> Purged:
+        """Return what another list lacks."""
+        messages = {
+            name: parts
+            for name, parts in self.messages.items()
+            if name not in other.messages or _join_parts(other.messages[name], parts) != other.messages[name]
+        }
+        return Purged(messages, self.conversations - other.conversations)
+
+
+NOTHING: Final = Purged()
+RECORD: Final = "record "
+
+
+def _join_parts(one: Parts, other: Parts) -> Parts:
+    return None if one is None or other is None else one | other
+
+
+def join_all(lists: Iterable[Purged]) -> Purged:
+    """Return everything that is in one of some lists."""
+    return reduce(Purged.join, lists, NOTHING)
+
+
+def name_of_live_session(native_id: str) -> str:
+    """Return what a session is listed by that was recorded live in a purged conversation."""
+    return f"session {native_id}"
+
+
+def name_of_answer(proof: bytes) -> str:
+    """Return what a session is listed by that begins like a purged conversation, see `importers/beginning`."""
+    return f"answer {proof.hex()}"
+
+
+def name_of_record(record: bytes) -> str:
+    """Return what a record of a transcript is listed by that became no message, from its bytes."""
+    return f"{RECORD}{sha256(record.strip()).hexdigest()}"
+
+
+def is_whole(purged: Purged) -> Callable[[str], bool]:
+    """Return a predicate: was all of a message purged? An amendment of a partly purged message may stay."""
+    whole = {name for name, parts in purged.messages.items() if parts is None}
+    return lambda message: hash_of(message) in whole
+
+
+def hash_of(name: str) -> str:
+    """Return the hash under which a message or a root commit is listed."""
+    return sha256(f"purged {name}".encode()).hexdigest()
+
+
+def purged_of(messages: Mapping[str, Parts], roots: Iterable[str]) -> Purged:
+    """Return the list of some messages and conversations."""
+    return Purged({hash_of(name): parts for name, parts in messages.items()}, frozenset(map(hash_of, roots)))
+
+
+def read_purged(repository: Repository, ref: str = refs.PURGED) -> Purged:
+    """Return a list of the store; an entry that cannot be read is left out."""
+    value = repository.find_ref(ref)
+    return NOTHING if value is None else read_purged_tree(repository, read_commit(repository, Oid(value)).tree)
+
+
+def read_purged_tree(objects: Objects, tree: Oid) -> Purged:
+    """Return the list in a tree; what is no entry, or a damaged one, is left out."""
+    messages: dict[str, Parts] = {}
+    conversations: set[str] = set()
+    decoded: dict[Oid, Parts] = {}  # nearly all entries are one and the same blob
+    for path, oid in walk_blobs(objects, tree):
+        match = _ENTRY.fullmatch(path)
+        if match is None:
+            continue
+        name = match[2] + match[3]
+        if match[1] == "conversations":
+            conversations.add(name)
+            continue
+        if oid not in decoded:
+            with suppress(Corrupt):
+                decoded[oid] = decode_parts(read_blob(objects, oid))
+        if oid in decoded:
+            messages[name] = decoded[oid]
+    return Purged(messages, frozenset(conversations))
+
+
+def is_entry(path: str) -> bool:
+    """Return True if a path is that of an entry."""
+    return _ENTRY.fullmatch(path) is not None
+
+
+def decode_parts(data: bytes) -> Parts:
+    """Decode an entry of a message.
+
+    Raises:
+        Corrupt: it is damaged.
+    """
+    match encoding.load_distinct(data) if len(data) <= MAX_ENTRY_BYTES else None:
+        case {"v": 1, "parts": list(numbers)} if numbers and all(
+            type(each) is int and 0 <= each <= _MAX_PART for each in numbers
+        ):
+            return frozenset(numbers)
+        case {"v": 1, **rest} if "parts" not in rest:
+            return None
+    raise Corrupt("an entry of the list of what was purged is damaged", hint="see: scopes verify")
+
+
+def write_purged(objects: Objects, purged: Purged, sign: Callable[[bytes], bytes] = bytes) -> Oid:
+    """Write a list as a commit, which is the same on every machine, but for what `sign` adds."""
+    files: dict[str, BlobChange] = {_path_of(MESSAGES, name): _encode(parts) for name, parts in purged.messages.items()}
+    files |= {_path_of(CONVERSATIONS, name): _encode(None) for name in purged.conversations}
+    return objects.write(COMMIT, sign(format_list_commit(update_tree(objects, None, files))))
+
+
+def format_list_commit(tree: Oid) -> bytes:
+    """Format the commit of a list."""
+    return format_commit(tree=tree, parents=(), author=_AUTHOR, time=0, subject="what was purged")
+
+
+def _encode(parts: Parts) -> bytes:
+    numbers: dict[str, Any] = {} if parts is None else {"parts": sorted(parts)}
+    return encoding.dump({"v": 1, **numbers})
+
+
+def _path_of(folder: str, name: str) -> str:
+    return f"{folder}{name[:2]}/{name[2:]}="

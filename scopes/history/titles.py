@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import NO_TEXT, ROOT_KIND, author_kind_of, is_root, read_message_at
 from scopes.history.metadata import read_metadata
-from scopes.history.names import MAIN, list_branch_tips
+from scopes.history.names import MAIN, conversation_ids, find_root_commit, list_branch_tips
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.lazy_patterns import compile_lazily
+from scopes.model import encoding
 from scopes.sanitize import SUBJECT_LENGTH, mark_cut
 from scopes.store.graph import walk_newest_first
-from scopes.store.objects import Commit, one_line
+from scopes.store.objects import Commit, Objects, find_blob, one_line, read_commit
+from scopes.store.refs import REDACTED
 from scopes.store.repository import Repository
 
 TITLE, PROMPT = "title", "prompt"
@@ -138,3 +141,41 @@ def _read_text(repository: Repository, commit: Commit) -> str:
         return read_message_at(repository, commit.tree).text
     except (Corrupt, NotFound):
         return ""
+
+
+MAP_FILE: Final = "map.json"
+
+
+class RedactedCopy(NamedTuple):
+    """A redacted copy; `original` is None if that is not in the store any more."""
+
+    copy: ConversationId
+    original: ConversationId | None
+
+
+def list_copies(repository: Repository) -> list[RedactedCopy]:
+    """Return the redacted copies that were made here, in the order of their ids.
+
+    A map on this machine, `refs/scopes/local/redacted/<root of the copy>`, names the root of the original.
+    """
+    maps = {Oid(ref.removeprefix(REDACTED)): Oid(oid) for ref, oid in repository.list_refs(REDACTED).items()}
+    roots: dict[Oid | None, ConversationId] = {}
+    for name in conversation_ids(repository) if maps else ():
+        with suppress(Corrupt, NotFound):
+            roots[find_root_commit(repository, name)] = name
+    copies: list[RedactedCopy] = []
+    for copy in maps.keys() & roots.keys():
+        original = read_map(repository, read_commit(repository, maps[copy]).tree).get("root")
+        copies.append(RedactedCopy(roots[copy], roots.get(original)))
+    return sorted(copies)
+
+
+def find_original(repository: Repository, conversation: ConversationId) -> RedactedCopy | None:
+    """Return of what a conversation is a redacted copy; None if it is none that was made here."""
+    return next((each for each in list_copies(repository) if each.copy == conversation), None)
+
+
+def read_map(objects: Objects, tree: Oid) -> Mapping[str, Any]:
+    """Return the document of a map; empty if the tree has none."""
+    found = encoding.load(find_blob(objects, tree, MAP_FILE) or b"{}")
+    return found if isinstance(found, dict) else {}

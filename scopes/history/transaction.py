@@ -9,14 +9,14 @@ that of the first message of the command, its one ref change goes from the commi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_time, new_id, now, now_nanoseconds, parse_date, parse_time
 from scopes.errors import Corrupt, Invalid, NotFound
@@ -58,8 +58,7 @@ from scopes.store.operations import (
     AppendNote,
     RefMove,
     find_operation,
-    has_log,
-    list_logs_by_time,
+    list_logs,
     parse_append,
     walk_moves,
     walk_operations,
@@ -451,7 +450,6 @@ class Append(NamedTuple):
         ref: the branch.
         moves: the moves of the ref, newest first, each with the id of its message.
         contiguous: False if another command appended to the branch between them.
-        operation: the append as an operation, if it was read from the record of an undo.
     """
 
     nanoseconds: int
@@ -460,7 +458,6 @@ class Append(NamedTuple):
     ref: str
     moves: tuple[tuple[RefMove, str], ...]
     contiguous: bool
-    operation: Operation | None = None
 
 
 def walk_history(repository: Repository, conversation: ConversationId | None = None) -> Iterator[Operation]:
@@ -469,66 +466,21 @@ def walk_history(repository: Repository, conversation: ConversationId | None = N
     Raises:
         Corrupt, NotFound: an operation record is damaged or missing.
     """
-    appends = _Appends(walk_appends(repository, conversation))
+    appends = _walk_appends(repository, conversation)
+    append = next(appends, None)
     newer: set[str] = set()
     expired = False
     for commit, record in walk_operations(repository):
         newer.add(commit[:OPERATION_PREFIX_LENGTH])
-        while (append := appends.find_next()) is not None and _is_newer(append, record, newer, expired=expired):
-            appends.taken.add(append.id)
+        while append is not None and _is_newer(append, record, newer, expired=expired):
             yield from _as_operation(repository, append)
+            append = next(appends, None)
         expired = expired or record.kind == EXPIRE
         if conversation is None or record.kind == EXPIRE or conversation in conversations_of(record):
-            appends.add_undone(record)
             yield record
-    while (append := appends.find_next()) is not None:
-        appends.taken.add(append.id)
+    while append is not None:
         yield from _as_operation(repository, append)
-
-
-class _Appends:
-    """The appends of the reflogs, and those that were undone, in the order of their times, newest first.
-
-    Git deletes the reflog of a branch with the branch. If both are made again by redo, only the record of the undo
-    still has the append. `taken` are those that were yielded.
-    """
-
-    def __init__(self, logged: Iterator[Append]) -> None:
-        self._logged = logged
-        self._next = next(logged, None)
-        self._undone: list[tuple[int, int, Append]] = []
-        self._number = count()
-        self.taken: set[MessageId] = set()
-
-    def add_undone(self, record: Operation) -> None:
-        """Add the append that an undo took back; nothing for another operation."""
-        saved = record.details.get(APPEND)
-        if record.kind != UNDO or not isinstance(saved, dict) or record.undoes is None:
-            return
-        operation = Operation(
-            id=record.undoes,
-            kind=APPEND,
-            summary=record.summary.removeprefix("undo "),
-            command="",
-            actor=str(saved.get("actor")),
-            time=str(saved.get("time")),
-            changes=tuple(RefChange(change.ref, change.new, change.old) for change in record.changes),
-            details={key: value for key, value in saved.items() if key not in ("actor", "time")},
-        )
-        nanoseconds, after = parse_time(operation.time) or 0, str(saved.get("after"))
-        append = Append(nanoseconds, MessageId(record.undoes), after, "", (), contiguous=True, operation=operation)
-        heappush(self._undone, (-nanoseconds, next(self._number), append))
-
-    def find_next(self) -> Append | None:
-        """Return the newest append that was not taken."""
-        while self._undone and self._undone[0][2].id in self.taken:
-            heappop(self._undone)
-        while self._next is not None and self._next.id in self.taken:
-            self._next = next(self._logged, None)
-        first = self._undone[0][2] if self._undone else None
-        if first is None or (self._next is not None and self._next.nanoseconds >= first.nanoseconds):
-            return self._next
-        return first
+        append = next(appends, None)
 
 
 def conversations_of(record: Operation) -> set[ConversationId]:
@@ -537,12 +489,12 @@ def conversations_of(record: Operation) -> set[ConversationId]:
     return {conversation for conversation in found if conversation is not None}
 
 
-def walk_appends(repository: Repository, conversation: ConversationId | None = None) -> Iterator[Append]:
+def _walk_appends(repository: Repository, conversation: ConversationId | None = None) -> Iterator[Append]:
     """Yield the appends to all branches, or to those of one conversation, the last one first.
 
     Reflogs are read in the order of their files' times, so that the first appends come without reading all of them.
     """
-    files = list_logs_by_time(repository, refs.HEADS if conversation is None else f"{refs.HEADS}{conversation}/")
+    files = list_logs(repository, refs.HEADS if conversation is None else f"{refs.HEADS}{conversation}/")
     number = count()
     heap: list[tuple[int, int, Append, Iterator[Append]]] = []
 
@@ -598,9 +550,6 @@ def _is_newer(append: Append, record: Operation, newer: set[str], *, expired: bo
 
 def _as_operation(repository: Repository, append: Append) -> Iterator[Operation]:
     """Yield an append as an operation; nothing if its messages were deleted since."""
-    if append.operation is not None:
-        yield append.operation
-        return
     (last, _), (first, _) = append.moves[0], append.moves[-1]
     try:
         head = with_summary(repository, header_of(read_commit(repository, first.new)))
@@ -629,22 +578,7 @@ def _as_operation(repository: Repository, append: Append) -> Iterator[Operation]
     )
 
 
-_Log = list[tuple[Oid, Operation]]
-
-
-class _PointInTime(NamedTuple):
-    """A point in the history of a store.
-
-    newer, older: the operations after it, and those up to it, newest first. nanoseconds: its time.
-    last: the commit of the last operation before it; None if there is none.
-    by_time: it was named by a time, so that appends are compared by their times.
-    """
-
-    newer: _Log
-    older: _Log
-    last: Oid | None
-    nanoseconds: int
-    by_time: bool
+_Log: TypeAlias = list[tuple[Oid, Operation]]
 
 
 def show_past(repository: Repository, text: str) -> Note | None:
@@ -659,20 +593,48 @@ def show_past(repository: Repository, text: str) -> Note | None:
         NotFound, Ambiguous: no operation or several match; or it was deleted by `gc --expire`.
         Corrupt: an operation record is damaged.
     """
-    point = _find_point(repository, text)
+    log = list(walk_operations(repository))
+    number, nanoseconds = _find_point(log, text)
+    last = log[number] if number < len(log) else None
     values: dict[str, str | None] = dict(repository.list_refs())
-    for _, record in point.newer:
-        values |= {change.ref: change.old for change in record.changes}
-    values[refs.OPERATIONS] = point.last
-    later_appends = _LaterAppends(point)
-    known = {change.ref: change.new for _, record in reversed(point.older) for change in record.changes}
-    logs = _find_logs(repository, point.newer)
-    for ref, value in values.items():
-        if value is not None and ref.startswith(refs.HEADS):
-            moves = walk_moves(repository, logs.get(ref, ref))
-            values[ref] = _before_appends(repository, moves, value, known.get(ref), later_appends)
+    names: dict[str, str] = {}  # of branches at that point, by the names that their reflogs have now
+    deleted: set[str] = set()  # since then, and their reflogs with them
+    for record in walk_history(repository):
+        is_append = record.kind == APPEND
+        if nanoseconds is None or not is_append:
+            if last is not None and record.id == last[1].id:
+                break
+        elif (parse_time(record.time) or 0) <= nanoseconds:
+            continue
+        for change in record.changes:
+            ref = names.get(change.ref, change.ref) if is_append else change.ref
+            if not is_append or values.get(ref) == change.new:
+                values[ref] = change.old
+            if change.new is None and ref.startswith(refs.HEADS):
+                deleted.add(ref)
+        for new, old in renamed_branches(record.changes).items():
+            names = {new: old} | {log_ref: old if name == new else name for log_ref, name in names.items()}
+    known = {change.new for _, record in log[number:] for change in record.changes}
+    for ref in deleted:
+        tip = values[ref]
+        if tip is not None and last is not None:
+            values[ref] = _before_messages(repository, Oid(tip), known, nanoseconds or parse_time(last[1].time) or 0)
+    values[refs.OPERATIONS] = None if last is None else last[0]
     repository.override_refs({ref: value for ref, value in sorted(values.items()) if value is not None})
-    return _note_empty(point)
+    if last is not None or not log or any(record.kind == EXPIRE for _, record in log):
+        return None
+    first = log[-1][1].time
+    return Note(f"nothing was in the store then: its first operation is from {first}", "see: scopes operations list")
+
+
+def _before_messages(repository: Repository, tip: Oid, known: Container[str | None], nanoseconds: int) -> Oid:
+    """Return the last commit whose message has no later time, or that an operation gave to a branch."""
+    while tip not in known:
+        commit, message = read_commit(repository, tip), read_message(repository, tip)
+        if is_root(commit) or not commit.parents or (parse_time(message.time or "") or 0) <= nanoseconds:
+            break
+        tip = commit.parents[0]
+    return tip
 
 
 def find_recorded_operation(repository: Repository, text: str) -> tuple[Oid, Operation]:
@@ -684,126 +646,37 @@ def find_recorded_operation(repository: Repository, text: str) -> tuple[Oid, Ope
         NotFound, Ambiguous: no operation or several match.
         Invalid: the time between the braces cannot be parsed.
     """
-    if text.startswith("@"):
-        older = _find_point(repository, text).older
-        if not older:
-            raise NotFound(f"there is no operation {text!a}", hint="list them: scopes operations list")
-        return older[0]
-    commits = {record.id: (oid, record) for oid, record in walk_operations(repository)}
-    return commits[find_operation((record for _, record in commits.values()), text).id]
-
-
-def _note_empty(point: _PointInTime) -> Note | None:
-    """Return a note if a point is before the first operation; not if older operations may have expired."""
-    if point.last is not None or not point.newer or any(record.kind == EXPIRE for _, record in point.newer):
-        return None
-    first = point.newer[-1][1].time
-    return Note(f"nothing was in the store then: its first operation is from {first}", "see: scopes operations list")
-
-
-def _find_point(repository: Repository, text: str) -> _PointInTime:
     log = list(walk_operations(repository))
+    if not text.startswith("@"):
+        return log[_find_by_id(log, text)]
+    number, _ = _find_point(log, text)
+    if number == len(log):
+        raise NotFound(f"there is no operation {text!a}", hint="list them: scopes operations list")
+    return log[number]
+
+
+def _find_by_id(log: _Log, text: str) -> int:
+    found = find_operation((record for _, record in log), text)
+    return next(number for number, (_, record) in enumerate(log) if record.id == found.id)
+
+
+def _find_point(log: _Log, text: str) -> tuple[int, int | None]:
+    """Return the place in the log of the last operation up to a point, and its time if it was named by one."""
     number = parse_latest(text)
     if number is not None:
         if number >= len(log):
             raise NotFound(f"there is no operation {text}", hint=f"there are {len(log)}; the newest is @")
-        return _point_after(log, number)
+        return number, None
     name, time = split_time(text)
     if time is not None and not name:
-        return _point_at(log, parse_date(time, now_nanoseconds()))
-    try:
-        found = find_operation((record for _, record in log), text)
-    except NotFound:
+        nanoseconds = parse_date(time, now_nanoseconds())
+    else:
         try:
-            return _point_at(log, parse_date(text, now_nanoseconds()))
-        except Invalid:
-            pass
-        raise
-    return _point_after(log, next(number for number, (_, record) in enumerate(log) if record.id == found.id))
-
-
-def _point_after(log: _Log, number: int) -> _PointInTime:
-    commit, record = log[number]
-    return _PointInTime(log[:number], log[number:], commit, parse_time(record.time) or 0, by_time=False)
-
-
-def _point_at(log: _Log, nanoseconds: int) -> _PointInTime:
-    number = next((n for n, (_, record) in enumerate(log) if (parse_time(record.time) or 0) <= nanoseconds), len(log))
-    last = log[number][0] if number < len(log) else None
-    return _PointInTime(log[:number], log[number:], last, nanoseconds, by_time=True)
-
-
-def _find_logs(repository: Repository, newer: _Log) -> Mapping[str, str]:
-    """Return the refs that have the reflogs of branches from before operations now; the others have their own."""
-    logs: dict[str, str] = {}
-    for _, record in newer:
-        new_names = {old: new for new, old in renamed_branches(record.changes).items()}
-        found: dict[str, str] = {}
-        for change in record.changes:
-            new_name = new_names.get(change.ref)
-            if new_name is not None:
-                is_moved = new_name in logs or has_log(repository, new_name)
-                found[change.ref] = logs.get(new_name, new_name) if is_moved else logs.get(change.ref, change.ref)
-        logs |= found
-    return logs
-
-
-def _before_appends(
-    repository: Repository, moves: Iterable[RefMove], value: str, known: str | None, later: _LaterAppends
-) -> str:
-    """Return the value of a branch before the appends that were made after the point.
-
-    `moves` are those of the branch, newest first, and may include others. `known` is the value that the last operation
-    before the point gave it.
-    """
-    before: dict[str, str] = {}
-    last_append: str | None = None
-    for move in moves:
-        append = parse_append(move)
-        if append is None:
-            continue
-        if not later.has(append, move):
-            last_append = move.new
-            break
-        before[move.new] = move.old
-    seen: set[str] = set()
-    while value in before and value not in seen:
-        seen.add(value)
-        value = before[value]
-    return value if value in {known, last_append} else _before_messages(repository, Oid(value), known, later)
-
-
-def _before_messages(repository: Repository, tip: Oid, known: str | None, later: _LaterAppends) -> Oid:
-    """Return the last commit that is not later than the point by the time of its message, or the known one."""
-    while tip != known:
-        commit = read_commit(repository, tip)
-        if is_root(commit) or not commit.parents or not later.has_message(read_message(repository, tip)):
-            break
-        tip = commit.parents[0]
-    return tip
-
-
-class _LaterAppends:
-    """The appends that were made after a point.
-
-    An append names the tip of the operation log at its time, by a prefix of its commit. Expire writes the log anew, so
-    that those before it name commits that no longer exist: these are compared by time.
-    """
-
-    def __init__(self, point: _PointInTime) -> None:
-        self._point = point
-        commits = [commit for commit, _ in point.newer] + ([] if point.last is None else [point.last])
-        self._operation_prefixes = {commit[:OPERATION_PREFIX_LENGTH] for commit in commits}
-        self._expired = any(record.kind == EXPIRE for _, record in point.newer)
-
-    def has(self, append: AppendNote, move: RefMove) -> bool:
-        """Return True if an append was made after the point; `move` is its line in the reflog."""
-        is_known = append.after in self._operation_prefixes
-        if not self._point.by_time and (is_known or not self._expired):
-            return is_known
-        nanoseconds = parse_time(append.time) or move.time * _SECOND
-        return nanoseconds > self._point.nanoseconds
-
-    def has_message(self, message: Message) -> bool:
-        """Return True if a message was written after the point, by its own time."""
-        return message.time is not None and (parse_time(message.time) or 0) > self._point.nanoseconds
+            return _find_by_id(log, text), None
+        except NotFound as error:
+            try:
+                nanoseconds = parse_date(text, now_nanoseconds())
+            except Invalid:
+                raise error from None
+    times = (parse_time(record.time) or 0 for _, record in log)
+    return next((place for place, each in enumerate(times) if each <= nanoseconds), len(log)), nanoseconds

@@ -13,7 +13,7 @@ from typing import Final
 from scopes.errors import CannotImport
 from scopes.history.messages import is_root, message_id_of
 from scopes.history.names import conversation_ids, list_branch_tips
-from scopes.history.purged import Purged, hash_of, name_of_answer, name_of_live_session
+from scopes.history.sources import Purged, hash_of, name_of_answer, name_of_live_session
 from scopes.ids import MessageId
 from scopes.importers.beginning import MAX_ANSWERS, walk_answers
 from scopes.importers.formats.events import Draft, Ending, Event, Session, SessionRecord, Unparsed

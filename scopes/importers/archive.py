@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scopes import fast_json
 from scopes.errors import CannotImport, Corrupt
-from scopes.history.purged import Span, blank_records
 from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, HANDOVER_FIELD, PURGED_FIELD, SEGMENTS, SourceRecord
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.events import ByteRange
 from scopes.importers.identity import CONTENT_VERSION
+from scopes.importers.purged_texts import Span, blank_records
 from scopes.importers.session_commits import Segment
 from scopes.model import encoding
 from scopes.store.objects import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scopes.history.purged import NOTHING, Purged, purged_of, read_purged, write_purged
+from scopes.history.sources import NOTHING, Purged, purged_of, read_purged, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import MessageId
 from scopes.store.objects import Objects

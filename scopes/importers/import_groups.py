@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from scopes.errors import CannotImport
-from scopes.history.purged import NOTHING, Purged, join_all
+from scopes.history.sources import NOTHING, Purged, join_all
 from scopes.ids import Oid
 from scopes.importers.formats.base import name_source
 from scopes.importers.import_source import import_source

@@ -17,7 +17,7 @@ from scopes.history.handles import next_conversation_id
 from scopes.history.messages import write_message_blob, write_message_commit, write_root_commit
 from scopes.history.metadata import read_metadata
 from scopes.history.names import MAIN, conversation_ids
-from scopes.history.purged import read_purged
+from scopes.history.sources import read_purged
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.model.conversation import BranchEntry, Root

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from scopes.clock import seconds_of
 from scopes.errors import CannotImport
 from scopes.history.messages import header_of, read_stored_body
-from scopes.history.purged import RecordSpan, Span, list_purged_spans
 from scopes.history.sources import SOURCES, Handover, SourceRecord
 from scopes.ids import Oid
 from scopes.importers.after_purge import without_purged
@@ -22,6 +21,7 @@ from scopes.importers.identity import PARSER_VERSION, source_key_of, stream_key
 from scopes.importers.listed_sessions import STAYS_OUT
 from scopes.importers.live_records import LiveBranch, find_known, find_live_branch
 from scopes.importers.purged_parts import LEFT_OUT, take_left_out
+from scopes.importers.purged_texts import RecordSpan, Span, list_purged_spans
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.run_state import ImportRun
 from scopes.importers.session_commits import (

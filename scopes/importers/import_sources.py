@@ -13,8 +13,7 @@ from shlex import quote
 from scopes.errors import Busy, CannotImport, Invalid
 from scopes.history.handles import next_conversation_id
 from scopes.history.metadata import read_metadata
-from scopes.history.purged import read_purged
-from scopes.history.sources import SOURCES, write_source_paths
+from scopes.history.sources import SOURCES, read_purged, write_source_paths
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.importers.beginning import can_join
@@ -55,7 +54,7 @@ from scopes.store.objects import Objects
 from scopes.store.packs import BulkObjects, bulk_objects
 from scopes.store.projects import Project
 from scopes.store.refs import SOURCE_PATHS
-from scopes.store.repository import Repository, overlay_of
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, refs_listed_once, shared_write
 
 OnProgress = Callable[[int], None]
@@ -178,8 +177,8 @@ def _import_queue(
 ) -> Imported:
     """Import the queue as one operation; again if another process imports one of its sources meanwhile, or purges."""
     if options.dry_run:
-        with overlay_of(repository) as overlay, bulk_objects(overlay, keep=False) as objects:
-            run = import_all(overlay, objects, queue, formats, options, notes=notes, on_progress=on_progress)
+        with bulk_objects(repository, keep=False) as objects:
+            run = import_all(repository, objects, queue, formats, options, notes=notes, on_progress=on_progress)
             changed, unchanged = _preview_conversations(run)
             return replace(build_result(run, changed, skipped, None, dry_run=True), unchanged=unchanged)
     for _ in range(_ATTEMPTS):

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from scopes.clock import parse_time
 from scopes.errors import CannotImport
 from scopes.history.messages import write_root_commit
-from scopes.history.purged import Purged, name_of_live_session
-from scopes.history.sources import SOURCES, find_source_record, source_key
+from scopes.history.sources import SOURCES, Purged, find_source_record, name_of_live_session, source_key
 from scopes.ids import ConversationId, Oid
 from scopes.importers.conversation_roots import list_conversation_roots
 from scopes.importers.formats.events import Session

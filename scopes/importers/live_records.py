@@ -15,7 +15,7 @@ from scopes.clock import parse_time
 from scopes.history.messages import is_root, read_body
 from scopes.history.metadata import read_metadata
 from scopes.history.names import list_branch_tips
-from scopes.history.purged import Purged
+from scopes.history.sources import Purged
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.importers.conversation_roots import LiveSession, list_conversation_roots
 from scopes.importers.formats.events import Draft, Ending, Event, Session

@@ -26,7 +26,7 @@ from scopes.importers.stale_copy import StoredCopy
 from scopes.importers.work_queue import COPY, QueuedSource, sort_key, sort_parents_first
 from scopes.result import Note, Result
 from scopes.store.packs import BulkObjects, bulk_objects
-from scopes.store.repository import Repository, overlay_of
+from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, shared_write
 
 _ATTEMPTS: Final = 5
@@ -80,9 +80,9 @@ def reproject(
     """
     wanted = [resolve_conversation(repository, name) for name in conversations] or conversation_ids(repository)
     if dry_run:
-        with overlay_of(repository) as overlay, bulk_objects(overlay, keep=False) as objects:
-            run, notes = _read_again(overlay, objects, wanted, formats, on_progress)
-            found, _ = _plan(overlay, objects, run)
+        with bulk_objects(repository, keep=False) as objects:
+            run, notes = _read_again(repository, objects, wanted, formats, on_progress)
+            found, _ = _plan(repository, objects, run)
             return _result({*wanted, *_conversations(run)}, found, notes, None, dry_run=True)
     for _ in range(_ATTEMPTS):
         with shared_write(repository), bulk_objects(repository) as objects:

@@ -10,14 +10,13 @@ from scopes.clock import now_nanoseconds
 from scopes.history.messages import MESSAGE_FILE, is_root, message_id_of
 from scopes.history.metadata import read_metadata
 from scopes.history.names import list_branch_tips
-from scopes.history.purged import IdMap, write_map
 from scopes.history.sources import TRACKING
 from scopes.history.transaction import RefTransaction, Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, free_name
 from scopes.importers.archive import walk_segments
 from scopes.importers.branch_names import BranchTip
 from scopes.importers.branch_updates import tracking_ref
-from scopes.importers.reproject_history import HistoryRewriter, map_commits, map_messages
+from scopes.importers.reproject_history import HistoryRewriter, IdMap, map_commits, map_messages, write_map
 from scopes.importers.targets import ImportTarget
 from scopes.model.operation import RefChange
 from scopes.store.graph import walk_oldest_first

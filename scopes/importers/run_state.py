@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scopes.history.purged import NOTHING, Purged, Quotes
+from scopes.history.sources import NOTHING, Purged
 from scopes.history.transaction import RefTransaction
 from scopes.importers.fork_points import ParentSession
 from scopes.importers.listed_sessions import ListedSessions
+from scopes.importers.purged_texts import Quotes
 from scopes.importers.results import GroupedNote, Skipped, SourceImported
 from scopes.importers.session_commits import ImportedSession
 from scopes.importers.targets import ImportTargets

@@ -8,12 +8,13 @@ from typing import NamedTuple, TypeAlias
 
 from scopes.errors import CannotImport
 from scopes.history.messages import Below, read_below, write_message_over
-from scopes.history.purged import NOTHING, Purged, Quotes
+from scopes.history.sources import NOTHING, Purged
 from scopes.ids import MessageId, Oid
 from scopes.importers.formats.events import ByteRange, Draft, Ending, Event, Session, SessionRecord, Unparsed
 from scopes.importers.grown_messages import find_longer_form
 from scopes.importers.handed_over import find_own_words
 from scopes.importers.identity import content_bytes, message_id
+from scopes.importers.purged_texts import Quotes
 from scopes.importers.written_messages import WrittenMessages
 from scopes.model.message import COPIED, HANDOVER, Message, Part, decode, encode, purge_message
 from scopes.secrets.count import NewSecrets

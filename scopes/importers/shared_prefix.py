@@ -16,8 +16,7 @@ from dataclasses import replace
 from zlib import crc32
 
 from scopes.errors import CannotImport
-from scopes.history.purged import NOTHING, Purged, name_of_answer
-from scopes.history.sources import SEGMENTS, SOURCES
+from scopes.history.sources import NOTHING, SEGMENTS, SOURCES, Purged, name_of_answer
 from scopes.ids import MessageId, Oid
 from scopes.importers.beginning import Beginning, can_join, read_beginning
 from scopes.importers.conversation_roots import list_conversation_roots

@@ -100,10 +100,10 @@ def verify_source(repository: Repository, path: str, formats: tuple[Format, ...]
     source = _find_one(path)
     try:
         session, error = _read_session(source, formats)
-        with repository.from_disk():
-            stored = _find_stored(repository, source, session)
-            if stored is not None:
-                return _verify_stored(repository, source, *stored)
+        repository.recent.clear()  # a copy in memory would hide that an object is damaged on disk
+        stored = _find_stored(repository, source, session)
+        if stored is not None:
+            return _verify_stored(repository, source, *stored)
     except OSError as failure:
         reason = failure.strerror or str(failure)
         raise Inaccessible(f"{path!a} cannot be read any more: {reason}", hint="is it being replaced?") from failure

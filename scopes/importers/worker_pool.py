@@ -77,7 +77,7 @@ class WorkerPool:
     clean_up: called in this process with the id of each worker that was killed
     """
 
-    def __init__(self, count: int, work: Work, finish: Callable[[], None], clean_up: Callable[[int], None]) -> None:
+    def __init__(self, count: int, work: Work, finish: Callable[[], object], clean_up: Callable[[int], None]) -> None:
         self._work = work
         self._finish = finish
         self._clean_up = clean_up

@@ -1,13 +1,16 @@
 """What was derived from a store and is kept, so that a command need not read everything again.
 
+list        a row for each conversation, so that `list` need not open the store; all rows are one value, which is
+            faster than a table. It says from which refs they were made: if these are the same, the rows are right,
+            and otherwise only the conversations whose own refs have changed are read again.
 sessions    what a command has to know of every conversation, tip and stored source: a new session is compared with all
-            others; `@` is the conversation with the newest tip, perhaps among those of a project. What that needs
-            depends on one commit alone, that of the metadata, a tip, or the record of a source; the ids of messages
-            depend on all tips of a conversation, of which they have a hash. So a row has one of these as its key, and
-            the bytes that were made of it: it never is outdated. Rows of commits that no ref has any more are deleted
-            when others are added.
+            others; `@` may be the latest one of those of a project. What that needs depends on one commit alone,
+            that of the metadata, or the record of a source; the ids of messages depend on all tips of a conversation,
+            of which they have a hash. So a row has one of these as its key, and the bytes that were made of it: it
+            never is outdated. Rows of commits that no ref has any more are deleted when others are added.
 usage       the tokens and answers of each conversation in a state of its refs, and their sum for the status line
 code-lines  the lines that conversations have written, for `why`
+counts      the tokens of texts, so that an encoding is rarely loaded
 commits     parsed commits of long histories
 
 Functions that read or write rows do not raise: if the file is missing, locked, damaged or of another store, the objects
@@ -23,10 +26,10 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 from scopes.errors import Corrupt
-from scopes.ids import ConversationId, Oid
+from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.index.database import (
     ROW_ERRORS,
     Connection,
@@ -46,10 +49,125 @@ from scopes.result import Note
 if TYPE_CHECKING:
     from scopes.store.objects import Commit
 
-TABLES: Final = ("conversation", "source", "origin", "tip", "ids", "work_items")
+
+_FAILURES: Final = (*ROW_ERRORS, EOFError)
+_LIST_BUSY: Final = 0.2  # if another process is writing, it saves the same rows
+_MARSHAL_VERSION: Final = 4  # every Python reads it
+
+
+class ConversationRow(NamedTuple):
+    """One conversation in a list. Times are RFC 3339.
+
+    The fields from `active_branch` on are its details, which need a walk over the history: `messages` is None without.
+
+    opening: the beginning of the first prompt, if there is no title
+    moment: the time of the last activity in nanoseconds
+    recorded_at: when the newest message was written, if that is a merge of scopes, which has an earlier time
+    directory: the working directory in which the conversation began, as it was recorded
+    agent: the agent that wrote most of its messages
+    model: the model of the newest answer that names one
+    ahead: how many messages the default remote lacks; behind: how many only it has; None if it does not have the
+        conversation, or there is no such remote
+    """
+
+    id: ConversationId
+    participants: tuple[AgentName, ...]
+    branches: int
+    last_activity: str | None
+    title: str | None = None
+    moment: int = 0
+    recorded_at: str | None = None
+    active_branch: BranchName | None = None
+    opening: str | None = None
+    uuid: str | None = None
+    created_at: str | None = None
+    source: str | None = None
+    messages: int | None = None
+    directory: str | None = None
+    agent: AgentName | None = None
+    model: str | None = None
+    tags: tuple[str, ...] | None = None
+    ahead: int | None = None
+    behind: int | None = None
+
+    @property
+    def activity(self) -> str | None:
+        """The time of the last activity that people see, which decides the order."""
+        return self.last_activity if self.recorded_at is None else self.recorded_at
+
+    @property
+    def heading(self) -> str | None:
+        """The title, or else the beginning of the first prompt."""
+        return self.title if self.title is not None else self.opening
+
+    @property
+    def heading_source(self) -> str | None:
+        """What `heading` is: `title` or `prompt`; None if there is neither."""
+        return "title" if self.title is not None else None if self.opening is None else "prompt"
+
+
+CONVERSATIONS: Final = Layout(
+    "conversations.sqlite",
+    version=14,
+    tables="CREATE TABLE list (state TEXT NOT NULL, rows BLOB NOT NULL) STRICT",
+)
+
+
+class CachedRow(NamedTuple):
+    """A row of `list` and a digest of the refs that it was made from."""
+
+    summary: ConversationRow
+    state: str
+
+
+class CachedRows(NamedTuple):
+    """The rows of all conversations by id, and a digest of all refs that they were made from; empty if unknown."""
+
+    rows: Mapping[ConversationId, CachedRow]
+    state: str
+
+
+def read_rows(directory: str, store: str) -> CachedRows:
+    """Return what was saved; nothing if there is nothing, or it cannot be used."""
+    with contextlib.suppress(*_FAILURES), open_rows(directory, CONVERSATIONS, store, _LIST_BUSY) as connection:
+        found = connection.execute("SELECT state, rows FROM list").fetchone()
+        if found is not None:
+            rows = [CachedRow(ConversationRow._make(row), state) for row, state in marshal.loads(found[1])]  # noqa: S302 - our own file
+            return CachedRows({row.summary.id: row for row in rows}, found[0])
+    return CachedRows({}, "")
+
+
+def save_rows(directory: str, store: str, rows: Iterable[CachedRow], state: str) -> None:
+    """Replace what was saved, if possible; `state` is empty if refs have changed meanwhile."""
+    shared: dict[Any, Any] = {}  # equal values are one object, which marshal writes and reads once
+    share = shared.setdefault
+    data = marshal.dumps([([share(v, v) for v in row.summary], row.state) for row in rows], _MARSHAL_VERSION)
+    with (
+        contextlib.suppress(*_FAILURES),
+        change_rows(directory, CONVERSATIONS, store, _LIST_BUSY) as connection,
+    ):
+        connection.execute("DELETE FROM list")
+        connection.execute("INSERT INTO list VALUES (?, ?)", (state, data))
+
+
+def list_values(directory: str, column: str) -> list[str]:
+    """Return the values of `participants`, `directory`, `model` or `tags` in all rows; none if they cannot be read."""
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"file:{directory}/{CONVERSATIONS.file}?mode=ro", timeout=0, uri=True)
+        ) as db:
+            rows = [row for (data,) in db.execute("SELECT rows FROM list") for row, _ in marshal.loads(data)]  # noqa: S302 - our own file
+        place = ConversationRow._fields.index(column)
+        values = [value for row in rows if (value := row[place])]
+        return sorted({name for value in values for name in ((value,) if isinstance(value, str) else value)})
+    except (*_FAILURES, AttributeError):
+        return []
+
+
+TABLES: Final = ("conversation", "source", "origin", "ids", "work_items")
 SESSIONS: Final = Layout(
     "sessions.sqlite",
-    version=5,
+    version=6,
     tables=";".join(f"CREATE TABLE {name} (key BLOB PRIMARY KEY, data BLOB NOT NULL) STRICT" for name in TABLES),
 )
 _BUSY_SECONDS: Final = 0.05  # without the lock nothing is kept, and the next import tries again
@@ -67,36 +185,19 @@ def find_or_compute(
         As `compute`.
     """
     wanted = dict.fromkeys(oids)
-    kept = {} if directory is None else _read(directory, store, rows)
-    found = {oid: kept[oid] for oid in wanted if oid in kept}
+    kept: dict[Oid, bytes] = {}
+    if directory is not None:
+        with contextlib.suppress(*ROW_ERRORS), open_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
+            found = connection.execute(f"SELECT key, data FROM {rows}")  # noqa: S608 - one of TABLES
+            kept = {Oid(key.hex()): data for key, data in found}
     added = {oid: compute(oid) for oid in wanted if oid not in kept}
     if added and directory is not None:
-        _write(directory, store, rows, added, kept.keys() - wanted.keys())
-    return found | added
-
-
-def _read(directory: str, store: str, rows: str) -> dict[Oid, bytes]:
-    """Return all rows."""
-    if not os.path.lexists(os.path.join(directory, SESSIONS.file)):
-        return {}
-    with contextlib.suppress(*ROW_ERRORS), open_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
-        found = connection.execute(f"SELECT key, data FROM {rows}")  # noqa: S608 - one of TABLES
-        return {Oid(key.hex()): data for key, data in found}
-    return {}
-
-
-def _write(directory: str, store: str, rows: str, added: Mapping[Oid, bytes], gone: Iterable[Oid]) -> None:
-    """Add rows and delete others, or do nothing if that is not possible now."""
-    new = [(bytes.fromhex(oid), data) for oid, data in added.items()]
-    with contextlib.suppress(*ROW_ERRORS), change_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
-        connection.executemany(
-            f"INSERT OR REPLACE INTO {rows} VALUES (?, ?)",  # noqa: S608 - one of TABLES
-            new,
-        )
-        connection.executemany(
-            f"DELETE FROM {rows} WHERE key = ?",  # noqa: S608 - one of TABLES
-            [(bytes.fromhex(oid),) for oid in gone],
-        )
+        new = [(bytes.fromhex(oid), data) for oid, data in added.items()]
+        gone = [(bytes.fromhex(oid),) for oid in kept.keys() - wanted.keys()]
+        with contextlib.suppress(*ROW_ERRORS), change_rows(directory, SESSIONS, store, _BUSY_SECONDS) as connection:
+            connection.executemany(f"INSERT OR REPLACE INTO {rows} VALUES (?, ?)", new)  # noqa: S608 - one of TABLES
+            connection.executemany(f"DELETE FROM {rows} WHERE key = ?", gone)  # noqa: S608 - one of TABLES
+    return {oid: kept[oid] for oid in wanted if oid in kept} | added
 
 
 USAGE: Final = Layout(
@@ -119,8 +220,6 @@ class UsageRow(NamedTuple):
 
 def read_summaries(directory: str, store: str) -> dict[ConversationId, tuple[str, bytes]]:
     """Return state and summary of all conversations."""
-    if not os.path.lexists(os.path.join(directory, USAGE.file)):
-        return {}
     with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
         rows = connection.execute("SELECT conversation, state, summary FROM usage")
         return {ConversationId(name): (state, summary) for name, state, summary in rows}
@@ -146,8 +245,6 @@ def write_rows(directory: str, store: str, rows: Iterable[UsageRow], gone: Itera
 
 def read_total(directory: str, store: str, state: str) -> bytes | None:
     """Return the sum of all conversations that was saved for a state of the refs; None if it is not there."""
-    if not os.path.lexists(os.path.join(directory, USAGE.file)):
-        return None
     with contextlib.suppress(*ROW_ERRORS), open_rows(directory, USAGE, store, _USAGE_BUSY_SECONDS) as connection:
         found = connection.execute("SELECT data FROM total WHERE state = ?", (state,)).fetchone()
         return None if found is None else bytes(found[0])
@@ -220,12 +317,64 @@ def open_code_lines(
             raise Corrupt("the index of code lines was damaged, and is removed", hint="try again") from error
 
 
+COUNTS: Final = Layout(
+    "counts.sqlite",
+    version=3,
+    tables="CREATE TABLE count (key BLOB PRIMARY KEY, tokens INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+)
+_COUNTS_BUSY_SECONDS: Final = 0.25
+_MAX_COUNTS_BYTES: Final = 64 << 20  # about a million and a half counts
+
+
+class CountCache:
+    """Numbers of tokens by the hash of a text, of all stores; a `with` statement saves new ones at its end."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._new: dict[bytes, int] = {}
+        self._connection: Connection | None = None
+        self._open_file = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        with contextlib.suppress(*ROW_ERRORS):
+            rows = open_rows(self._directory, COUNTS, self._directory, _COUNTS_BUSY_SECONDS)
+            self._connection = self._open_file.enter_context(rows)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Save what was added; a file that has become too large is emptied first."""
+        self._connection = None
+        self._open_file.close()
+        if not self._new:
+            return
+        rows = change_rows(self._directory, COUNTS, self._directory, _COUNTS_BUSY_SECONDS)
+        with contextlib.suppress(*ROW_ERRORS), rows as connection:
+            if os.path.getsize(os.path.join(self._directory, COUNTS.file)) > _MAX_COUNTS_BYTES:
+                connection.execute("DELETE FROM count")
+            connection.executemany("INSERT OR REPLACE INTO count VALUES (?, ?)", self._new.items())
+        self._new.clear()
+
+    def find(self, key: bytes) -> int | None:
+        """Return a count; None if it is not cached."""
+        if key in self._new or self._connection is None:
+            return self._new.get(key)
+        try:
+            row = self._connection.execute("SELECT tokens FROM count WHERE key = ?", (key,)).fetchone()
+        except ROW_ERRORS:
+            self._connection = None  # what is added now is saved over it
+            return None
+        return None if row is None else int(row[0])
+
+    def add(self, key: bytes, tokens: int) -> None:
+        """Add a count."""
+        self._new[key] = tokens
+
+
 COMMITS: Final = Layout(
     "commits.sqlite", version=5, tables="CREATE TABLE chunk (key BLOB PRIMARY KEY, commits BLOB NOT NULL) STRICT"
 )
 _MAX_COMMITS_BYTES: Final = 128 << 20  # about half a million commits
 _MARSHAL: Final = f"{sys.implementation.cache_tag}-{marshal.version}"  # the bytes of marshal belong to one Python
-_FAILURES: Final = (*ROW_ERRORS, EOFError)
 
 
 class CommitCache:

@@ -103,12 +103,16 @@ def prepare_rows(connection: sqlite3.Connection, layout: Layout, store: str) -> 
 
 
 @contextmanager
-def open_rows(directory: str, layout: Layout, store: str, timeout: float) -> Iterator[sqlite3.Connection]:
-    """Open a file of rows, new if there is none; one that cannot be used is deleted.
+def open_rows(
+    directory: str, layout: Layout, store: str, timeout: float, *, create: bool = False
+) -> Iterator[sqlite3.Connection]:
+    """Open a file of rows, which `create` makes if there is none; one that cannot be used is deleted.
 
     Raises:
         ROW_ERRORS: it cannot be used now, or what is in it is no row.
     """
+    if not create:
+        os.lstat(os.path.join(directory, layout.file))
     try:
         with contextlib.closing(connect(directory, layout, timeout)) as connection:
             prepare_rows(connection, layout, identity_of(store))
@@ -121,7 +125,7 @@ def open_rows(directory: str, layout: Layout, store: str, timeout: float) -> Ite
 @contextmanager
 def change_rows(directory: str, layout: Layout, store: str, timeout: float) -> Iterator[sqlite3.Connection]:
     """Open a file of rows for changes in one transaction; raise as `open_rows` does, and change nothing then."""
-    with open_rows(directory, layout, store, timeout) as connection:
+    with open_rows(directory, layout, store, timeout, create=True) as connection:
         connection.execute("BEGIN IMMEDIATE")
         with connection:  # commits, or rolls back
             yield connection
@@ -201,7 +205,7 @@ def _open_updated(
         UnusableIndex: it must be deleted.
         sqlite3.Error, OSError: it cannot be opened or written now.
     """
-    with contextlib.ExitStack() as on_error, translate_damage():
+    with contextlib.ExitStack() as on_error, _translate_damage():
         connection = on_error.enter_context(contextlib.closing(connect(directory, layout, _BUSY_SECONDS)))
         identity = identity_of(store)
         state: State = "fresh"
@@ -337,7 +341,7 @@ def delete_files(directory: str) -> list[str]:
 
 
 @contextmanager
-def translate_damage() -> Iterator[None]:
+def _translate_damage() -> Iterator[None]:
     """Translate errors caused by a damaged file into UnusableIndex; other errors, such as locks, pass."""
     try:
         yield

@@ -23,11 +23,11 @@ import contextlib
 import hashlib
 import re
 import sqlite3
+import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from types import UnionType
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from scopes.errors import Corrupt, NotFound
@@ -300,10 +300,6 @@ _DELETE_UNREACHABLE = (
 )
 
 
-class StaleIndex(Exception):
-    """A message that changed or is to be deleted cannot be read any more as it was; the index must be rebuilt."""
-
-
 def tips_by_conversation(refs: Mapping[str, str]) -> Tips:
     """Group the branch refs of a store by conversation."""
     tips: dict[ConversationId, dict[BranchName, Oid]] = {}
@@ -325,7 +321,7 @@ def sync_index(
     """Update the index for these branches in the current transaction; return the number of commits read.
 
     Raises:
-        StaleIndex: the index must be rebuilt.
+        UnusableIndex: the index must be rebuilt.
     """
     writer = Writer(connection, describe)
     tips = tips_by_conversation(refs)
@@ -403,7 +399,7 @@ def _delete_unreachable(
     """Delete the commits that no branch reaches any more, and their messages.
 
     Raises:
-        StaleIndex: a message was described by a commit that goes, and by one that stays it is another: one may be
+        UnusableIndex: a message was described by a commit that goes, and by one that stays it is another: one may be
             purged where the other is not, as in a restored store.
     """
     try:
@@ -411,9 +407,9 @@ def _delete_unreachable(
             writer.remove(number, read_commit(repository, oid))
         for dead, living in connection.execute(_DESCRIBED_BY_DEAD).fetchall():
             if describe(read_commit(repository, dead)) != describe(read_commit(repository, living)):
-                raise StaleIndex
+                raise UnusableIndex(None)
     except (Corrupt, NotFound) as error:
-        raise StaleIndex from error
+        raise UnusableIndex(None) from error
     for statement in _DELETE_UNREACHABLE:
         connection.execute(statement)
 
@@ -431,8 +427,6 @@ def _save_status(connection: sqlite3.Connection, refs: Mapping[str, str], conver
     }
     connection.executemany("INSERT OR REPLACE INTO property VALUES (?, ?)", list(status.items()))
 
-
-ColumnType: TypeAlias = type | UnionType
 
 _PAGE = 100
 
@@ -460,30 +454,36 @@ class Index:
         self.status = status
         self.notes = notes
         self._connection = connection
+        self._failure: BaseException | None = None
 
-    def rows(
-        self, statement: str, parameters: Sequence[object] = (), types: Sequence[ColumnType] = ()
-    ) -> list[tuple[Any, ...]]:
-        """Run a query and return its rows; `types` are the types of its first columns.
+    def add_function(self, name: str, count: int, function: Callable[..., int]) -> None:
+        """Make a function of `count` arguments that queries can call; `walk` raises what it raises."""
+
+        def call(*arguments: object) -> int:
+            try:
+                return function(*arguments)
+            finally:
+                self._failure = sys.exc_info()[1]  # SQLite tells only that there was one
+
+        self._connection.create_function(name, count, call)
+
+    def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Run a query and return its rows.
 
         Raises:
-            IndexDamaged: the query fails, or a value has another type.
+            IndexDamaged: the query fails.
         """
-        return list(self.walk(statement, parameters, types))
+        return list(self.walk(statement, parameters))
 
-    def walk(
-        self, statement: str, parameters: Sequence[object] = (), types: Sequence[ColumnType] = ()
-    ) -> Iterator[tuple[Any, ...]]:
+    def walk(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """Run a query and yield its rows lazily; raise as `rows` does."""
         try:
             cursor = self._connection.execute(statement, parameters)
             while rows := cursor.fetchmany(_PAGE):
-                if not all(
-                    isinstance(value, expected) for row in rows for value, expected in zip(row, types, strict=False)
-                ):
-                    raise IndexDamaged("a value has another type")
                 yield from rows
         except READ_ERRORS as error:
+            if self._failure is not None:
+                raise self._failure from None
             raise IndexDamaged(str(error)) from error
 
 
@@ -518,10 +518,7 @@ def _open_unpurged(directory: str, repository: Repository, describe: Describe, *
         return read_property(connection, "refs") == digest_of(refs)
 
     def update(connection: Connection) -> int:
-        try:
-            return sync_index(connection, repository, refs, describe)
-        except StaleIndex as error:
-            raise UnusableIndex(None) from error
+        return sync_index(connection, repository, refs, describe)
 
     with without_purged(directory, repository.path) as prunes:
         refs = repository.list_refs(HEADS)

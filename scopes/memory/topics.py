@@ -83,14 +83,6 @@ class CommonWords:
         return frozenset(word for word, count in self._counts.items() if count > least)
 
 
-def common_words(conversations: Iterable[Iterable[SourceMessage]]) -> frozenset[str]:
-    """Return the words that many of some conversations have."""
-    words = CommonWords()
-    for messages in conversations:
-        words.add(messages)
-    return words.find()
-
-
 def _add_new(topics: list[str], found: Iterable[str]) -> None:
     """Append names until there are enough; a name that is part of another one is left out."""
     for name in found:

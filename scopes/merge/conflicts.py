@@ -88,8 +88,9 @@ class _ConflictTimes:
             return None, None, None
         resolving = self._find_resolving(tip, conflict) if is_resolved else None
         opening = self._find_opening(resolving or commit, path)
-        since = known_seconds(opening.time)
-        return since, self._recorded.find_text(opening), since if resolving is None else known_seconds(resolving.time)
+        since, written = known_seconds(opening.time), self._recorded.find(opening.oid, opening.time)
+        resolved = since if resolving is None else known_seconds(resolving.time)
+        return since, None if written is None else known_seconds(written), resolved
 
     def _find_resolving(self, tip: Oid, conflict: str) -> Commit | None:
         known, notices = self._walks.setdefault(tip, ({}, walk_resolved(self._repository, [tip])))

@@ -43,11 +43,9 @@ AUTHOR_KINDS = ("human", "agent", "tool", "system", "injected")
 FILE_OPERATIONS = ("read", "create", "edit", "delete", "rename", "mention")
 FILE_WRITES = frozenset({"create", "edit", "delete", "rename"})
 URGENCIES = ("low", "normal", "high", "critical")  # of a priority, lowest first
-ACTIVITIES = ("agent_action", "file_edit", "decision", "blocker_resolved")
 FOREIGN_FIELDS = frozenset({"input", "output", "structured", "json"})  # fields of parts that keep their key order
 COPIED = "restamped"  # precision of the time of a message that another session was copied from: the time of the copy
 HANDOVER = "handover"  # further field of a prompt: the blocks of scopes that came before it, and the last message there
-PART_TYPES = ("text", "reasoning", "tool_call", "tool_result", "image", "file", "file_ref", "raw")
 
 
 class Author(NamedTuple):

@@ -11,7 +11,7 @@ from scopes.history.activity import with_summary
 from scopes.history.messages import message_id_of, walk_headers_newest_first
 from scopes.history.metadata import read_remote_branches
 from scopes.history.names import find_root_commit, list_branch_tips, resolve_conversation
-from scopes.history.purged import NOTHING, Purged, read_purged
+from scopes.history.sources import NOTHING, Purged, read_purged
 from scopes.ids import ConversationId
 from scopes.purge.derived import Derived
 from scopes.purge.offers import ACCEPT, DECLINE, OfferedHere, read_offered, restrict, walk_offered

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scopes.errors import ScopesError
-from scopes.history.purged import decode_parts, is_entry
+from scopes.history.sources import decode_parts, is_entry
 from scopes.ids import Oid
 from scopes.purge.unfinished import CONTINUE, FILE, find_unfinished
 from scopes.store.objects import read_blob, read_commit, walk_blobs

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scopes.errors import NotFound
-from scopes.history.purged import NOTHING, Purged, hash_of, read_purged, write_purged
+from scopes.history.sources import NOTHING, Purged, hash_of, read_purged, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import OperationId
 from scopes.purge.accept import FETCH, OfferChoice, choose_offered

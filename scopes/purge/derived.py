@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from scopes.history.messages import header_of, read_stored_body
-from scopes.history.purged import NOTHING, Parts, Purged, Quotes, is_whole, purged_of, walk_texts
+from scopes.history.sources import NOTHING, Parts, Purged, is_whole, purged_of
 from scopes.ids import MessageId, Oid
+from scopes.importers.purged_texts import Quotes, walk_texts
 from scopes.model.message import PURGED, TYPED_KINDS, Message, decode
 from scopes.purge.all_commits import is_history, walk_all_commits
 from scopes.purge.links import has_marks, is_tombstone, list_values, walk_origins, walk_unrecorded_values
@@ -154,13 +155,13 @@ class _StoredCopies:
 
     def read_quotes(self, message: str, numbers: frozenset[int]) -> Quotes:
         """Return the lines that only these parts of a message have."""
-        found, kept, only = Quotes(), Quotes(), Quotes()
+        found, kept = Quotes(), Quotes()
         for copy in self._copies[message]:
             for number, part in enumerate(self._read(copy).parts):
                 if part.fields.get(PURGED) is not True:
                     (found if number in numbers else kept).add_parts([part], None)
-        only.add_others(found, kept)
-        return only
+        found.drop(kept.texts)
+        return found
 
     def has_line(self, message: str, quotes: Quotes) -> bool:
         """Return True if a copy of a message has one of some lines."""

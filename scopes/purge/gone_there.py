@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scopes.store.config import read_gone, read_json, read_sets, write_json
 from scopes.store.refs import GONE_FILE as FILE
 from scopes.store.refs import REMOTES
-from scopes.store.remotes import read_gone, read_json, read_sets, write_json
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 

@@ -15,9 +15,17 @@ from scopes.errors import Corrupt, NotFound
 from scopes.history.activity import FoundCall, find_call
 from scopes.history.messages import MessageHeader, read_root_of, read_stored_body
 from scopes.history.names import conversation_ids, find_directory, find_root_commit
-from scopes.history.purged import Parts, name_of_record, walk_named_texts, walk_texts
-from scopes.history.sources import SOURCES, SourceRecord, read_source_record, read_spans, walk_chunks
+from scopes.history.sources import (
+    SOURCES,
+    Parts,
+    SourceRecord,
+    name_of_record,
+    read_source_record,
+    read_spans,
+    walk_chunks,
+)
 from scopes.ids import ConversationId, MessageId, Oid
+from scopes.importers.purged_texts import walk_named_texts, walk_texts
 from scopes.model.encoding import load
 from scopes.model.message import Message, Part, decode, is_purged
 from scopes.model.tools import (

@@ -30,7 +30,7 @@ def drop_ids_that_stay(
     Raises:
         Corrupt, NotFound: an operation cannot be read.
     """
-    wanted = set(histories.quotes.walk_matching(_ID))
+    wanted = set(filter(_ID.fullmatch, histories.quotes.texts))
     if wanted:
         found = wanted.intersection(_walk_ids(objects, histories, commits, log))
         for quotes in (histories.quotes, histories.lost_quotes):

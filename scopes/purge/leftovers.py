@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
-from scopes.history.purged import Quotes
+from scopes.importers.purged_texts import Quotes
 from scopes.regular_file import read_regular
 from scopes.store.git_program import is_in_use
 from scopes.store.objects import translated

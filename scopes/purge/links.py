@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.activity import ACCEPTS
-from scopes.history.purged import walk_texts
 from scopes.ids import Oid
+from scopes.importers.purged_texts import walk_texts
 from scopes.model import encoding
 from scopes.model.conflicts import Conflict, decode_conflict
 from scopes.model.encoding import leaf

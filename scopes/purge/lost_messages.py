@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scopes.history.messages import is_root, message_id_of, read_body
-from scopes.history.purged import Purged, purged_of, read_purged
+from scopes.history.sources import Purged, purged_of, read_purged
 from scopes.ids import MessageId, Oid
 from scopes.importers.beginning import MIN_TEXT
 from scopes.importers.identity import content_bytes, message_id

@@ -9,7 +9,7 @@ from typing import Final
 
 from scopes.history.metadata import read_metadata
 from scopes.history.names import conversation_ids, list_branch_tips
-from scopes.history.purged import Quotes
+from scopes.importers.purged_texts import Quotes
 from scopes.purge.rewrite_store import RewrittenStore
 from scopes.regular_file import read_regular
 from scopes.result import Note, plural

@@ -14,7 +14,7 @@ from scopes.errors import NotFound
 from scopes.history.handles import list_tips_by_time
 from scopes.history.messages import MessageHeader, header_of, read_stored_body
 from scopes.history.names import conversation_ids, find_root_commit
-from scopes.history.purged import NOTHING, Purged, hash_of, join_all, read_purged, read_purged_tree, write_purged
+from scopes.history.sources import NOTHING, Purged, hash_of, join_all, read_purged, read_purged_tree, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.model.message import purge_message

@@ -17,9 +17,9 @@ from scopes.model.operation import RefChange
 from scopes.purge.being_sent import read_being_sent
 from scopes.purge.purged_values import add_purged_values, list_replaced
 from scopes.store import refs
+from scopes.store.config import read_addresses, read_gone, read_json, read_texts, write_json
 from scopes.store.objects import find_blob, read_commit
 from scopes.store.operations import NULL_OID, walk_moves
-from scopes.store.remotes import read_addresses, read_gone, read_json, read_texts, write_json
 from scopes.store.repository import Repository
 
 FILE: Final = "purged-on-remotes.json"

@@ -10,11 +10,13 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from scopes.errors import Corrupt
-from scopes.history.purged import Needles, Parts, Quotes, forms_of, is_json, is_path, without_session
+from scopes.history.sources import Parts
 from scopes.ids import ConversationId, MessageId, Oid
+from scopes.importers.purged_texts import ByteSearch, Quotes, forms_of, is_path, without_session
 from scopes.model.message import purge_message
 from scopes.purge.names_that_stay import is_file_of_names
 from scopes.purge.records_that_stay import KeptRecord, find_kept_records
+from scopes.purge.rewrite_records import is_copied_in
 from scopes.purge.stored_messages import StoredMessage, walk_named_messages
 from scopes.regular_file import read_regular
 from scopes.store.git_program import run_git
@@ -119,18 +121,18 @@ class _Lines:
         for number, line in enumerate(lines):
             for form in dict.fromkeys(_all_forms(line)):
                 self._numbers.setdefault(form, []).append(number)
-        self._needles = Needles(self._numbers)
+        self._search = ByteSearch(self._numbers)
 
     def __len__(self) -> int:
         return self._count
 
     def are_in(self, data: bytes) -> bool:
         """Return True if the bytes contain one of them."""
-        return self._needles.are_in(data)
+        return next(self._search.walk(data), None) is not None
 
     def find(self, data: bytes) -> frozenset[int]:
         """Return the numbers of the lines that the bytes contain."""
-        return frozenset(number for form in self._needles.walk(data) for number in self._numbers[form])
+        return frozenset(number for form in self._search.walk(data) for number in self._numbers[form])
 
 
 def _all_forms(line: str) -> Iterator[bytes]:
@@ -147,7 +149,7 @@ def _is_copy(kind: str, data: bytes, quotes: Quotes) -> bool:
     """Return False for an object that only has a name or a path of what was purged, as a tree has: it is kept."""
     if kind == TREE or is_path(data.decode("utf-8", "replace").strip()):
         return False
-    return not is_json(data) or quotes.are_in_document(data)
+    return is_copied_in(quotes, data)
 
 
 def find_names(repository: Repository) -> frozenset[Oid]:

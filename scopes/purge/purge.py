@@ -19,9 +19,17 @@ from typing import Final, NamedTuple
 from scopes.errors import NotFound, Refused, ScopesError
 from scopes.history.activity import with_summary
 from scopes.history.messages import MessageHeader
-from scopes.history.purged import NOTHING, Purged, Quotes, read_purged, write_purged
-from scopes.history.sources import SOURCES, read_source_record, with_last_path
+from scopes.history.sources import (
+    NOTHING,
+    SOURCES,
+    Purged,
+    read_purged,
+    read_source_record,
+    with_last_path,
+    write_purged,
+)
 from scopes.ids import ConversationId, MessageId, Oid, OperationId
+from scopes.importers.purged_texts import Quotes
 from scopes.index.database import list_abandoned
 from scopes.model.operation import RefChange
 from scopes.purge.also_goes import note_what_else

@@ -10,17 +10,17 @@ from scopes.clock import format_seconds
 from scopes.history.activity import with_summary
 from scopes.history.metadata import read_metadata
 from scopes.history.names import find_root_commit, list_branch_tips
-from scopes.history.purged import Purged, hash_of, join_all, read_purged
+from scopes.history.sources import Purged, hash_of, join_all, read_purged
 from scopes.history.titles import heading_of, walk_main
 from scopes.ids import ConversationId, MessageId
 from scopes.model.operation import Signature
 from scopes.purge.derived import Derived
 from scopes.purge.offers import CHOOSE, Offer, OfferedHere, list_offers, read_list, walk_offered
 from scopes.result import Note, Result
+from scopes.store.git_program import check_signatures
 from scopes.store.operations import walk_moves
 from scopes.store.refs import PURGE_DECLINED
 from scopes.store.repository import Repository
-from scopes.store.signing import check_signatures
 
 Decision: TypeAlias = Literal["undecided", "declined"]
 UNDECIDED: Final = "undecided"

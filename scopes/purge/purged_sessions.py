@@ -17,9 +17,16 @@ from typing import NamedTuple
 from scopes.history.messages import is_root, message_id_of, read_body
 from scopes.history.metadata import read_metadata
 from scopes.history.names import conversation_ids, find_root_commit, list_branch_tips
-from scopes.history.purged import Purged, hash_of, name_of_answer, name_of_live_session
 from scopes.history.sessions import walk_live_sessions
-from scopes.history.sources import SOURCES, TRACKING, read_source_record
+from scopes.history.sources import (
+    SOURCES,
+    TRACKING,
+    Purged,
+    hash_of,
+    name_of_answer,
+    name_of_live_session,
+    read_source_record,
+)
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.importers.beginning import prove_by_id, prove_by_text, prove_by_time
 from scopes.model.message import Message

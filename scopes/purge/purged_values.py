@@ -11,8 +11,8 @@ from typing import Final
 
 from scopes.errors import NotFound
 from scopes.ids import Oid
+from scopes.store.config import read_sets, write_json
 from scopes.store.objects import read_commit
-from scopes.store.remotes import read_sets, write_json
 from scopes.store.repository import Repository
 
 FILE: Final = "purged-values.json"

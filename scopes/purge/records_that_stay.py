@@ -7,8 +7,15 @@ from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from shlex import quote
 from typing import Final, NamedTuple
 
-from scopes.history.purged import RECORD, name_of_record
-from scopes.history.sources import CHUNKS, SOURCES, read_source_record, read_spans, with_last_path
+from scopes.history.sources import (
+    CHUNKS,
+    RECORD,
+    SOURCES,
+    name_of_record,
+    read_source_record,
+    read_spans,
+    with_last_path,
+)
 from scopes.ids import MessageId, Oid
 from scopes.purge.rewrite_source import walk_records
 from scopes.result import Note, plural

@@ -6,20 +6,22 @@ this machine only, in refs/scopes/local/redacted/<root of the copy>.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import Any
+from typing import Any, Final
 
 from scopes.clock import new_id, new_uuid
 from scopes.errors import Invalid, Refused
 from scopes.history.handles import StoreHandle, next_conversation_id, refuse_taken
-from scopes.history.messages import MESSAGE_FILE, NO_TEXT, format_message_commit, header_of, is_root
+from scopes.history.messages import MESSAGE_FILE, NO_TEXT, TO_TRAILER, format_message_commit, header_of, is_root
 from scopes.history.metadata import DIRECTORY, Metadata, read_metadata, read_remote_branches
 from scopes.history.names import MAIN, find_root_commit, parse_new_conversation_id
-from scopes.history.purged import IdMap, RedactedCopy, edit_commit, edit_people, list_copies, write_map
+from scopes.history.titles import RedactedCopy, list_copies
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, Oid, OperationId
+from scopes.importers.reproject_history import IdMap, edit_commit, write_map
 from scopes.model.conversation import BranchEntry, decode_root, encode_root
 from scopes.model.encoding import decode_component, encode_component, names_in_path
 from scopes.model.message import Message, decode, encode
@@ -189,6 +191,10 @@ class _Copied:
         return replace(entry, fork=fork, agent=agent, parent=parent, id=None, name=None, extra={})
 
 
+_PERSON: Final = re.compile(rb"^(author|committer) .*>(?= [0-9]+ [+-][0-9]{4}$)", re.MULTILINE)
+_RECIPIENTS: Final = f"{TO_TRAILER}: ".encode()
+
+
 class _Copy:
     """Rewrites commits with secrets masked; `commits` maps old to new ids, `messages` only those that differ."""
 
@@ -214,7 +220,7 @@ class _Copy:
             if entry.is_tree:
                 entries[name] = entry._replace(oid=self._clear_tree(entry.oid))
         if message is not None and (head.id in self.messages or self._names_secret(data, head.id)):
-            data = edit_people(data, format_message_commit(commit.tree, (), message, commit.time))
+            data = _edit_people(data, format_message_commit(commit.tree, (), message, commit.time))
         if message is not None and head.id in self.messages:
             subject = message.text.strip() or NO_TEXT
             data = data.replace(f"\nScopes-Message: {head.id}\n".encode(), self._trailer(head.id), 1)
@@ -293,3 +299,13 @@ class _Copy:
             return name
         cleared = self.gate.clear_text(text, "the state")
         return name if cleared == text else encode_component(cleared) + end
+
+
+def _edit_people(data: bytes, other: bytes) -> bytes:
+    """Return the bytes of a commit with the author, the committer and the recipients of another one; times stay."""
+    head, gap, body = data.partition(b"\n\n")
+    people = {match[1]: match[0] for match in _PERSON.finditer(other)}
+    head = _PERSON.sub(lambda match: people[match[1]], head)
+    recipients = next((line for line in other.split(b"\n") if line.startswith(_RECIPIENTS)), b"")
+    lines = (recipients if line.startswith(_RECIPIENTS) else line for line in body.split(b"\n"))
+    return head + gap + b"\n".join(lines)

@@ -12,8 +12,10 @@ from typing import Final
 
 from scopes.errors import Corrupt
 from scopes.history.messages import MESSAGE_FILE, NO_TEXT, STATE_DIRECTORY, is_root
-from scopes.history.purged import Parts, Purged, Quotes, edit_commit
+from scopes.history.sources import Parts, Purged
 from scopes.ids import Oid
+from scopes.importers.purged_texts import Quotes, parse_json, walk_named_texts
+from scopes.importers.reproject_history import edit_commit
 from scopes.model import encoding
 from scopes.model.conversation import decode_root
 from scopes.model.message import CONFLICTS, FILES, PARTICIPANTS, TYPED_KINDS, Message, claims_of, decode, purge_message
@@ -30,7 +32,7 @@ from scopes.store.objects import (
     diff_blobs,
     find_entry,
     format_tree,
-    is_hash_of,
+    object_id,
     parse_tree,
     read_blob,
     read_commit,
@@ -41,6 +43,12 @@ from scopes.store.objects import (
 Claim = tuple[str, Oid]
 """A path of the state and the blob that a purged message has put there."""
 _NO_CLAIMS: Final[frozenset[Claim]] = frozenset()
+# Fields of documents with names, which others give to other things, too.
+NAMES: Final = frozenset(
+    {"actor", "agent", "author", "branch", "capabilities", "conversation", "dependencies", "directory", "entity_id",
+     "from", "id", "key", "keys", "kind", "name", "native_id", "parent", "path", "purpose", "source", "subject", "tags",
+     "target", "topic", "topics", "uuid"}
+)  # fmt: skip
 
 
 class HistoryRewriter:
@@ -114,7 +122,8 @@ class HistoryRewriter:
             _add_texts(found, read_blob(self._objects, blob), None)
             for data in self.read_kept(message) if self.is_left(message) else ():
                 _add_texts(kept, data, None)
-            self.lost_quotes.add_others(found, kept)
+            found.drop(kept.texts)
+            self.lost_quotes.add([*found.texts])
 
     def read_kept(self, message: str) -> Iterator[bytes]:
         """Yield the stored bytes of all kept copies of a message; call it after everything was rewritten."""
@@ -250,10 +259,22 @@ class HistoryRewriter:
             return _NO_CLAIMS
         claims = dict(claims_of(message, lambda _path: None, None))
         removed = [(path, blob) for path, blob in self._removed if path in claims]
-        return frozenset((path, blob) for path, blob in removed if is_hash_of(blob, BLOB, claims[path]))
+        return frozenset((path, blob) for path, blob in removed if object_id(BLOB, claims[path]) == blob)
+
+
+def walk_inner_texts(document: object) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a document with their names, and those of documents that are texts in it."""
+    for name, text in walk_named_texts(document):
+        yield name, text
+        if text.startswith(("{", "[")):
+            yield from walk_named_texts(parse_json(text))
 
 
 def _add_texts(quotes: Quotes, data: bytes, parts: Parts) -> None:
     """Add the texts of a stored message, or of parts of it; one that cannot be read has none."""
     with suppress(Corrupt):
-        quotes.add_message(decode(data), parts)
+        message = decode(data)
+        quotes.add_parts(message.parts, parts)
+        if parts is None:
+            quotes.add([text for name, text in walk_inner_texts(message.payload) if name not in NAMES])
+            quotes.add(message.task)

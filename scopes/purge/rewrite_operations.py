@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from scopes.history.purged import edit_commit, walk_texts
 from scopes.ids import Oid
+from scopes.importers.purged_texts import walk_texts
+from scopes.importers.reproject_history import edit_commit
 from scopes.model.message import PURGED_TEXT
 from scopes.model.operation import SAME_COMMAND, Operation, RefChange, encode_operation
 from scopes.purge.purged_names import NamesInLog

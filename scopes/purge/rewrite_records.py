@@ -13,17 +13,18 @@ from typing import Any, Final
 
 from scopes.errors import Corrupt
 from scopes.history.metadata import advance_clock, advance_clocks
-from scopes.history.purged import Purged, Quotes, edit_commit, walk_named_texts, walk_texts
-from scopes.history.sources import DESCRIPTION_FILE, SET_FILE, file_of, is_set, read_source_record, source_key
+from scopes.history.sources import DESCRIPTION_FILE, SET_FILE, Purged, file_of, is_set, read_source_record, source_key
 from scopes.history.transaction import AGENT_FILES, ALLOWED_FILES, INBOX_FILES
 from scopes.ids import Oid
+from scopes.importers.purged_texts import DISTINCT, Quotes, is_path, parse_json, walk_named_texts, walk_texts
+from scopes.importers.reproject_history import edit_commit
 from scopes.model import encoding
 from scopes.model.conversation import MANIFEST_FILE
 from scopes.model.message import PURGED_TEXT
 from scopes.purge.lost_entries import uncover_lost
 from scopes.purge.purged_metadata import ENTRIES, TAGS, MetadataOf, advance_tags, names_gone, without_gone
 from scopes.purge.purged_names import is_inbox_entry_of
-from scopes.purge.rewrite_history import HistoryRewriter
+from scopes.purge.rewrite_history import NAMES, HistoryRewriter, walk_inner_texts
 from scopes.purge.rewrite_source import is_gone, purge_source
 from scopes.store.objects import (
     BLOB,
@@ -36,6 +37,7 @@ from scopes.store.objects import (
     find_blob,
     find_entry,
     format_tree,
+    one_line,
     parse_tree,
     read_data,
 )
@@ -52,7 +54,7 @@ _LISTS: Final = (
 _REQUESTS: Final = ("merge-requests/", "meta/merge-requests/")  # which stay, without the texts that quote
 _DESCRIBED: Final = (AGENT_FILES, INBOX_FILES, ALLOWED_FILES)  # which stay, too, without copies in what they say
 _DISMISSED: Final = ("dismissed-decisions/", "meta/dismissed-decisions/")  # named by the message; with a reason
-_NAMES: Final = frozenset(
+_REQUEST_FIELDS: Final = frozenset(
     {
         "id",
         "source",
@@ -82,7 +84,39 @@ def quotes_in_title(quotes: Quotes, title: str, *, is_own: bool) -> bool:
 
     is_own: whether the title is that of a conversation with a purged message
     """
-    return quotes.are_in_title(title) if is_own else quotes.are_in(title)
+    start = one_line(title).rstrip("…. ")
+    if is_own and (
+        start in quotes.texts or (len(start) >= DISTINCT and any(t.startswith(start) for t in quotes.texts))
+    ):
+        return True
+    return quotes.are_in(title)
+
+
+def is_copied_in(quotes: Quotes, data: bytes) -> bool:
+    """Return True for a document of which a text has a line; names do not count. Other files count as one text."""
+    if not quotes.are_in_bytes(data):
+        return False
+    document = parse_json(data)
+    return document is None or any(_is_copy(quotes, name, text) for name, text in walk_inner_texts(document))
+
+
+def _is_copy(quotes: Quotes, name: str, text: str) -> bool:
+    return name not in NAMES and not is_path(text) and quotes.are_in(text)
+
+
+def without_copies(quotes: Quotes, document: object, name: str = "") -> Any:
+    """Return a document with [purged] in place of each text that makes `is_copied_in` True.
+
+    name: of the field that the document is the value of
+    """
+    match document:
+        case str(text):
+            return PURGED_TEXT if _is_copy(quotes, name, text) else text
+        case dict():
+            return {key: without_copies(quotes, value, key) for key, value in document.items()}
+        case list():
+            return [without_copies(quotes, each, name) for each in document]
+    return document
 
 
 class RecordRewriter:
@@ -261,19 +295,19 @@ class RecordRewriter:
             return data
         quoted = False
         for name, value in document.items():
-            if name not in _NAMES and any(map(self._quotes.are_in, walk_texts(value))):
+            if name not in _REQUEST_FIELDS and any(map(self._quotes.are_in, walk_texts(value))):
                 document[name], quoted = PURGED_TEXT, True
         return encoding.dump(document) if quoted else data
 
     def _without_copies(self, data: bytes) -> bytes:
         """Return a document, such as that of an agent, in which each text that is a copy is replaced by [purged]."""
-        if not self._quotes.are_in_document(data):
+        if not is_copied_in(self._quotes, data):
             return data
         try:
             document = encoding.load(data)
         except Corrupt:
             return encoding.dump({})
-        cleared = self._quotes.without_copies(document, PURGED_TEXT)
+        cleared = without_copies(self._quotes, document)
         return json.dumps(cleared, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
     def _is_about(self, path: str, data: bytes) -> bool:
@@ -281,7 +315,7 @@ class RecordRewriter:
         uuids, lost = self._histories.uuids, self._histories.lost
         if _has_one(_MESSAGE, data, lost) or (path.startswith(_DISMISSED) and _has_one(_MESSAGE, path.encode(), lost)):
             return True
-        return _names_one(data, uuids) or self._quotes.are_in_document(data)
+        return _names_one(data, uuids) or is_copied_in(self._quotes, data)
 
 
 def _names_one(data: bytes, uuids: Collection[str]) -> bool:

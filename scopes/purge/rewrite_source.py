@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable, Iterator
 
 from scopes.errors import Corrupt
-from scopes.history.purged import Purged, Quotes, RecordSpan, Span, blank_records, list_purged_spans
-from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, PURGED_FIELD, SEGMENTS
+from scopes.history.sources import CHUNKS, DESCRIPTION_FILE, PURGED_FIELD, SEGMENTS, Purged
 from scopes.ids import Oid
+from scopes.importers.purged_texts import Quotes, RecordSpan, Span, blank_records, list_purged_spans
 from scopes.model import encoding
 from scopes.store.objects import (
     TREE,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from scopes.history.messages import is_root
-from scopes.history.purged import Purged
 from scopes.history.sources import SUBJECT as PATHS
+from scopes.history.sources import Purged
 from scopes.ids import ConversationId, Oid
 from scopes.model.operation import RefChange
 from scopes.purge.all_commits import is_history, list_operations, walk_all_commits, walk_known

@@ -11,8 +11,7 @@ from scopes.errors import Invalid, NotFound
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import is_root, message_id_of
 from scopes.history.names import find_root_commit, match_prefix, resolve_conversation
-from scopes.history.purged import RECORD, Parts, Purged, purged_of
-from scopes.history.sources import SOURCES, read_source_record, with_last_path
+from scopes.history.sources import RECORD, SOURCES, Parts, Purged, purged_of, read_source_record, with_last_path
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.model.message import decode, is_purged
 from scopes.purge.all_commits import walk_all_commits

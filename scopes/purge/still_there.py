@@ -14,16 +14,15 @@ from typing import Any, Final, NamedTuple
 
 from scopes.history.messages import is_root
 from scopes.history.names import conversation_ids, find_root_commit
-from scopes.history.purged import Purged
-from scopes.history.sources import SOURCES, read_source_record, with_last_path
+from scopes.history.sources import SOURCES, Purged, read_source_record, with_last_path
 from scopes.ids import ConversationId, Oid
 from scopes.purge.all_commits import is_history, list_operations, walk_all_commits, walk_known
 from scopes.purge.names_that_stay import is_file_of_names
 from scopes.purge.proof import find_names
 from scopes.result import Note
 from scopes.store import refs
+from scopes.store.config import read_json, write_json
 from scopes.store.objects import TREE, Commit, parse_tree, read_data
-from scopes.store.remotes import read_json, write_json
 from scopes.store.repository import Repository
 
 FILE: Final = "left-of-purges.json"

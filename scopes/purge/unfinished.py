@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scopes.errors import Corrupt, Refused
-from scopes.history.purged import Parts, Purged
-from scopes.store.remotes import read_json, write_json
+from scopes.history.sources import Parts, Purged
+from scopes.store.config import read_json, write_json
 from scopes.store.repository import Repository
 
 FILE: Final = "unfinished-purge.json"

@@ -5,16 +5,14 @@ and    := not ("AND"? not)*
 not    := ("NOT" | "-") not | atom
 atom   := "(" query ")" | FIELD ":" value | word | word"*" | '"' phrase '"' "*"?
 
-A plan is SQL for the index, and predicates for what the index cannot evaluate: regular expressions, numbers of tokens,
-and the AND, OR and NOT around them. The other parts of such a condition are tested by the index (`Candidate.tests`) and
-come first, so that a message is read only if they leave it open.
+A plan is SQL for the index. Regular expressions, numbers of tokens and what hides a message need its texts: they are
+functions that SQLite calls, last of all, and for the rows that the conditions on the index have left.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
-import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
@@ -25,7 +23,6 @@ from scopes.ids import ConversationId, Oid
 from scopes.index.full_text import COLUMNS, fold, tokenize
 from scopes.model.message import KINDS, Message
 from scopes.search.text import Matcher, Phrase, compile_regex, has_phrase, texts_of
-from scopes.tokens.count import EstimatingTokenizer
 
 FIELDS = (
     *("author", "agent", "kind", "tool", "file", "model", "before", "after", "branch", "tag", "project"),
@@ -84,16 +81,16 @@ def with_any_phrase(node: Node) -> Node:
     return And((Or(phrases), *others)) if others else Or(phrases)
 
 
-def without_times(node: Node) -> Node | None:
-    """Return a query without its fields before: and after:; None if it has no other condition."""
+def without(node: Node, *fields: str) -> Node | None:
+    """Return a query without fields of these names; None if it has no other condition."""
     match node:
-        case Field(name="before" | "after"):
+        case Field(name=name) if name in fields:
             return None
         case Not(item=item):
-            positive = without_times(item)
+            positive = without(item, *fields)
             return None if positive is None else Not(positive)
         case And(items=items) | Or(items=items):
-            kept = tuple(item for item in map(without_times, items) if item is not None)
+            kept = tuple(item for item in (without(each, *fields) for each in items) if item is not None)
             return type(node)(kept) if len(kept) > 1 else next(iter(kept), None)
     return node
 
@@ -274,22 +271,17 @@ def _skip_whitespace(text: str, at: int) -> int:
     return at if match is None else match.end()
 
 
-class Candidate(NamedTuple):
-    """A message to test: the results of the index tests, and a function that reads its texts, one per column."""
-
-    tests: Sequence[bool]
-    read: Callable[[], Sequence[str]]
-
-
-Predicate: TypeAlias = Callable[[Candidate], bool]
-"""Returns True if a message matches."""
-
-
 class Pattern(NamedTuple):
-    """A regular expression and the columns it is searched in; no columns means all."""
+    """A regular expression and the columns it is searched in, all if there are none; a negated one marks nothing."""
 
     find: Matcher
     columns: tuple[str, ...]
+    negated: bool
+
+    def matches(self, texts: Sequence[str]) -> bool:
+        """Return True if the expression matches in one of the texts of a message, which are one per column."""
+        named = self.columns or COLUMNS
+        return any(self.find(text) is not None for name, text in zip(COLUMNS, texts, strict=True) if name in named)
 
 
 _IN_TEXT = "message.number IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)"
@@ -312,9 +304,6 @@ _IN_CONVERSATIONS = """message.number IN (
     place.conversation IN (SELECT number FROM value WHERE field = 'conversation' AND text IN (
         SELECT value FROM json_each(?))))"""
 _COMPARISON = re.compile(r"(>=|<=|>|<|=?)([0-9]{1,9})")
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
-    ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "=": operator.eq, "": operator.eq,
-}  # fmt: skip
 _EXIT_CODE = re.compile(r"-?[0-9*?]+")
 _TIME_ADVICE = 'for example: after:"2 hours ago" with these quotes, after:yesterday, before:2026-01-31; or --since WHEN'
 _IN_NEEDS_WORDS = "in: limits where words and re: are searched, so it needs one of them in the same group"
@@ -333,24 +322,21 @@ class Names(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """SQL for a query, and predicates for what SQL cannot evaluate.
+    """SQL for a query.
 
     match: the full-text expression that rows are ranked by; None if the query has none.
     condition, parameters: the WHERE condition besides `match`, with a parameter for each `?`.
-    alternatives: True if a message can lack a word of `match`.
-    predicates: conditions on the texts of each row's message.
-    tests, test_parameters: boolean SQL expressions that are selected with each row, for the predicates.
-    patterns: the regular expressions that are not negated, to highlight.
+    late, late_parameters: a condition on the rows that are left, which calls the functions `matches(PATTERN, MESSAGE)`,
+        `token_count(MESSAGE)` and `is_shown(MESSAGE)`; None if no message must be read.
+    patterns: the regular expressions, by their numbers.
     columns: the columns that phrases are searched in; all if empty.
     """
 
     match: str | None
     condition: str
     parameters: tuple[object, ...]
-    alternatives: bool = False
-    predicates: tuple[Predicate, ...] = ()
-    tests: tuple[str, ...] = ()
-    test_parameters: tuple[object, ...] = ()
+    late: str | None = None
+    late_parameters: tuple[object, ...] = ()
     patterns: tuple[Pattern, ...] = ()
     columns: tuple[str, ...] = ()
 
@@ -361,31 +347,31 @@ def compile_query(text: str, query: Node, conversation: ConversationId | None, n
     Raises:
         Invalid: a field has an invalid value.
     """
-    sql, tested = _SqlCompiler(text, names), _PredicateCompiler(text, _SqlCompiler(text, names))
-    ranked: dict[str, Node] = {}
+    sql, late_sql = _Compiler(text, names), _Compiler(text, names)
+    ranked: list[str] = []
     conditions: list[str] = []
-    predicates: list[Predicate] = []
+    late: list[str] = []
     columns, items = sql.apply_scope(query.items if isinstance(query, And) else (query,), ())
     for item in items:
         expression = match_expression(item, columns)
         if expression is not None:
-            ranked[expression] = item
+            ranked.append(expression)
         elif _reads_messages(item):
-            predicates.append(tested.predicate(item, columns))
+            late.append(late_sql.condition(item, columns))
         else:
             conditions.append(sql.condition(item, columns))
     if conversation is not None:
         conditions.append(IN_CONVERSATION)
         sql.parameters.append(conversation)
+    if names.masked_branches is not None:
+        late.append("is_shown(message.number)")
     return Plan(
         match=" AND ".join(f"({expression})" for expression in ranked) or None,
         condition=" AND ".join(f"({condition})" for condition in conditions) or "TRUE",
         parameters=tuple(sql.parameters),
-        alternatives=any(map(_has_alternatives, ranked.values())),
-        predicates=tuple(predicates),
-        tests=tuple(tested.tests),
-        test_parameters=tuple(tested.sql.parameters),
-        patterns=tuple(tested.patterns),
+        late=" AND ".join(f"({condition})" for condition in late) or None,
+        late_parameters=tuple(late_sql.parameters),
+        patterns=tuple(late_sql.patterns),
         columns=columns,
     )
 
@@ -403,11 +389,12 @@ def match_expression(node: Node, columns: tuple[str, ...]) -> str | None:
     return None
 
 
-class _SqlCompiler:
+class _Compiler:
     """Writes SQL conditions, and collects their parameters in the same order."""
 
     def __init__(self, text: str, names: Names) -> None:
         self.parameters: list[object] = []
+        self.patterns: list[Pattern] = []
         self._text = text
         self._names = names
 
@@ -424,22 +411,26 @@ class _SqlCompiler:
         named = {self._column(name, field) for field in scopes for name in field.value.split(",")}
         return tuple(column for column in COLUMNS if column in named), remaining
 
-    def condition(self, node: Node, columns: tuple[str, ...]) -> str:
-        """Return a query as a condition on a row of `message`."""
+    def condition(self, node: Node, columns: tuple[str, ...], *, negated: bool = False) -> str:
+        """Return a query as a condition on a row of `message`; what reads messages comes last in a group."""
         expression = match_expression(node, columns)
         if expression is not None:
             self.parameters.append(expression)
             return _IN_TEXT
         if isinstance(node, Not):
-            return f"NOT ({self.condition(node.item, columns)})"
-        if isinstance(node, Or):
-            return " OR ".join(f"({self.condition(item, columns)})" for item in node.items)
-        if isinstance(node, And):
-            inner, items = self.apply_scope(node.items, columns)
-            return " AND ".join(f"({self.condition(item, inner)})" for item in items)
+            return f"NOT ({self.condition(node.item, columns, negated=not negated)})"
+        if isinstance(node, And | Or):
+            columns, items = self.apply_scope(node.items, columns) if isinstance(node, And) else (columns, node.items)
+            cheapest_first = sorted(items, key=_reads_messages)
+            word = " AND " if isinstance(node, And) else " OR "
+            return word.join(f"({self.condition(item, columns, negated=negated)})" for item in cheapest_first)
         if isinstance(node, Field):
-            return self._field(node)
+            return self._pattern(node, columns, negated=negated) if node.name == "re" else self._field(node)
         raise AssertionError  # a phrase has a match expression
+
+    def _pattern(self, field: Field, columns: tuple[str, ...], *, negated: bool) -> str:
+        self.patterns.append(Pattern(compile_regex(field.value), columns, negated))
+        return f"matches({len(self.patterns) - 1}, message.number)"
 
     def _field(self, field: Field) -> str:
         pattern = fold(field.value).replace("[", "[[]")
@@ -463,6 +454,12 @@ class _SqlCompiler:
 
     def _position_or_time(self, field: Field) -> str:
         match field.name:
+            case "tokens":
+                comparison = _COMPARISON.fullmatch(field.value)
+                if comparison is None:
+                    problem = f"{field.value!a} is not a number of tokens"
+                    raise query_error(self._text, field.at, problem, "for example: tokens:>2000")
+                return f"token_count(message.number) {comparison[1] or '='} {int(comparison[2])}"
             case "branch":
                 pattern = field.value.replace("[", "[[]")
                 masked = self._names.masked_branches
@@ -504,71 +501,13 @@ class _SqlCompiler:
             raise query_error(self._text, field.at, error.message, _TIME_ADVICE) from error
 
 
-class _PredicateCompiler:
-    """Compiles the parts of a query that need the texts of messages; `sql` writes the tests for the index."""
-
-    def __init__(self, text: str, sql: _SqlCompiler) -> None:
-        self.sql = sql
-        self._text = text
-        self.tests: list[str] = []
-        self.patterns: list[Pattern] = []
-
-    def predicate(self, node: Node, columns: tuple[str, ...], *, negated: bool = False) -> Predicate:
-        """Compile a part of a query; patterns below a NOT are not highlighted.
-
-        Raises:
-            Invalid: a field has an invalid value.
-        """
-        match node:
-            case Not(item=item):
-                positive = self.predicate(item, columns, negated=not negated)
-                return lambda candidate: not positive(candidate)
-            case And(items=items) | Or(items=items):
-                if isinstance(node, And):
-                    columns, items = self.sql.apply_scope(items, columns)
-                decide = all if isinstance(node, And) else any
-                cheapest_first = sorted(items, key=_reads_messages)
-                predicates = [self.predicate(item, columns, negated=negated) for item in cheapest_first]
-                return lambda candidate: decide(predicate(candidate) for predicate in predicates)
-            case Field(name="re", value=value):
-                return self._pattern(Pattern(compile_regex(value), columns), negated=negated)
-            case Field(name="tokens"):
-                return self._token_limit(node)
-        self.tests.append(self.sql.condition(node, columns))
-        number = len(self.tests) - 1
-        return lambda candidate: bool(candidate.tests[number])
-
-    def _pattern(self, pattern: Pattern, *, negated: bool) -> Predicate:
-        if not negated:
-            self.patterns.append(pattern)
-        searched = [number for number, column in enumerate(COLUMNS) if column in (pattern.columns or COLUMNS)]
-
-        def matches(candidate: Candidate) -> bool:
-            texts = candidate.read()
-            return any(pattern.find(texts[number]) is not None for number in searched)
-
-        return matches
-
-    def _token_limit(self, field: Field) -> Predicate:
-        comparison = _COMPARISON.fullmatch(field.value)
-        if comparison is None:
-            problem = f"{field.value!a} is not a number of tokens"
-            raise query_error(self._text, field.at, problem, "for example: tokens:>2000")
-        compare, limit, tokenizer = _COMPARE[comparison[1]], int(comparison[2]), EstimatingTokenizer()
-        return lambda candidate: compare(sum(map(tokenizer.count, candidate.read())), limit)
-
-
 def _false_if_null(condition: str) -> str:
     """Make a condition on a nullable column false for NULL, so that its negation is true."""
     return f"ifnull({condition}, FALSE)"
 
 
-def _has_alternatives(node: Node) -> bool:
-    return isinstance(node, Or) or (isinstance(node, And) and any(map(_has_alternatives, node.items)))
-
-
 def _searches_text(node: Node) -> bool:
-    return any(isinstance(leaf, Phrase) or _has_regex(leaf) for leaf in leaves(node))
+    return any(isinstance(leaf, Phrase) or leaf.name == "re" for leaf in leaves(node))
 
 
 def _reads_messages(node: Node) -> bool:
@@ -576,44 +515,30 @@ def _reads_messages(node: Node) -> bool:
     return any(isinstance(leaf, Field) and leaf.name in {"re", "tokens"} for leaf in leaves(node))
 
 
-def _has_regex(node: Node) -> bool:
-    return any(isinstance(leaf, Field) and leaf.name == "re" for leaf in leaves(node))
-
-
 def text_matcher(query: str) -> Callable[[Message], bool]:
-    """Return a test of messages.
+    """Return a test of messages by the words and regular expressions of a query; its other fields are left open.
 
     Raises:
         Invalid: the query is not valid.
     """
-    test = _compile(parse(query))
-    return lambda message: test([text for text in texts_of(message) if text]) is True
+    texts_only = without(parse(query), *(name for name in FIELDS if name != "re"))
+    if texts_only is None:
+        return lambda _: False
+    test = _compile(texts_only)
+    return lambda message: test([text for text in texts_of(message) if text])
 
 
-def _compile(node: Node) -> Callable[[list[str]], bool | None]:
-    """Return a test of texts, which answers None for what is left open."""
+def _compile(node: Node) -> Callable[[list[str]], bool]:
     if isinstance(node, Phrase):
         return lambda texts: any(has_phrase(node, text) for text in texts)
     if isinstance(node, Field):
-        return _compile_regex(node.value) if node.name == "re" else lambda _: None
+        find = compile_regex(node.value)
+        return lambda texts: any(find(text) is not None for text in texts)
     if isinstance(node, Not):
         item = _compile(node.item)
-        return lambda texts: None if (found := item(texts)) is None else not found
-    items = [_compile(each) for each in node.items]
-    decides = isinstance(node, Or)
-    return lambda texts: _combine([item(texts) for item in items], decides=decides)
-
-
-def _combine(found: list[bool | None], *, decides: bool) -> bool | None:
-    """Combine answers: one that decides is enough; otherwise what is known is the answer."""
-    if decides in found:
-        return decides
-    return None if found.count(None) == len(found) else not decides
-
-
-def _compile_regex(pattern: str) -> Callable[[list[str]], bool]:
-    find = compile_regex(pattern)
-    return lambda texts: any(find(text) is not None for text in texts)
+        return lambda texts: not item(texts)
+    items, decide = [_compile(each) for each in node.items], all if isinstance(node, And) else any
+    return lambda texts: decide(item(texts) for item in items)
 
 
 def grep_messages(patterns: Sequence[str], *, ignore_case: bool = False) -> Callable[[Message], bool]:

@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
-from itertools import islice
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from typing import NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds, local_day, now_nanoseconds, parse_window
-from scopes.conversation.list import ListFilter, find_cached_list
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import ListFilter, find_cached_list, list_conversations
 from scopes.errors import Corrupt, Invalid, NotFound, check_not_negative
 from scopes.history.messages import (
     NO_TEXT,
@@ -31,34 +29,34 @@ from scopes.history.names import MAIN, conversation_ids, list_branch_tips, resol
 from scopes.history.titles import Heading, heading_of, may_be_title
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.index.database import State
-from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, open_index, tokenize
+from scopes.index.full_text import COLUMNS, Describe, Index, IndexDamaged, open_index
 from scopes.model.message import Message, decode
 from scopes.result import Note, Result, Stream
 from scopes.search.query import (
     FIELDS,
     IN_CONVERSATION,
     And,
-    Candidate,
     Field,
     Names,
     Node,
+    Pattern,
     Plan,
-    Predicate,
     compile_query,
     parse,
     positive_phrases,
     unknown_fields,
     with_any_phrase,
-    without_times,
+    without,
 )
 from scopes.search.text import (
+    Documents,
     Matcher,
     Phrase,
     Piece,
     Progress,
     SpanFinder,
     cut_snippet,
-    describe_from,
+    has_phrase,
     phrase_finder,
     texts_of,
 )
@@ -66,124 +64,62 @@ from scopes.store import refs
 from scopes.store.objects import Commit, read_commit
 from scopes.store.projects import find_project
 from scopes.store.repository import Repository
+from scopes.tokens.count import EstimatingTokenizer
 
 _BM25 = "bm25(full_text, 4.0, 1.0, 1.0, 1.0)"  # message text weighs four times as much as reasoning and tools
-_SELECT = "SELECT message.number, message.id, {} AS score{} "
-_FROM_FULL_TEXT = "FROM full_text JOIN message ON message.number = full_text.rowid WHERE full_text MATCH ? AND "
-_FROM_MESSAGE = "FROM message WHERE "
-_BEST_FIRST = " ORDER BY score, message.time DESC, message.id LIMIT ?"
-_NEWEST_FIRST = " ORDER BY message.time DESC, message.id LIMIT ?"
-_BEST = """
-    SELECT best.number, message.id, best.score FROM (
-        SELECT rowid AS number, {} AS score FROM full_text WHERE full_text MATCH ? ORDER BY score LIMIT ?
-    ) AS best LEFT JOIN message ON message.number = best.number ORDER BY best.score, message.time DESC, message.id"""
-_MORE_BEST = 200
-_NEWEST_MESSAGES = "SELECT number, id FROM message ORDER BY time DESC, id LIMIT ?"
-_MATCHES = "SELECT 1 FROM full_text WHERE full_text MATCH ? AND rowid = ?"
-_NEWEST_OF_EACH = 10  # messages that are tested for each row that is wanted
-_MAX_TESTED = 2000
-_COUNT = "SELECT count(*) "
-_NEWEST = "SELECT max(message.time) "
+_SELECT = "SELECT {} FROM message WHERE {}"
+_SELECT_FOUND = (
+    "SELECT {} FROM full_text JOIN message ON message.number = full_text.rowid WHERE full_text MATCH ? AND {}"
+)
+# The limit inside keeps the order: messages are read in it, until enough are found.
+_SELECT_LATE = "SELECT {} FROM ({} LIMIT -1) AS message WHERE {} LIMIT ?"
 _COUNT_MATCHES = "SELECT count(*) FROM full_text WHERE full_text MATCH ?"
 _COUNT_BRANCHES = "SELECT count(*) FROM branch WHERE conversation = ?"
-_PERIOD = "SELECT min(message.time), max(message.time) FROM message WHERE "
 _MAX_COUNTED = 500  # messages of which each is read to count it
-_ALWAYS_RANKED = 10_000  # messages: ranking fewer takes no noticeable time
 
 
 class Row(NamedTuple):
-    """Index row; a lower BM25 score is better, None if rows are not ranked. `tests` are results of `Plan.tests`."""
+    """Index row; a lower BM25 score is better, None if rows are not ranked."""
 
     number: int
     id: str
     score: float | None
-    tests: tuple[bool, ...] = ()
 
 
-def walk_rows(
-    index: Index, plan: Plan, limit: int, *, newest_first: bool, matching: int | None = None
-) -> Iterator[Row]:
-    """Yield at most `limit` rows that match a plan, before its predicates; all if it is negative.
-
-    matching: the number of rows that match, if known.
-    """
+def walk_rows(index: Index, plan: Plan, limit: int, *, newest_first: bool) -> Iterator[Row]:
+    """Yield at most `limit` rows that match a plan; all if it is negative."""
     ranked = plan.match is not None and not newest_first
-    if limit > 0 and plan.match is not None and plan.condition == "TRUE" and not plan.tests:
-        found = _find_best(index, plan, limit) if ranked else _find_newest_rows(index, plan, limit, matching or 0)
-        if found is not None:
-            return iter(found)
-    select = _SELECT.format(_BM25 if ranked else "NULL", "".join(f", ({test})" for test in plan.tests))
-    source = _FROM_MESSAGE if plan.match is None else _FROM_FULL_TEXT
-    rows = index.walk(
-        select + source + plan.condition + (_BEST_FIRST if ranked else _NEWEST_FIRST),
-        (*plan.test_parameters, *_match_parameters(plan), *plan.parameters, limit),
-        (int, str, float | None),
-    )
-    return (Row(row[0], row[1], row[2], row[3:]) for row in rows)
+    columns = "message.number, message.id" if plan.late is None else "message.*"
+    select, parameters = _select(plan, f"{columns}, {_BM25 if ranked else 'NULL'} AS score")
+    select += f" ORDER BY {'score, ' if ranked else ''}message.time DESC, message.id"
+    if plan.late is None:
+        return map(Row._make, index.walk(f"{select} LIMIT ?", (*parameters, limit)))
+    select = _SELECT_LATE.format("number, id, score", select, plan.late)
+    return map(Row._make, index.walk(select, (*parameters, *plan.late_parameters, limit)))
 
 
-def _find_best(index: Index, plan: Plan, limit: int) -> list[Row] | None:
-    """Return the best rows by their scores alone; None if more have the score of the last one than were asked for.
-
-    To look up the time and id of every row that matches takes a quarter of the time of a search for a common word.
-    """
-    rows = index.rows(_BEST.format(_BM25), (plan.match, limit + _MORE_BEST), (int, str, float))
-    is_tie = len(rows) == limit + _MORE_BEST and rows[limit - 1][2] == rows[-1][2]
-    return None if is_tie else [Row(*row) for row in rows[:limit]]
-
-
-def _find_newest_rows(index: Index, plan: Plan, limit: int, matching: int) -> list[Row] | None:
-    """Return the newest rows for words that most messages contain; None if too few of the newest messages do.
-
-    The newest messages are tested one by one: there are few, and all that match are hundreds of thousands.
-    """
-    if matching <= _ALWAYS_RANKED or 2 * matching <= index.status.messages:
-        return None
-    newest = index.rows(_NEWEST_MESSAGES, (min(_NEWEST_OF_EACH * limit, _MAX_TESTED),), (int, str))
-    found = (Row(number, id_, None) for number, id_ in newest if index.rows(_MATCHES, (plan.match, number)))
-    rows = list(islice(found, limit))
-    return rows if len(rows) == limit else None
-
-
-def count_rows(index: Index, plan: Plan) -> int:
-    """Count the rows that match a plan, before its predicates."""
+def _select(plan: Plan, columns: str) -> tuple[str, tuple[object, ...]]:
+    """Return a query for the rows that match a plan without its late condition, and its parameters."""
     if plan.match is None:
-        statement = _COUNT + _FROM_MESSAGE + plan.condition
-    else:
-        statement = _COUNT_MATCHES if plan.condition == "TRUE" else _COUNT + _FROM_FULL_TEXT + plan.condition
-    return int(index.rows(statement, (*_match_parameters(plan), *plan.parameters))[0][0])
+        return _SELECT.format(columns, plan.condition), plan.parameters
+    return _SELECT_FOUND.format(columns, plan.condition), (plan.match, *plan.parameters)
+
+
+def count_rows(index: Index, plan: Plan, limit: int = -1) -> int:
+    """Count the rows that match a plan; no more than `limit` if messages are read for it and it is not negative."""
+    if plan.late is not None:
+        select, parameters = _select(plan, "message.*")
+        select, parameters = _SELECT_LATE.format("1", select, plan.late), (*parameters, *plan.late_parameters, limit)
+        return len(index.rows(select, parameters))
+    if plan.match is not None and plan.condition == "TRUE":
+        return int(index.rows(_COUNT_MATCHES, (plan.match,))[0][0])
+    return int(index.rows(*_select(plan, "count(*)"))[0][0])
 
 
 def find_newest(index: Index, plan: Plan) -> int | None:
     """Return the time of the newest row that matches a plan in seconds since 1970; None if none has a time."""
-    source = _FROM_MESSAGE if plan.match is None else _FROM_FULL_TEXT
-    newest = index.rows(_NEWEST + source + plan.condition, (*_match_parameters(plan), *plan.parameters))[0][0]
+    newest = index.rows(*_select(plan, "max(message.time)"))[0][0]
     return None if newest is None else int(newest)
-
-
-def can_rank(index: Index, plan: Plan, matching: int) -> bool:
-    """Return True if BM25 is worth computing: a word in most messages scores about zero and takes the longest.
-
-    With alternatives (OR), one of the words may still be rare. `matching` is the number of rows that match.
-    """
-    return plan.alternatives or matching <= _ALWAYS_RANKED or 2 * matching <= index.status.messages
-
-
-def count_conversation(index: Index, conversation: ConversationId) -> tuple[int, int]:
-    """Return the number of branches and of messages of a conversation."""
-    branches = index.rows(_COUNT_BRANCHES, (conversation,))[0][0]
-    return int(branches), int(index.rows(_COUNT + _FROM_MESSAGE + IN_CONVERSATION, (conversation,))[0][0])
-
-
-def find_period(index: Index, conversation: ConversationId | None) -> tuple[int, int] | None:
-    """Return the times of the first and last message in seconds since 1970; None if no message has a time."""
-    condition, parameters = ("TRUE", ()) if conversation is None else (IN_CONVERSATION, (conversation,))
-    first, last = index.rows(_PERIOD + condition, parameters)[0]
-    return None if first is None or last is None else (int(first), int(last))
-
-
-def _match_parameters(plan: Plan) -> tuple[str, ...]:
-    return () if plan.match is None else (plan.match,)
 
 
 _COMMITS = """
@@ -244,18 +180,15 @@ class SearchHit(Result):
     tools: tuple[str, ...] = ()
 
 
-class Highlighter(NamedTuple):
-    """Finds what to mark in a snippet, in the given columns; no columns means all."""
-
-    find: SpanFinder
-    columns: tuple[str, ...]
+Mark: TypeAlias = tuple[SpanFinder, tuple[str, ...]]
+"""Finds what to mark in a snippet, in some columns; without any, in all."""
 
 
-def highlighters(plan: Plan, query: Node) -> list[Highlighter]:
-    """Return the highlighters of a query: its regular expressions first, then its phrases."""
+def marks_of(plan: Plan, query: Node) -> list[Mark]:
+    """Return what to mark for a query: its regular expressions first, then its phrases."""
     phrases = phrase_finder(positive_phrases(query))
-    patterns = [Highlighter(_first_match(pattern.find), pattern.columns) for pattern in plan.patterns]
-    return patterns if phrases is None else [*patterns, Highlighter(phrases, plan.columns)]
+    patterns = [(_first_match(each.find), each.columns) for each in plan.patterns if not each.negated]
+    return patterns if phrases is None else [*patterns, (phrases, plan.columns)]
 
 
 def _first_match(find: Matcher) -> SpanFinder:
@@ -278,13 +211,13 @@ class HitReader:
         self._headings: dict[ConversationId, Heading | None] = {}
         self._heads: dict[tuple[ConversationId, BranchName], list[MessageHeader]] = {}
 
-    def read(self, row: Row, marks: Sequence[Highlighter]) -> SearchHit:
-        """Read the message of a row; its snippet is marked by the first highlighter that finds anything.
+    def read(self, row: Row, marks: Sequence[Mark]) -> SearchHit:
+        """Read the message of a row; its snippet is marked by the first of the marks that finds anything.
 
         Raises:
-            IndexDamaged: the store does not agree with the index.
+            IndexDamaged, NotFound, Corrupt: the store does not agree with the index.
         """
-        commits = self._index.rows(_COMMITS, (row.number,), (str, int, str))
+        commits = self._index.rows(_COMMITS, (row.number,))
         commits = [commit for commit in commits if self._conversation in (None, commit[0])]
         if not commits:
             raise IndexDamaged(f"message {row.id} has no commit")
@@ -295,7 +228,7 @@ class HitReader:
             raise IndexDamaged(f"{oid} is another message")
         part, snippet = _snippet(_shown_texts(message), marks)
         before, after = self._neighbors(conversation, branch, head.id)
-        claim = self._claim(conversation, branch, head.id)
+        claim = find_claim(self._repository, self._tip(conversation, branch), head.id)
         return SearchHit(
             conversation=conversation,
             branch=branch,
@@ -310,33 +243,29 @@ class HitReader:
             retracted="retracted" in claim,
             amended="amended" in claim,
             heading=self._heading(conversation),
-            tools=tuple(name for (name,) in self._index.rows(_TOOLS, (row.number,), (str,))),
+            tools=tuple(name for (name,) in self._index.rows(_TOOLS, (row.number,))),
         )
 
-    def matches(self, row: Row, predicates: Sequence[Predicate]) -> bool:
-        """Return True if a message satisfies every predicate, and is shown as it is; raise as `read` does."""
+    def add_functions(self, patterns: Sequence[Pattern]) -> None:
+        """Give the index the functions of a late condition; see `Plan`."""
         clear = self._repository.clear_message
-        data = cache(lambda: self._stored_bytes(row.number))
-        candidate = Candidate(row.tests, cache(lambda: texts_of(decode(data()))))
-        return all(predicate(candidate) for predicate in predicates) and (clear is None or clear(data()) == data())
+        data = lru_cache(maxsize=1)(self._stored_bytes)
+        texts = lru_cache(maxsize=1)(lambda number: texts_of(decode(data(number))))
+        count = EstimatingTokenizer().count
+        self._index.add_function("matches", 2, lambda pattern, number: patterns[pattern].matches(texts(number)))
+        self._index.add_function("token_count", 1, lambda number: sum(map(count, texts(number))))
+        self._index.add_function("is_shown", 1, lambda number: clear is None or clear(data(number)) == data(number))
 
     def _stored_bytes(self, number: int) -> bytes:
-        rows = self._index.rows(_FIRST_COMMIT, (number,), (str,))
+        rows = self._index.rows(_FIRST_COMMIT, (number,))
         if not rows:
             raise IndexDamaged(f"message {number} has no commit")
-        try:
-            head = header_of(read_commit(self._repository, rows[0][0]))
-            return read_stored_body(self._repository, head)
-        except (NotFound, Corrupt) as error:
-            raise IndexDamaged(error.message) from error
+        return read_stored_body(self._repository, header_of(read_commit(self._repository, rows[0][0])))
 
     def _message(self, oid: Oid) -> tuple[MessageHeader, Message]:
         """Read a message as it is shown."""
-        try:
-            commit = read_commit(self._repository, oid)
-            return header_of(commit), decode(read_message_bytes_at(self._repository, commit.tree))
-        except (NotFound, Corrupt) as error:
-            raise IndexDamaged(error.message) from error
+        commit = read_commit(self._repository, oid)
+        return header_of(commit), decode(read_message_bytes_at(self._repository, commit.tree))
 
     def _branch_of(self, conversation: ConversationId, entry: int) -> BranchName:
         """Return a branch that reaches a commit: main if it does, otherwise the first by name."""
@@ -349,14 +278,14 @@ class HitReader:
     def _branches_of(self, conversation: ConversationId) -> list[BranchName]:
         """Return the branches of a conversation: main first, then by name."""
         if conversation not in self._branches:
-            rows = self._index.rows("SELECT name FROM branch WHERE conversation = ?", (conversation,), (str,))
+            rows = self._index.rows("SELECT name FROM branch WHERE conversation = ?", (conversation,))
             self._branches[conversation] = sorted((name for (name,) in rows), key=lambda name: (name != MAIN, name))
         return self._branches[conversation]
 
     def _entries(self, conversation: ConversationId, branch: BranchName) -> frozenset[int]:
         key = (conversation, branch)
         if key not in self._reachable:
-            self._reachable[key] = frozenset(row[0] for row in self._index.rows(_REACHABLE, key, (int,)))
+            self._reachable[key] = frozenset(row[0] for row in self._index.rows(_REACHABLE, key))
         return self._reachable[key]
 
     def _neighbors(
@@ -374,12 +303,7 @@ class HitReader:
         return tuple(map(self._neighbor, before)), tuple(map(self._neighbor, after))
 
     def _neighbor(self, head: MessageHeader) -> Neighbor:
-        if head.subject != NO_TEXT:
-            return Neighbor(head, None)
-        try:
-            return Neighbor(head, read_body(self._repository, head))
-        except (NotFound, Corrupt):
-            return Neighbor(head, None)
+        return Neighbor(head, None if head.subject != NO_TEXT else read_body(self._repository, head))
 
     def _tip(self, conversation: ConversationId, branch: BranchName) -> Oid:
         tip = self._refs.get(refs.branch_ref(conversation, branch))
@@ -404,13 +328,10 @@ class HitReader:
 
     def _beginning(self, conversation: ConversationId) -> list[Commit]:
         """Return the root of a conversation after the first message of each kind that may be its first prompt."""
-        rows = self._index.rows(_ROOT, (conversation,), (str,))
-        try:
-            root = [read_commit(self._repository, oid) for (oid,) in rows]
-            found = (self._first_of_kind(conversation, *kinds) for kinds in _PROMPTS)
-            return [*(commit for commit in found if commit is not None), *root]
-        except (NotFound, Corrupt) as error:
-            raise IndexDamaged(error.message) from error
+        rows = self._index.rows(_ROOT, (conversation,))
+        root = [read_commit(self._repository, oid) for (oid,) in rows]
+        found = (self._first_of_kind(conversation, *kinds) for kinds in _PROMPTS)
+        return [*(commit for commit in found if commit is not None), *root]
 
     def _first_of_kind(self, conversation: ConversationId, author_kind: str, kind: str) -> Commit | None:
         """Return the first message that may be a title, of those that `list` walks: on main, or else the first branch.
@@ -420,7 +341,7 @@ class HitReader:
         branches = self._branches_of(conversation)
         reachable = self._entries(conversation, branches[0]) if len(branches) > 1 else None
         after = -1
-        while page := self._index.rows(_NEXT_OF_KIND, (conversation, author_kind, kind, after), (int, str)):
+        while page := self._index.rows(_NEXT_OF_KIND, (conversation, author_kind, kind, after)):
             for entry, oid in page:
                 after = entry
                 if reachable is None or entry in reachable:
@@ -429,12 +350,6 @@ class HitReader:
                         return commit
         return None
 
-    def _claim(self, conversation: ConversationId, branch: BranchName, message: MessageId) -> Mapping[str, object]:
-        try:
-            return find_claim(self._repository, self._tip(conversation, branch), message)
-        except (NotFound, Corrupt) as error:
-            raise IndexDamaged(error.message) from error
-
 
 def _shown_texts(message: Message) -> tuple[str, ...]:
     """Return the texts of a message; the values of a typed message without text have the names of their fields."""
@@ -442,11 +357,11 @@ def _shown_texts(message: Message) -> tuple[str, ...]:
     return (summarize_payload(message.payload), *texts[1:]) if message.payload and not message.text else texts
 
 
-def _snippet(texts: tuple[str, ...], marks: Sequence[Highlighter]) -> tuple[str, tuple[Piece, ...]]:
+def _snippet(texts: tuple[str, ...], marks: Sequence[Mark]) -> tuple[str, tuple[Piece, ...]]:
     """Return the column and the snippet of the first match; without a match, of the first column with text."""
-    for highlighter in marks:
+    for find, columns in marks:
         for column, text in zip(COLUMNS, texts, strict=True):
-            spans = highlighter.find(text) if column in (highlighter.columns or COLUMNS) else ()
+            spans = find(text) if column in (columns or COLUMNS) else ()
             if spans:
                 return column, cut_snippet(text, spans)
     column, text = next(((c, text) for c, text in zip(COLUMNS, texts, strict=True) if text.strip()), (COLUMNS[0], ""))
@@ -509,7 +424,6 @@ class _Request:
     query: Node
     plan: Plan
     names: Names
-    leaves_out_masked: bool
     conversation: ConversationId | None
     limit: int
     newest_first: bool
@@ -538,8 +452,6 @@ def search(
 ) -> Search:
     """Find messages, best first; newest first if asked for, or if the query has no words to rank by.
 
-    Words that occur in more than half of very many messages are not ranked by either.
-
     regex: the whole query is one regular expression.
     any_word: one of the words is enough for a hit.
     context: the number of neighbors to read on either side of a hit.
@@ -567,28 +479,27 @@ def search(
     parsed = And((*(parsed.items if isinstance(parsed, And) else (parsed,)), *times)) if times else parsed
     names = _names_in(repository, clear)
     plan = compile_query(query, parsed, conversation_id, names)
-    unknown = () if regex else tuple(_unknown_field_notes(query))
+    unknown = () if regex else dict.fromkeys(unknown_fields(query))
+    known = f"fields: {', '.join(FIELDS)}"
     request = _Request(
         text=query,
         query=parsed,
         plan=plan,
         names=names,
-        leaves_out_masked=clear is not None,
         conversation=conversation_id,
         limit=limit,
         newest_first=newest_first,
         context=context,
         count_only=count_only,
-        notes=unknown,
+        notes=tuple(Note(f"no field {name!a}: searched as text", known) for name in unknown),
     )
-    describe = describe_from(repository, progress)
 
     def run(index: Index) -> Search:
         with reading():
             return _run(repository, index, request)
 
     with _directory_for(repository, index_directory) as directory:
-        found = _with_index(repository, directory, describe, run)
+        found = _with_index(repository, directory, Documents(repository, progress), run)
     if regex or conversation_id is not None or not limit:
         return found
     titles = _find_titles(repository, index_directory, query, window, any_word=any_word, clear=clear or str)
@@ -620,19 +531,7 @@ def _find_titles(
     return tuple(
         TitleHit(row.id, row.title)
         for row in rows
-        if row.title is not None
-        and choose(_contains(tokenize(clear(row.title)), phrase) for phrase in positive_phrases(parsed))
-    )
-
-
-def _contains(words: list[str], phrase: Phrase) -> bool:
-    """Return True if the words of a phrase follow each other in a text."""
-    count = len(phrase.words)
-    *first, last = phrase.words
-    return any(
-        words[at : at + count - 1] == first
-        and (words[at + count - 1].startswith(last) if phrase.prefix else words[at + count - 1] == last)
-        for at in range(len(words) - count + 1)
+        if row.title is not None and choose(has_phrase(phrase, clear(row.title)) for phrase in positive_phrases(parsed))
     )
 
 
@@ -651,7 +550,7 @@ def _with_index(repository: Repository, directory: str, describe: Describe, run:
         try:
             with open_index(directory, repository, describe, rebuild=rebuild) as index:
                 return run(index)
-        except IndexDamaged as error:
+        except (IndexDamaged, NotFound, Corrupt) as error:
             damage = error
     raise Corrupt(f"the search index is damaged again: {damage}", hint="see: scopes verify")
 
@@ -659,77 +558,63 @@ def _with_index(repository: Repository, directory: str, describe: Describe, run:
 def _run(repository: Repository, index: Index, request: _Request) -> Search:
     plan = request.plan
     reader = HitReader(repository, index, request.conversation, request.context)
-    matching = None if plan.predicates else count_rows(index, plan)
-    newest_first = request.newest_first or (matching is not None and not can_rank(index, plan, matching))
-    is_filtered = bool(plan.predicates) or request.leaves_out_masked
-    limit = -1 if is_filtered else request.limit
-    rows = walk_rows(index, plan, limit, newest_first=newest_first, matching=matching)
-    if is_filtered:
-        rows = (row for row in rows if reader.matches(row, plan.predicates))
+    reader.add_functions(plan.patterns)
+    total = None if plan.late is not None and not request.count_only else count_rows(index, plan)
     hits: tuple[SearchHit, ...] = ()
-    total = matching
     if not request.count_only:
-        marks = highlighters(plan, request.query)
-        hits = tuple(reader.read(row, marks) for row in islice(rows, request.limit))
-        if is_filtered:
-            total = len(hits) if len(hits) < request.limit else None
-    elif is_filtered:
-        total = sum(1 for _ in rows)
+        rows = walk_rows(index, plan, request.limit, newest_first=request.newest_first)
+        marks = marks_of(plan, request.query)
+        hits = tuple(reader.read(row, marks) for row in rows)
+        if total is None and len(hits) < request.limit:
+            total = len(hits)
     coverage = _coverage(index, request, len(hits), total)
     notes = (*index.notes, *request.notes)
     if not hits and not total:
-        notes = (*notes, *_suggest_any(index, request, reader), *_period_notes(index, request))
+        notes = (*notes, *_suggest_any(index, request), *_period_notes(index, request))
     counted = (coverage.hits or 0) if request.count_only else None
     return Search(items=(*hits, coverage), hits=hits, coverage=coverage, counted=counted, notes=notes)
 
 
-def _suggest_any(index: Index, request: _Request, reader: HitReader) -> Iterator[Note]:
+def _suggest_any(index: Index, request: _Request) -> Iterator[Note]:
     """Yield a note with the number of messages that contain some of the words, if there are any."""
     query = with_any_phrase(request.query)
-    if query is request.query or request.plan.predicates or not request.limit:
+    if query is request.query or request.plan.patterns or not request.limit:
         return
     plan = compile_query(request.text, query, request.conversation, request.names)
-    if request.leaves_out_masked:
-        rows = walk_rows(index, plan, -1, newest_first=True)
-        matching = sum(1 for _ in islice((row for row in rows if reader.matches(row, ())), _MAX_COUNTED))
-    else:
-        matching = count_rows(index, plan)
+    matching = count_rows(index, plan, _MAX_COUNTED if plan.late else -1)
     if matching:
         yield Note(f"no message has all of these words; with some of them: {matching:,}", "find them with --any")
 
 
 def _period_notes(index: Index, request: _Request) -> Iterator[Note]:
-    """Yield a note with what matches at other times, if the query names a time; without any, with the days searched."""
-    query = without_times(request.query)
-    if query == request.query or not request.limit:
-        return
-    count, newest = _match_at_any_time(index, request, query)
-    if count and newest is not None:
-        one = "message matches" if count == 1 else "messages match"
-        yield Note(f"no message of that time matches; {count:,} {one} outside of it, the newest of {local_day(newest)}")
-        return
-    period = find_period(index, request.conversation)
-    if period is not None:
-        first, last = map(local_day, period)
-        yield Note("no message of that time matches", f"messages: from {first} to {last}")
-
-
-def _match_at_any_time(index: Index, request: _Request, query: Node | None) -> tuple[int, int | None]:
-    """Count the messages that match a query without times; return also the time of the newest, in seconds.
+    """Yield a note if the query names a time: with what matches at other times, or else the days searched.
 
     A query with a regular expression is not run again, as it has read all messages of that time already.
     """
-    if query is None or request.plan.predicates or request.leaves_out_masked:
-        return 0, None
-    plan = compile_query(request.text, query, request.conversation, request.names)
-    return count_rows(index, plan), find_newest(index, plan)
+    query = without(request.query, "before", "after")
+    if query == request.query or not request.limit:
+        return
+    text = "no message of that time matches"
+    if query is not None and request.plan.late is None:
+        plan = compile_query(request.text, query, request.conversation, request.names)
+        count, newest = count_rows(index, plan), find_newest(index, plan)
+        if count and newest is not None:
+            one = "message matches" if count == 1 else "messages match"
+            yield Note(f"{text}; {count:,} {one} outside of it, the newest of {local_day(newest)}")
+            return
+    condition, parameters = ("TRUE", ()) if request.conversation is None else (IN_CONVERSATION, (request.conversation,))
+    first, last = index.rows(_SELECT.format("min(message.time), max(message.time)", condition), parameters)[0]
+    if first is not None:
+        yield Note(text, f"messages: from {local_day(first)} to {local_day(last)}")
 
 
 def _coverage(index: Index, request: _Request, shown: int, total: int | None) -> SearchCoverage:
     status = index.status
     conversations, branches, messages = status.conversations, status.branches, status.messages
     if request.conversation is not None:
-        conversations, (branches, messages) = 1, count_conversation(index, request.conversation)
+        conversations = 1
+        branches = index.rows(_COUNT_BRANCHES, (request.conversation,))[0][0]
+        messages = index.rows(_SELECT.format("count(*)", IN_CONVERSATION), (request.conversation,))[0][0]
     return SearchCoverage(
         query=request.text,
         shown=shown,
@@ -743,12 +628,6 @@ def _coverage(index: Index, request: _Request, shown: int, total: int | None) ->
         damaged=status.damaged,
         unreadable=status.unreadable,
     )
-
-
-def _unknown_field_notes(query: str) -> Iterator[Note]:
-    """Yield a note for each word before a colon that is no field (D8)."""
-    for name in dict.fromkeys(unknown_fields(query)):
-        yield Note(f"no field {name!a}: searched as text", f"fields: {', '.join(FIELDS)}")
 
 
 def _names_in(repository: Repository, clear: Callable[[str], str] | None) -> Names:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from scopes.errors import Invalid
 from scopes.history.messages import MESSAGE_FILE, header_of, is_root
 from scopes.ids import Oid
-from scopes.index.full_text import FIRST_SINGLE, SINGLE, Describe, IndexDocument, fold, is_single
+from scopes.index.full_text import FIRST_SINGLE, SINGLE, IndexDocument, fold, is_single
 from scopes.model.message import Message, Part, decode
 from scopes.store.objects import Commit, Objects, find_blob, read_commit
 from scopes.store.repository import Repository
@@ -43,18 +43,16 @@ class Progress(Protocol):
         """Take a function that counts the messages that are not finished."""
 
 
-def describe_from(repository: Repository, progress: Progress | None = None) -> Describe:
-    """Return the object that makes index documents of commits."""
-    return _Documents(repository, progress)
+class Documents:
+    """Makes index documents of commits."""
 
-
-class _Documents:
-    def __init__(self, repository: Repository, progress: Progress | None) -> None:
+    def __init__(self, repository: Repository, progress: Progress | None = None) -> None:
         self._repository = repository
         self._progress = progress
         self._calls = _ToolCalls(repository)
 
     def __call__(self, commit: Commit) -> IndexDocument | None:
+        """Return the document of a commit, None if it is not a message."""
         if is_root(commit):
             return None
         if self._progress is not None:
@@ -62,6 +60,7 @@ class _Documents:
         return _describe(commit, _read(self._repository, commit), self._calls)
 
     def expect(self, count: Callable[[], int]) -> None:
+        """Tell the progress bar how many messages are still to be added."""
         if self._progress is not None:
             self._progress.expect(count)
 
@@ -77,8 +76,8 @@ def texts_of(message: Message) -> tuple[str, str, str, str]:
         if column is not None:
             name = _TEXT_FIELDS[column]
             for field in (name, f"{name}_text"):
-                _add_strings(columns[column], part.fields.get(field))
-    _add_strings(columns[0], message.payload)
+                columns[column].extend(_strings(part.fields.get(field)))
+    columns[0].extend(_strings(message.payload))
     if message.retracts is not None and message.text.startswith(_RETRACTED):
         columns[0][:] = [_RETRACTED.strip(": ")]  # the retracted text is indexed with its own message
     text, reasoning, tool_input, tool_result = map("\n".join, columns)
@@ -152,14 +151,6 @@ class _ToolCalls:
 
 def _tool_name(part: Part) -> str:
     return str(part.fields.get("name", ""))
-
-
-def _add_strings(found: list[str], value: object) -> None:
-    """Add the strings in a JSON value, in order."""
-    if isinstance(value, str):
-        found.append(value)
-    elif value is not None:
-        found.extend(_strings(value))
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -11,7 +11,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from importlib.machinery import PathFinder
 from itertools import accumulate, chain
 from string import ascii_lowercase, digits
 from typing import Any, Final, NamedTuple
@@ -117,11 +116,6 @@ def may_hold_beginning(data: bytes) -> bool:
 def is_fast() -> bool:
     """Return True if RE2 is installed; also loads it."""
     return _by_re2() is not None
-
-
-def can_be_fast() -> bool:
-    """Return True if RE2 is installed, without loading it as `is_fast` does."""
-    return PathFinder.find_spec("re2") is not None
 
 
 def _searches(size: int) -> _Searches:

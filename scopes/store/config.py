@@ -6,25 +6,33 @@ run is read from the system level, the user level, flags and programs only, and 
 read from every level but the store's.
 
 Help and completion read the tables, so this module does not load libgit2.
+
+The small JSON files of a store are read and written here too, above all the one with the addresses of its remotes.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from scopes.clock import random_bytes
 from scopes.errors import Corrupt, Inaccessible, Invalid
 from scopes.ids import OperationId
 from scopes.lazy_patterns import compile_lazily
-from scopes.regular_file import sync
+from scopes.model import encoding
+from scopes.regular_file import read_regular, sync
 from scopes.store.locks import remove_orphans
+from scopes.store.refs import GONE_FILE, REMOTES_FILE
 
 if TYPE_CHECKING:
     from scopes.store.objects import pygit2
+
 
 SETTINGS = {
     "scopes.author": "the author of your messages when --as is not given (default: user)",
@@ -65,26 +73,13 @@ SETTINGS = {
     "scopes.memoryEvery": "new messages after which 'memory update' adds an entry (default 4; 0: never)",
 }
 DEFAULTS = {
-    "scopes.author": "user",
-    "scopes.durability": "full",
-    "scopes.lockTimeout": "30",
-    "scopes.hints": "true",
-    "scopes.color": "auto",
-    "scopes.pager": "less",
-    "scopes.budgetWindow": "60/20/20",
-    "scopes.budgetContent": "50/30/20",
-    "scopes.contextSeconds": "600",
-    "scopes.tightBudget": "500",
-    "scopes.packThreshold": "6000",
-    "scopes.summarizerTimeout": "60",
-    "scopes.check.hookFailure": "closed",
-    "scopes.check.hookUnread": "ask",
-    "scopes.secrets.onImport": "true",
-    "scopes.fetchManifests": "false",
-    "scopes.remoteConversations": "5000",
-    "scopes.remoteMegabytes": "5000",
-    "scopes.memoryEvery": "4",
-}
+    "scopes.author": "user", "scopes.durability": "full", "scopes.lockTimeout": "30", "scopes.hints": "true",
+    "scopes.color": "auto", "scopes.pager": "less", "scopes.budgetWindow": "60/20/20",
+    "scopes.budgetContent": "50/30/20", "scopes.contextSeconds": "600", "scopes.tightBudget": "500",
+    "scopes.packThreshold": "6000", "scopes.summarizerTimeout": "60", "scopes.check.hookFailure": "closed",
+    "scopes.check.hookUnread": "ask", "scopes.secrets.onImport": "true", "scopes.fetchManifests": "false",
+    "scopes.remoteConversations": "5000", "scopes.remoteMegabytes": "5000", "scopes.memoryEvery": "4",
+}  # fmt: skip
 CHOICES = {
     "scopes.durability": ("full", "fast"),
     "scopes.hints": ("true", "false"),
@@ -97,22 +92,11 @@ CHOICES = {
     "scopes.check.hookUnread": ("ask", "deny"),
     "scopes.model.<name>.encoding": ("o200k_base", "cl100k_base"),
 }
-NUMBERS = frozenset(
-    {
-        "scopes.lockTimeout",
-        "scopes.packThreshold",
-        "scopes.summarizerTimeout",
-        "scopes.memoryEvery",
-        "scopes.remoteConversations",
-        "scopes.remoteMegabytes",
-        "scopes.contextSeconds",
-        "scopes.tightBudget",
-        "scopes.maxTurns",
-        "scopes.idleSeconds",
-        "scopes.importWorkers",
-        "scopes.agent.<name>.timeout",
-    }
-)
+NUMBERS = frozenset({
+    "scopes.lockTimeout", "scopes.packThreshold", "scopes.summarizerTimeout", "scopes.memoryEvery",
+    "scopes.remoteConversations", "scopes.remoteMegabytes", "scopes.contextSeconds", "scopes.tightBudget",
+    "scopes.maxTurns", "scopes.idleSeconds", "scopes.importWorkers", "scopes.agent.<name>.timeout",
+})  # fmt: skip
 # Git's spellings of true and false.
 BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -127,7 +111,7 @@ NOT_FROM_STORE = COMMANDS | {
     "scopes.prices",
 }
 _TRUSTED_WITH_COMMANDS = frozenset({"flag", "program"})
-MACHINE_ID = "scopes.machineId"
+_MACHINE_ID = "scopes.machineId"
 _NAMES = {name.lower(): name for name in SETTINGS if "<" not in name}
 _ENVIRONMENT_PREFIX = "SCOPES_"
 _NO_SETTINGS = frozenset({"SCOPES_STORE", "SCOPES_DEBUG", "SCOPES_CONVERSATION", "SCOPES_MESSAGE", "SCOPES_REVISION"})
@@ -161,6 +145,15 @@ _FORMS = {  # of the values that are neither any text nor one of a few
 LEVELS = {2: "system", 3: "user", 4: "user", 5: "store"}  # as libgit2 numbers them
 _ID = compile_lazily(r"[0-9a-f]{12}")
 _DIGITS = 12
+_MAX_BYTES: Final = 64 << 20
+_UNFINISHED: Final = ".lock"  # `gc` also removes files with it
+MAX_REPOSITORIES: Final = 100
+_ADDRESS = compile_lazily(r"(?P<stem>.*?[^/:])(?P<ending>(?:\.git)?)/*")
+_NUMBERED = compile_lazily(r"(?P<stem>.*[^/:])-(?P<number>[2-9]|[1-9][0-9]|100)")
+_NO_NAMES: Final = frozenset({".git", ".", "..", "~"})
+ORIGIN: Final = "origin"
+DEFAULT_REMOTE: Final = "scopes.defaultRemote"  # the setting that names the remote of commands which name none
+BUNDLE: Final = "bundle"  # what came from the last bundle is known under this name, which no remote has
 
 
 class Setting(NamedTuple):
@@ -172,11 +165,11 @@ class Setting(NamedTuple):
 
 
 class Config:
-    """The settings of one open store, or of a command without a store."""
+    """The settings of one open store, or of a command without a store; `store_file` is the configuration file."""
 
     def __init__(self, files: pygit2.Config, overrides: Mapping[str, Setting], store: str) -> None:
         self._files = files
-        self._store = store
+        self.store_file = os.path.join(store, "config")
         self._overrides = {key.lower(): setting for key, setting in overrides.items()}
 
     def find(self, key: str) -> str | None:
@@ -226,11 +219,7 @@ class Config:
         """Return the store's configuration file, for writing."""
         from scopes.store.objects import pygit2
 
-        return pygit2.Config(self.store_file())
-
-    def store_file(self) -> str:
-        """Return the path of the configuration of the store."""
-        return os.path.join(self._store, "config")
+        return pygit2.Config(self.store_file)
 
     def _find_own(self, key: str) -> str | None:
         """Return the value of a setting from the configuration files that only the user can write."""
@@ -328,35 +317,27 @@ def _same_key(one: str, other: str) -> bool:
     return not one.lower().startswith(_AGENT) or one.split(".")[2:-1] == other.split(".")[2:-1]
 
 
-def check_key(key: str) -> str:
-    """Check that the name of a setting is one that scopes may read; it need not be known.
+def check_key(key: str, *, known: bool = False) -> str:
+    """Check that the name of a setting is one that scopes may read; it need not be known unless `known`.
 
     Raises:
-        Invalid: it is outside of scopes, or only scopes itself may write it.
+        Invalid: it is outside of scopes, or only scopes itself may write it; the hint has the nearest setting.
     """
-    is_own = key.lower() in {"scopes.formatversion", MACHINE_ID.lower()}
-    if is_own or not (is_known(key) or _NEWER.fullmatch(key)):
-        raise _unknown_key(key)
-    _check_rule(key)
-    return key
-
-
-def _check_rule(key: str) -> None:
-    """Raise Invalid if a key is a merge rule for an unknown type of conflict."""
+    is_own = key.lower() in {"scopes.formatversion", _MACHINE_ID.lower()}
+    if is_own or not (find_setting(key) or (not known and _NEWER.fullmatch(key))):
+        near = nearest_key(key) if key.lower().startswith("scopes.") else None
+        hint = f"did you mean {near}?" if near else "settings: " + ", ".join(SETTINGS)
+        raise Invalid(f"unknown setting {key!a}", hint=hint)
     if key.lower().startswith(_RULE):
         from scopes.model.conflicts import CONFLICT_TYPES
 
         conflict_type = key[len(_RULE) :].lower()
         if conflict_type not in CONFLICT_TYPES:
             raise Invalid(f"{conflict_type!a} is not a valid conflict type", hint="types: " + ", ".join(CONFLICT_TYPES))
+    return key
 
 
-def is_known(key: str) -> bool:
-    """Return True if a key is a setting of scopes."""
-    return _find_setting(key) is not None
-
-
-def _find_setting(key: str) -> str | None:
+def find_setting(key: str) -> str | None:
     """Return the entry of SETTINGS for a key; None if there is none."""
     if key.lower() in _NAMES:
         return _NAMES[key.lower()]
@@ -367,13 +348,6 @@ def _find_setting(key: str) -> str | None:
     return None
 
 
-def check_known(key: str) -> None:
-    """Raise Invalid with the nearest settings as hint if a key is not a setting of scopes."""
-    if not is_known(key):
-        raise _unknown_key(key)
-    _check_rule(key)
-
-
 def nearest_key(key: str) -> str | None:
     """Return the setting whose name is most similar to a key, if one is."""
     from difflib import get_close_matches
@@ -382,30 +356,23 @@ def nearest_key(key: str) -> str | None:
     return _NAMES[near[0]] if near else None
 
 
-def _unknown_key(key: str) -> Invalid:
-    near = nearest_key(key) if key.lower().startswith("scopes.") else None
-    listed = "settings: " + ", ".join(SETTINGS)
-    return Invalid(f"unknown setting {key!a}", hint=f"did you mean {near}?" if near else listed)
-
-
 def check_value(key: str, value: str) -> str:
     """Check the value of a setting.
 
     Raises:
         Invalid: the value is not valid for this key; the hint describes valid values.
     """
-    name = _find_setting(key) or ""
-    form = _FORMS.get(name)
-    if form is not None and not form.fullmatch(value):
-        hint = "it is an age, such as: 2 years, 6mo, 30d" if form is _AGE else f"it is {SETTINGS[name]}"
-        raise Invalid(f"{value!a} is not a valid value of {key}", hint=hint)
-    if form is _PERCENTAGES and sum(map(int, value.split("/"))) != 100:
-        raise Invalid(f"{value!a} is not a valid value of {key}", hint="the three percentages must sum to 100")
-    choices = CHOICES.get(name, ())
+    name = find_setting(key) or ""
+    form, choices = _FORMS.get(name), CHOICES.get(name, ())
+    text = value.lower() if name == "scopes.color" else value
     is_boolean = value.lower() in BOOLEANS and ("true" in choices or name == "scopes.color")
-    if choices and not is_boolean and (value.lower() if name == "scopes.color" else value) not in choices:
-        raise Invalid(f"{value!a} is not a valid value of {key}", hint=f"it is {SETTINGS[name]}")
-    return value
+    if (form is None or form.fullmatch(value)) and (not choices or is_boolean or text in choices):
+        if form is not _PERCENTAGES or sum(map(int, value.split("/"))) == 100:
+            return value
+        hint = "the three percentages must sum to 100"
+    else:
+        hint = "it is an age, such as: 2 years, 6mo, 30d" if form is _AGE else f"it is {SETTINGS[name]}"
+    raise Invalid(f"{value!a} is not a valid value of {key}", hint=hint)
 
 
 def read_setting(files: pygit2.Config, key: str) -> str | None:
@@ -436,7 +403,14 @@ def write_setting(files: pygit2.Config, path: str, key: str, value: str | None) 
             remove_orphans([f"{path}.lock"])
         else:
             break
-    _sync(path, key)
+    try:
+        for synced in (path, os.path.dirname(path)):
+            sync(synced)
+    except OSError as error:
+        raise Inaccessible(
+            f"the setting {key} was written, but could not be synced: a power cut may lose it",
+            hint=f"check the disk of {path}",
+        ) from error
     return True
 
 
@@ -447,20 +421,9 @@ def _write(files: pygit2.Config, key: str, value: str | None) -> None:
         files[key] = value
 
 
-def _sync(path: str, key: str) -> None:
-    try:
-        for synced in (path, os.path.dirname(path)):
-            sync(synced)
-    except OSError as error:
-        raise Inaccessible(
-            f"the setting {key} was written, but could not be synced: a power cut may lose it",
-            hint=f"check the disk of {path}",
-        ) from error
-
-
 def find_machine_id(config: Config) -> str | None:
     """Return the id of this machine; None if it has none yet."""
-    known = read_setting(config.store_level(), MACHINE_ID)
+    known = read_setting(config.store_level(), _MACHINE_ID)
     return known if known is not None and _ID.fullmatch(known) else None
 
 
@@ -474,5 +437,200 @@ def machine_id(config: Config, operation: OperationId) -> str:
     if known is not None:
         return known
     made = sha256(f"machine {operation}".encode()).hexdigest()[:_DIGITS]
-    write_setting(config.store_level(), config.store_file(), MACHINE_ID, made)
+    write_setting(config.store_level(), config.store_file, _MACHINE_ID, made)
     return made
+
+
+def read_json(store: str, name: str) -> Any:
+    """Return the content of a small JSON file of a store; None if there is none.
+
+    Raises:
+        Corrupt: it is damaged.
+    """
+    path = os.path.join(store, name)
+    try:
+        return json.loads(read_regular(path, _MAX_BYTES))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(store, name) from error
+
+
+def _damaged(store: str, name: str) -> Corrupt:
+    hint = "move the file away, and run the command again"
+    return Corrupt(f"{os.path.join(store, name)} cannot be read", hint=hint)
+
+
+def read_sets(store: str, name: str, field: str) -> dict[str, frozenset[str]]:
+    """Return a field of a file that maps names to lists of texts; an empty dict if there is no such file or field.
+
+    Raises:
+        Corrupt: the file is damaged.
+    """
+    return {key: frozenset(map(str, found)) for key, found in _read_field(store, name, field).items()}
+
+
+def read_texts(store: str, name: str, field: str) -> dict[str, dict[str, str]]:
+    """Return a field of a file that maps names to objects of texts, as `read_sets` does."""
+    found = _read_field(store, name, field)
+    if not all(isinstance(texts, dict) for texts in found.values()):
+        raise _damaged(store, name)
+    return {key: {str(inner): str(text) for inner, text in texts.items()} for key, texts in found.items()}
+
+
+def _read_field(store: str, name: str, field: str) -> dict[str, Any]:
+    document = read_json(store, name)
+    known = document.get(field) if isinstance(document, dict) and document.get("v") == 1 else None
+    return {str(key): found for key, found in known.items()} if isinstance(known, dict) else {}
+
+
+def write_json(store: str, name: str, document: Mapping[str, Any] | None) -> None:
+    """Replace a file as a whole, durably; None deletes it. Call it under the exclusive lock.
+
+    What a process that was killed has left of the file is removed.
+
+    Raises:
+        Inaccessible: it cannot be written; it is as it was.
+    """
+    from scopes.store.objects import translated
+
+    path = os.path.join(store, name)
+    unfinished = f"{path}.{random_bytes(4).hex()}{_UNFINISHED}"
+    with translated(f"write {name}", store):
+        for left in os.listdir(store):
+            if left.startswith(f"{name}.") and left.endswith(_UNFINISHED):
+                os.unlink(os.path.join(store, left))
+        try:
+            if document is None:
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
+            else:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                with open(os.open(unfinished, flags, 0o600), "wb") as file:
+                    file.write(encoding.dump(dict(document)))
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.rename(unfinished, path)
+            sync(store)
+        finally:
+            with suppress(OSError):
+                os.unlink(unfinished)
+
+
+class NextRepository(NamedTuple):
+    """The repository after another one: its number, and its address."""
+
+    number: int
+    address: str
+
+
+def find_next(address: str) -> NextRepository | None:
+    """Return the repository after the one with an address; None if it has no name that can be numbered.
+
+    The later repositories of a remote, `name-2` to `name-100`, are entries of their own.
+    """
+    found = _ADDRESS.fullmatch(address)
+    if found is None or address.rstrip("/").rpartition("/")[2].rpartition(":")[2] in _NO_NAMES:
+        return None
+    numbered = _NUMBERED.fullmatch(found["stem"])
+    stem, number = (found["stem"], 1) if numbered is None else (numbered["stem"], int(numbered["number"]))
+    if number >= MAX_REPOSITORIES:
+        return None
+    return NextRepository(number + 1, f"{stem}-{number + 1}{found['ending']}")
+
+
+def find_first(addresses: Mapping[str, str], name: str) -> str:
+    """Return the name of the first repository of the remote to which one belongs; it may be that one."""
+    found = _NUMBERED.fullmatch(name)
+    if found is None:
+        return name
+    first = found["stem"]
+    is_one = first in addresses and find_first(addresses, first) == first and name in list_family(addresses, first)
+    return first if is_one else name
+
+
+def list_family(addresses: Mapping[str, str], name: str) -> list[str]:
+    """Return the names of the repositories of a remote, the oldest first; `addresses` are those of all remotes."""
+    names = [name]
+    following = find_next(addresses[name])
+    while following is not None and addresses.get(f"{name}-{following.number}") == following.address:
+        names.append(f"{name}-{following.number}")
+        following = find_next(following.address)
+    return names
+
+
+def read_addresses(store: str) -> dict[str, str]:
+    """Return the addresses of the remotes by name; `sync` checks them.
+
+    Raises:
+        Corrupt: the file is damaged.
+    """
+    return {**_read_remotes(store)["remotes"]}
+
+
+def read_entries(store: str) -> dict[str, tuple[str, bool]]:
+    """Return the addresses by name, and whether conversations are branches there, as `read_addresses` does."""
+    document = _read_remotes(store)
+    branches = document.get("as_branches", [])
+    return {name: (address, name in branches) for name, address in document["remotes"].items()}
+
+
+def read_first(store: str) -> str | None:
+    """Return the remote that was added first, if that is known; raises as `read_addresses` does."""
+    first: str | None = _read_remotes(store).get("first")
+    return first
+
+
+def find_default(store: str, setting: str | None) -> str | None:
+    """Return which remote a command is about if it names none; None if that is not clear.
+
+    It is the one that the setting names, whether it exists or not; else `origin`, the first one that was added, or the
+    only one. A later repository of a remote stands for that remote. Raises as `read_addresses` does.
+    """
+    names = read_addresses(store)
+    if setting:
+        return find_first(names, setting)
+    first = read_first(store)
+    if ORIGIN in names:
+        return ORIGIN
+    return find_first(names, first) if first is not None and first in names else _only(names)
+
+
+def _only(addresses: Mapping[str, str]) -> str | None:
+    names = [name for name in addresses if find_first(addresses, name) == name]
+    return names[0] if len(names) == 1 else None
+
+
+def _read_remotes(store: str) -> dict[str, Any]:
+    document = read_json(store, REMOTES_FILE)
+    match document:
+        case None:
+            return {"remotes": {}}
+        case {"v": 1, "remotes": dict(found)} if all(isinstance(each, str) for each in found.values()):
+            if isinstance(document.get("first", ""), str) and isinstance(document.get("as_branches", []), list):
+                return {**document}
+    raise _damaged(store, REMOTES_FILE)
+
+
+def write_entries(store: str, entries: Mapping[str, tuple[str, bool]], first: str | None = None) -> None:
+    """Replace the list of remotes. Call it under the exclusive lock; raises as `write_json` does.
+
+    first: the remote that was added first; None if that is the same as before
+    """
+    addresses = {name: address for name, (address, _) in entries.items()}
+    branches = sorted(name for name, (_, as_branches) in entries.items() if as_branches)
+    first = first or read_first(store)
+    first = first if first in entries else _only(addresses)
+    document = {"v": 1, "remotes": addresses, "as_branches": branches, "first": first}
+    write_json(store, REMOTES_FILE, {key: value for key, value in document.items() if value or key == "remotes"})
+
+
+def read_gone(store: str) -> dict[str, frozenset[str]]:
+    """Return the roots of conversations that remotes had and have no more, by the name of the remote.
+
+    `purge.gone_there` says when they get into the file.
+
+    Raises:
+        Corrupt: the file is damaged.
+    """
+    return read_sets(store, GONE_FILE, "remotes")

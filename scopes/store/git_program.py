@@ -5,30 +5,55 @@ the store's configuration: it runs in a private directory in the store with a co
 that has the objects, refs and reflogs of the store. For what comes from a remote it is a quarantine: new packs go
 there, and the objects of the store are there to read (`info/alternates`). A quarantine is locked as long as its process
 or a git that it started lives; `gc` and the next one remove those of dead processes.
+
+Commits are signed as the user's git does, with its program and key (`git commit-tree -S`), and git checks signatures.
+Whoever writes a commit calls `repository.caller.sign` with its bytes. The command line puts `Signer.sign` there; for
+other callers, such as agents behind the MCP server, it changes nothing.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from scopes.errors import Corrupt, Inaccessible
+from scopes.child_process import kill_group
+from scopes.errors import Corrupt, Inaccessible, NotFound, Refused
 from scopes.ids import Oid
-from scopes.regular_file import sync
+from scopes.model.operation import (
+    BAD,
+    EXPIRED,
+    EXPIRED_KEY,
+    GOOD,
+    REVOKED_KEY,
+    UNCHECKED,
+    UNKNOWN_KEY,
+    UNTRUSTED,
+    Signature,
+)
+from scopes.regular_file import read_regular, sync
+from scopes.sanitize import clean_line, cut
+from scopes.store.config import BOOLEANS
 from scopes.store.locks import unwound
-from scopes.store.objects import KINDS, ObjectsInMemory, pygit2, translated
+from scopes.store.objects import KINDS, Objects, ObjectsInMemory, pygit2, read_data, translated
+from scopes.store.projects import find_repository, find_worktree
 from scopes.store.repository import HEAD, Prunes, Repository
 
 PRIVATE_PREFIX: Final = "scopes-git-"
 QUARANTINE_PREFIX: Final = "scopes-incoming-"
 _DIRECTORIES = ("objects", "refs", "logs")
 _PACKED_REFS = "packed-refs"
+_LINK_MODE: Final = b"120000"
+_MAX_BYTES_COMMITTED_FILE: Final = 1 << 20
+_MAX_RULES_BYTES: Final = 128 << 10
+_SECONDS_FOR_RULES: Final = 5
 _PACKED_HEADER: Final = "# pack-refs with: peeled fully-peeled sorted \n"
 _LOCK: Final = "lock"
 _UNREADABLE: Final = (KeyError, ValueError, pygit2.GitError)
@@ -50,7 +75,28 @@ _CONFIG = """\
 [maintenance]
 	auto = false
 """
+_COMMITTER: Final = ("GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
 _NO_TRANSPORT = "[protocol]\n\tallow = never\n"
+_HEADER = b"gpgsig "
+_SECONDS, _SECONDS_ON_TERMINAL = 30, 120  # until a program that asks nobody, or a person, has to have answered
+_SECONDS_FOR_SETTINGS: Final = 10
+_MAX_REASON = 300
+_MAX_BYTES: Final = 1 << 16  # of a signature; those of gpgsm have certificates with them, which are some kilobytes
+_KEYS = r"^(commit\.gpgsign|gpg\..*|user\.(name|email|signingkey))$"
+_TRUSTED_SCOPES = frozenset({"system", "global", "command"})
+_SIGNATURE = re.compile(  # the last line of a header: base64, and no other text
+    rb"\ngpgsig -----BEGIN ((?:SSH|PGP|SIGNED) (?:SIGNATURE|MESSAGE))-----\n(?: ?\n)?"
+    rb"(?: [A-Za-z0-9+/=]{1,76}\n)+ -----END \1-----\Z"
+)
+_COMMENT = re.compile(rb"(-----BEGIN PGP [A-Z]+-----\n)(?:[A-Za-z]+: [^\n]*\n)+\n")  # gpg does not sign it
+_LAST_WORDS = "fatal: failed to write commit object"
+_STATES: Final = {"G": GOOD, "B": BAD, "X": EXPIRED, "Y": EXPIRED_KEY, "R": REVOKED_KEY, "E": UNKNOWN_KEY}
+_FORMAT: Final = "%H%x00%G?%x00%GK%x00%GF%x00%GS"
+_FIELDS: Final = 5
+_AT_ONCE: Final = 200  # commits; git starts a program for each
+_SECONDS_EACH: Final = 20
+_MAX_NAME: Final = 200
+_SSH: Final = b"-----BEGIN SSH SIGNATURE-----"
 
 
 def find_git() -> str | None:
@@ -70,7 +116,7 @@ def run_git(
     check: bool = True,
     reads: bool = False,
     stdin: str = "",
-    actor: tuple[str | None, str | None] = (None, None),
+    actor: tuple[str, str] = ("scopes", "scopes@systems.scopes"),
 ) -> str:
     """Run git on a store and return its output; `settings` are `key=value` pairs for this run.
 
@@ -91,7 +137,7 @@ def run_git(
         done = subprocess.run(
             [program, "--no-pager", *options, *arguments],
             cwd=directory,
-            env=git_environment(directory) | _identity(actor),
+            env=git_environment(directory) | dict(zip(_COMMITTER, actor, strict=True)),
             input=stdin,
             capture_output=True,
             text=True,
@@ -107,9 +153,32 @@ def run_git(
     return done.stdout
 
 
-def _identity(actor: tuple[str | None, str | None]) -> dict[str, str]:
-    name, address = actor
-    return {"GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": address} if name and address else {}
+def _ask_git(  # noqa: PLR0917 - what, where, how long
+    words: Sequence[str],
+    directory: str,
+    environment: Mapping[str, str] | None,
+    stdin: bytes = b"",
+    seconds: float | None = None,
+    codes: Container[int] = (0,),
+) -> bytes | None:
+    """Return what git prints; None if it is not installed, takes too long or ends with another exit code."""
+    program = find_git()
+    if program is None:
+        return None
+    try:
+        done = subprocess.run(
+            [program, "--no-pager", *words],
+            cwd=directory,
+            env=environment,
+            input=stdin,
+            capture_output=True,
+            check=False,
+            start_new_session=True,
+            timeout=seconds,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode in codes else None
 
 
 def git_environment(directory: str) -> dict[str, str]:
@@ -170,11 +239,7 @@ class Quarantine:
         self.path = path
         self.lock = lock
         self.prunes = prunes
-
-    @property
-    def pack_directory(self) -> str:
-        """Where the new packs are."""
-        return os.path.join(self.path, "objects", "pack")
+        self.pack_directory = os.path.join(path, "objects", "pack")
 
     def set_known(self, known: Mapping[str, Oid]) -> None:
         """Replace the refs that git finds, so that what they reach is not sent again, nor a ref made with its value.
@@ -224,31 +289,21 @@ def open_quarantine(store: str, known: Mapping[str, Oid], *, borrows: bool = Tru
     Raises:
         Inaccessible: the disk failed.
     """
+    from tempfile import mkdtemp
+
     prunes = Prunes(store)
-    with unwound(), _directory(store) as (path, lock):
+    with unwound():
         with translated("prepare a directory for git", store):
-            _fill(path, known, borrows=borrows)
-        yield Quarantine(path, lock, prunes)
-
-
-@contextmanager
-def _directory(store: str) -> Iterator[tuple[str, int]]:
-    """Make a directory and lock it, and remove it at the end of the block."""
-    mask = os.umask(0o077)
-    try:
-        with translated("prepare a directory for git", store):
-            from tempfile import mkdtemp
-
             path: str = mkdtemp(prefix=QUARANTINE_PREFIX, dir=store)
             lock = os.open(os.path.join(path, _LOCK), _OPEN, 0o600)
-    finally:
-        os.umask(mask)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield path, lock
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
-        os.close(lock)
+        try:
+            with translated("prepare a directory for git", store):
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                _fill(path, known, borrows=borrows)
+            yield Quarantine(path, lock, prunes)
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+            os.close(lock)
 
 
 def _fill(path: str, known: Mapping[str, Oid], *, borrows: bool) -> None:
@@ -333,3 +388,319 @@ class ReceivedObjects(ObjectsInMemory):
 
 def _damaged(oid: Oid) -> Corrupt:
     return Corrupt(f"object {oid} from the remote cannot be read", hint="it may be hostile")
+
+
+class CommittedFiles:
+    """The files of a commit of the user's own repository, which stays the same when its branch moves on.
+
+    Only objects and refs are read: filters, hooks and attributes of the repository have no effect.
+
+    revision: how it was named; the id of a merge base
+    """
+
+    def __init__(self, directory: str, revision: str) -> None:
+        """Find the commit.
+
+        Raises:
+            NotFound: the directory is in no repository, or the revision does not exist in it.
+            Inaccessible: git is not installed.
+        """
+        worktree = find_worktree(directory)
+        if worktree is None:
+            raise NotFound(f"{directory!a} is in no git repository", hint="give the policy as a file: --rules FILE")
+        self.revision = revision
+        self._directory, self._git_directory = directory, worktree.git_directory
+        if find_git() is None:
+            raise Inaccessible("the git program is not installed", hint="install git; it reads the policy of a commit")
+        found = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        if not found:
+            hint = "fetch it, in CI with the whole history"
+            raise NotFound(f"revision {revision!a} is not in the repository", hint=hint)
+        self._commit = found.decode("ascii").strip()
+
+    def find_merge_base(self) -> CommittedFiles | None:
+        """Return the merge base of HEAD and this commit; None if it is not there, as in a shallow clone."""
+        found = self._ask("merge-base", "HEAD", self._commit)
+        return CommittedFiles(self._directory, found.decode("ascii").strip()) if found else None
+
+    def read(self, path: str, max_bytes: int = _MAX_BYTES_COMMITTED_FILE) -> bytes | None:
+        """Return a file, given its path from the top of the repository; None if the commit lacks it.
+
+        Raises:
+            Corrupt: the file is not a regular file, or larger than `max_bytes`.
+            Inaccessible: the repository cannot be read.
+        """
+        listed = self._ask("ls-tree", "-lz", "--full-tree", self._commit, "--", path)
+        if not listed:
+            return None
+        mode, kind, oid, size = listed.partition(b"\t")[0].split()
+        if kind != b"blob" or mode == _LINK_MODE or int(size) > max_bytes:
+            raise Corrupt(f"{path} of {self.revision!a} is not a file of at most {max_bytes >> 20} MiB")
+        data = self._ask("cat-file", "blob", oid.decode("ascii"))
+        if data is None:
+            raise Inaccessible(f"cannot read {self.revision!a} of the repository: object {oid.decode()} is damaged")
+        return data
+
+    def _ask(self, *words: str) -> bytes | None:
+        environment = git_environment(self._git_directory) | {"GIT_LITERAL_PATHSPECS": "1"}
+        return _ask_git(words, self._directory, environment)
+
+
+def list_ignored(directory: str, paths: Iterable[str]) -> frozenset[str] | None:
+    """Return those of some files of a project that git ignores; None if that cannot be found out.
+
+    The rules are those of the project's `.gitignore` files and `.git/info/exclude`. Its git configuration and its index
+    are not read, and none of its programs runs: a tracked file that a pattern matches counts as ignored. Git
+    waits for ever at a named pipe in place of a file with rules: then it is ended.
+    """
+    repository = find_repository(directory) if os.path.lexists(os.path.join(directory, ".git")) else None
+    if repository is None:
+        return frozenset()
+    with _scratch_repository() as scratch:
+        os.mkdir(os.path.join(scratch, "info"))
+        try:
+            with open(os.path.join(scratch, "info", "exclude"), "xb") as file, suppress(FileNotFoundError):
+                file.write(read_regular(os.path.join(repository[1], "info", "exclude"), _MAX_RULES_BYTES))
+        except OSError:
+            return None
+        words = ("check-ignore", "--no-index", "-z", "--stdin")
+        environment = git_environment(scratch) | {"GIT_WORK_TREE": directory}
+        names = b"\0".join(map(os.fsencode, paths))
+        found = _ask_git(words, directory, environment, names, _SECONDS_FOR_RULES, codes=(0, 1))
+    return None if found is None else frozenset(map(os.fsdecode, found.split(b"\0")))
+
+
+class Signer:
+    """Signs the commits of one command; git's settings are read at the first commit.
+
+    directory: the current directory, for conditional settings of git
+    terminal: whether a person can be asked for a passphrase
+    choice: True to sign, False not to sign, whatever git's settings are; None to follow them
+    """
+
+    def __init__(self, directory: str, *, terminal: bool, choice: bool | None = None) -> None:
+        self._directory = directory
+        self._terminal = terminal
+        self._choice = choice
+        self._settings: Mapping[str, str] | None = None
+
+    def sign(self, commit: bytes) -> bytes:
+        """Return the bytes of a commit with a signature, or as they are where the user's git does not sign.
+
+        Raises:
+            Refused: the signature cannot be made; the hint says what to do.
+        """
+        if self._choice is False:
+            return commit
+        if self._settings is None:
+            self._settings = read_signing_settings(self._directory)
+        # a key without a value is true, as in git
+        is_on = BOOLEANS.get(self._settings.get("commit.gpgsign", "no").lower(), False)
+        if not (self._choice or is_on):
+            return commit
+        signature = _read_signature(self._commit_tree(commit, self._settings))
+        if signature is None:
+            raise _refusal("it made no signature")
+        return add_signature(commit, signature)
+
+    def _commit_tree(self, commit: bytes, settings: Mapping[str, str]) -> bytes:
+        """Let git write the same commit with a signature into a repository of its own; return it.
+
+        Git looks for the tree and the parents there, but only at what kind of object they are.
+        """
+        head, _, message = commit.partition(b"\n\n")
+        fields = [line.partition(" ")[::2] for line in head.decode("utf-8", "surrogateescape").split("\n")]
+        tree = next(value for key, value in fields if key == "tree")
+        parents = [value for key, value in fields if key == "parent"]
+        words = ["commit-tree", "-F", "message", *(word for parent in parents for word in ("-p", parent))]
+        key = settings.get("user.signingkey") or ""
+        if not key and settings.get("gpg.format") != "ssh" and "user.email" in settings:
+            key = f"{settings.get('user.name', '')} <{settings['user.email']}>"  # of the user, not of the author
+        with _scratch_repository() as directory:
+            _write_loose(directory, Oid(tree), b"tree 0\0")
+            for parent in parents:
+                _write_loose(directory, Oid(parent), b"commit 0\0")
+            with open(os.path.join(directory, "message"), "xb") as file:
+                file.write(message)
+            words[2] = file.name
+            oid = self._run([*_options(settings), *words, f"-S{key}", tree], directory, _identities(fields))
+            with open(os.path.join(directory, "objects", oid[:2], oid[2:]), "rb") as signed:
+                return zlib.decompress(signed.read()).partition(b"\0")[2]
+
+    def _run(self, words: list[str], directory: str, identities: dict[str, str]) -> str:
+        """Run git; without a terminal it runs in its own session, so that nobody is asked for a passphrase."""
+        program = find_git()
+        if program is None:
+            raise _refusal("the git program is not installed")
+        seconds = _SECONDS_ON_TERMINAL if self._terminal else _SECONDS
+        with subprocess.Popen(
+            [program, "--no-pager", *words],
+            cwd=self._directory,
+            env=git_environment(directory) | identities,
+            stdin=None if self._terminal else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=not self._terminal,
+        ) as process:
+            try:
+                output, errors = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired as error:
+                raise _refusal(f"it did not answer within {seconds} seconds") from error
+            finally:
+                if process.poll() is None:
+                    with suppress(ProcessLookupError):
+                        process.kill() if self._terminal else kill_group(process)
+        if process.returncode != 0:
+            raise _refusal(_reason(errors))
+        return output.decode("ascii", "replace").strip()
+
+
+def read_signing_settings(directory: str) -> dict[str, str]:
+    """Ask git for the settings about signatures that hold in a directory, by key in lower case.
+
+    Only settings of the system, the user and the environment are used: a project may come from another person, and some
+    of these settings are programs to run. There are none if git is not installed or cannot read them.
+    """
+    words = ("config", "--show-scope", "--null", "--get-regexp", _KEYS)
+    output = _ask_git(words, directory, None, seconds=_SECONDS_FOR_SETTINGS) or b""
+    fields = output.decode("utf-8", "surrogateescape").split("\0")
+    found: dict[str, str] = {}
+    for scope, entry in zip(fields[::2], fields[1::2], strict=False):
+        key, separator, value = entry.partition("\n")
+        if scope in _TRUSTED_SCOPES:
+            found[key] = value if separator else "true"
+    return found
+
+
+def _options(settings: Mapping[str, str]) -> list[str]:
+    """Return the settings as options of git, which reads no configuration of the user by itself here."""
+    return [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
+
+
+@contextmanager
+def _scratch_repository() -> Iterator[str]:
+    """Create an empty git directory outside the store, for as long as the block runs."""
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="scopes-signatures-") as directory:
+        _fill(directory, {}, borrows=False)
+        yield directory
+
+
+def _write_loose(directory: str, oid: Oid, content: bytes) -> None:
+    """Write an object, with the header that says what it is, where git finds it under an id."""
+    folder = os.path.join(directory, "objects", oid[:2])
+    os.makedirs(folder, exist_ok=True)
+    with suppress(FileExistsError), open(os.path.join(folder, oid[2:]), "xb") as file:
+        file.write(zlib.compress(content, 1))
+
+
+def _read_signature(commit: bytes) -> bytes | None:
+    """Return the signature in the header of a commit; None if there is none."""
+    text = commit.partition(b"\n\n")[0].partition(b"\n" + _HEADER)[2]
+    lines = text.split(b"\n")
+    following = next((at for at, line in enumerate(lines) if at and not line.startswith(b" ")), len(lines))
+    return b"\n".join([lines[0], *(line[1:] for line in lines[1:following])]) or None
+
+
+def add_signature(commit: bytes, signature: bytes) -> bytes:
+    """Return the bytes of a commit with a signature as the last line of its header, as git puts it there."""
+    end = commit.index(b"\n\n") + 1
+    text = _COMMENT.sub(rb"\1\n", signature.replace(b"\r\n", b"\n"))
+    return commit[:end] + _HEADER + b"\n ".join(text.strip(b"\n").split(b"\n")) + b"\n" + commit[end:]
+
+
+def without_signature(commit: bytes) -> bytes:
+    """Return the bytes of a commit as they were before `add_signature`; unchanged if that has not written them."""
+    head, gap, body = commit.partition(b"\n\n")
+    found = _SIGNATURE.search(head)
+    return commit if found is None or len(found[0]) > _MAX_BYTES else head[: found.start()] + gap + body
+
+
+def is_signed(commit: bytes) -> bool:
+    """Return True if the header of a commit has what may be a signature."""
+    return b"\n" + _HEADER in commit.partition(b"\n\n")[0]
+
+
+def _identities(fields: list[tuple[str, str]]) -> dict[str, str]:
+    """Return author and committer of a commit as git takes them from the environment."""
+    found: dict[str, str] = {}
+    for key, value in fields:
+        if key in ("author", "committer"):
+            who, _, time = value.rpartition("> ")
+            name, _, email = who.partition(" <")
+            start = f"GIT_{key.upper()}_"
+            found |= {f"{start}NAME": name, f"{start}EMAIL": email, f"{start}DATE": f"@{time}"}
+    return found
+
+
+def _refusal(problem: str) -> Refused:
+    hint = "see: git config --show-origin --get-regexp 'gpg|signingkey', and: ssh-add"
+    return Refused(
+        f"nothing was written: git did not sign: {clean_line(problem)}",
+        hint=f"{hint}; or without a signature: SCOPES_SIGN_COMMITS=false",
+    )
+
+
+def _reason(errors: bytes) -> str:
+    """Return what git and its program wrote for people, on one line."""
+    lines = [line.strip().removeprefix("error: ") for line in errors.decode("utf-8", "replace").splitlines()]
+    kept = [line for line in lines if line and line != _LAST_WORDS and not line.startswith("[GNUPG:]")]
+    return cut(clean_line("; ".join(kept)), _MAX_REASON) or "it gave no reason"
+
+
+def check_signatures(
+    objects: Objects, commits: Iterable[Oid], directory: str, settings: Mapping[str, str] | None = None
+) -> dict[Oid, Signature]:
+    """Return git's verdicts about the signatures of commits; commits without a signature are left out.
+
+    directory: the current directory, for conditional settings of git
+
+    Raises:
+        Corrupt, NotFound: a commit cannot be read.
+    """
+    signed = {oid: data for oid in commits if is_signed(data := read_data(objects, oid, "commit"))}
+    if not signed:
+        return {}
+    known = read_signing_settings(directory) if settings is None else settings
+    oids = list(signed)
+    options = _options({key: value for key, value in known.items() if key.startswith("gpg.") and key != "gpg.format"})
+    found: dict[Oid, Signature] = {}
+    for start in range(0, len(oids), _AT_ONCE):
+        found |= _check({oid: signed[oid] for oid in oids[start : start + _AT_ONCE]}, options)
+    return found
+
+
+def _check(signed: Mapping[Oid, bytes], options: list[str]) -> dict[Oid, Signature]:
+    """Ask git about some commits in a repository that has only these; those without an answer are `not checked`."""
+    found = dict.fromkeys(signed, Signature(UNCHECKED))
+    with _scratch_repository() as directory:
+        for oid, data in signed.items():
+            _write_loose(directory, oid, b"commit %d\0" % len(data) + data)
+        words = [*options, "log", "--no-walk=unsorted", "--stdin", "-z", "--no-color", f"--format=tformat:{_FORMAT}"]
+        names = "".join(f"{oid}\n" for oid in signed).encode()
+        output = _ask_git(words, directory, git_environment(directory), names, _SECONDS_EACH * len(signed), range(256))
+    fields = (output or b"").decode("utf-8", "replace").split("\0")
+    for start in range(0, len(fields) - _FIELDS, _FIELDS):
+        text, letter, key, fingerprint, signer = fields[start : start + _FIELDS]
+        name = Oid(text.strip("\n"))
+        if name in found:
+            found[name] = _signature(letter, key or fingerprint, signer, is_ssh=_SSH in signed[name])
+    return found
+
+
+def _signature(letter: str, key: str, signer: str, *, is_ssh: bool) -> Signature:
+    """Return the signature for the letter that git prints as its verdict (%G?).
+
+    For an ssh key that is not in the list of allowed signers git prints U (good, unknown validity), as for a gpg key in
+    the keyring that is not trusted. If there is no list, it has no letter for ssh signatures.
+    """
+    state = _STATES.get(letter, UNCHECKED)
+    if letter == "U" or (letter == "N" and is_ssh):
+        state = UNKNOWN_KEY if is_ssh else UNTRUSTED
+    who, name = (cut(clean_line(text), _MAX_NAME) or None for text in (signer, key))
+    return Signature(state, None if state in {UNKNOWN_KEY, UNCHECKED} else who, name)
+
+
+def _safe(text: str) -> str | None:
+    return cut(clean_line(text), _MAX_NAME) or None

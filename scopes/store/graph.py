@@ -190,8 +190,8 @@ def split_histories(
     base = _find_merge_base(repository, one, two)
     lines = [None if base is None else _read_line(repository, tip, (base,)) for tip in (one, two)]
     bases = (base,) if base is not None and lines != [None, None] else list_merge_bases(repository, one, two)
-    first = lines[0] if lines[0] is not None else list_new_commits(repository, one, two, bases)
-    second = lines[1] if lines[1] is not None else list_new_commits(repository, two, one, bases)
+    sides = zip(lines, ((one, two), (two, one)), strict=True)
+    first, second = (list_new_commits(repository, *tips, bases) if line is None else line for line, tips in sides)
     return bases, first, second
 
 

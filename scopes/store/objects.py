@@ -350,13 +350,17 @@ def is_written_so(commit: Commit) -> bool:
 
     Then the commit has nothing else: no signature, no other header or line, and no field that was cleaned.
     """
-    oid, tree, parents, (name, email), time, subject, *trailers, others = commit
-    above = "".join([f"parent {parent}\n" for parent in parents])
-    who = f"{name} <{email}> {time} +0000"
-    below = "".join([f"{key}: {value}\n" for key, value in zip(_TRAILERS, trailers, strict=True) if value is not None])
-    gap = "\n" if below else ""
-    text = f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{subject}\n{gap}{below}"
-    return others is None and object_id(COMMIT, text.encode("utf-8", "surrogatepass")) == oid
+    if commit.other_trailers is not None:
+        return False
+    written = format_commit(
+        tree=commit.tree,
+        parents=commit.parents,
+        author=commit.author,
+        time=commit.time,
+        subject=commit.subject,
+        trailers=commit.trailers.items(),
+    )
+    return object_id(COMMIT, written) == commit.oid
 
 
 def clamp_time(time: int) -> int:
@@ -396,11 +400,6 @@ def _parse_any_commit(oid: Oid, text: str) -> Commit:
     message, kind, to = map(trailers.get, _TRAILERS)
     others = None if list(trailers) == [key for key in _TRAILERS if key in trailers] else trailers
     return Commit(oid, Oid(text[5:45]), parents, author, seconds, subject, message, kind, to, others)
-
-
-def is_hash_of(oid: Oid, kind: str, data: bytes) -> bool:
-    """Return True if an id is the hash of an object's kind and data."""
-    return object_id(kind, data) == oid
 
 
 def object_id(kind: str, data: bytes) -> Oid:
@@ -495,7 +494,7 @@ def find_loose(objects_directory: str, oid: Oid) -> tuple[str, bytes] | None:
         kind, body = _inflate(stored)
     except (ValueError, zlib.error) as error:
         raise _damaged(oid) from error
-    if not is_hash_of(oid, kind, body):
+    if object_id(kind, body) != oid:
         raise _damaged(oid)
     return kind, body
 

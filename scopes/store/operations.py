@@ -107,14 +107,9 @@ class AppendNote(NamedTuple):
     after: str
 
 
-def identify_actor(repository: Repository) -> None:
-    """Make the caller the identity of the next lines that libgit2 writes into reflogs."""
-    repository.git.set_ident(*_identity(repository.caller.actor))
-
-
 @lru_cache(maxsize=16)
-def _identity(actor: str) -> Identity:
-    """Return the actor as a name that git accepts and `_actor_of` can decode."""
+def identity_of(actor: str) -> Identity:
+    """Return the actor as a name for reflogs that git accepts and `_actor_of` can decode."""
     return Identity(encode_component(actor), slug(actor) + _ACTOR_DOMAIN)
 
 
@@ -198,30 +193,20 @@ def _walk_lines_backwards(path: str) -> Iterator[bytes]:
 
 def find_value_at(repository: Repository, ref: str, seconds: int) -> Oid | None:
     """Return the value of a ref at a time in seconds since 1970; None before the reflog and after a deletion."""
-    for move in walk_moves(repository, ref):
-        if move.time <= seconds:
-            return None if move.new == NULL_OID else move.new
-    return None
+    value = next((move.new for move in walk_moves(repository, ref) if move.time <= seconds), NULL_OID)
+    return None if value == NULL_OID else value
 
 
-def list_logs_by_time(repository: Repository, prefix: str) -> list[tuple[float, str]]:
-    """Return the refs below a folder of refs that have a reflog, each with the time of its last line; oldest first.
+def list_logs(repository: Repository, *prefixes: str) -> list[tuple[float, str]]:
+    """Return the refs with one of the prefixes that have a reflog, each with the time of its file; oldest first.
 
-    The time is the one of the file, so it is never before that of the line, but it may be later.
+    That is never before the time of the last line, but it may be later. Git deletes a reflog with its ref.
     """
     top = os.path.join(repository.path, "logs")
-    found: list[tuple[float, str]] = []
-    for here, _, files in os.walk(os.path.join(top, prefix)):
-        for name in files:
-            path = os.path.join(here, name)
-            with contextlib.suppress(OSError):
-                found.append((os.stat(path).st_mtime, os.path.relpath(path, top)))
-    return sorted(pair for pair in found if not pair[1].endswith(".lock"))
-
-
-def list_logged_refs(repository: Repository, prefixes: tuple[str, ...]) -> list[str]:
-    """Return the refs with one of the prefixes that have a reflog, sorted by name; git deletes both together."""
-    top = os.path.join(repository.path, "logs")
-    paths = (os.path.join(here, name) for here, _, files in os.walk(top) for name in files)
-    logged = (os.path.relpath(path, top) for path in paths if not path.endswith(".lock"))
-    return sorted(ref for ref in logged if ref.startswith(prefixes))
+    found: dict[str, float] = {}
+    for prefix in prefixes:
+        for here, _, files in os.walk(os.path.join(top, prefix.rpartition("/")[0])):
+            for ref in (os.path.relpath(os.path.join(here, name), top) for name in files if not name.endswith(".lock")):
+                with contextlib.suppress(OSError):
+                    found |= {ref: os.stat(os.path.join(top, ref)).st_mtime} if ref.startswith(prefix) else {}
+    return sorted((time, ref) for ref, time in found.items())

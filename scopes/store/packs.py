@@ -14,7 +14,7 @@ import zlib
 from array import array
 from binascii import unhexlify
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial
 from itertools import accumulate
 from types import TracebackType
@@ -24,7 +24,7 @@ from scopes import clock
 from scopes.errors import Inaccessible
 from scopes.ids import Oid
 from scopes.regular_file import sync
-from scopes.store.objects import BLOB, CODES, COMMIT, KINDS, TREE, limit_mapped_packs, refusal
+from scopes.store.objects import BLOB, CODES, COMMIT, KINDS, TREE, limit_mapped_packs, refusal, translated
 from scopes.store.repository import Repository
 
 FLUSH_BYTES = 64 << 20  # of a pack; so offsets have 31 bits, and an index needs no table of longer ones
@@ -89,7 +89,7 @@ class PackIndex:
 
     def __init__(self) -> None:
         self.rows: dict[bytes, int] = {}
-        self._offsets: array[int] = array("I")
+        self._offsets: array[int] = array("Q")  # a discarded pack may be of any size
         self._checksums: array[int] = array("I")
 
     def add(self, name: bytes, offset: int, checksum: int) -> None:
@@ -338,33 +338,21 @@ def _unlink(path: str) -> None:
         os.unlink(path)
 
 
-class BulkObjects:
+class BulkObjects(PackWriter):
     """The objects of a store and of a pack that is being written; the store gets the pack when it is finished."""
 
-    def __init__(self, repository: Repository, writer: PackWriter, directory: str, *, keep: bool) -> None:
+    def __init__(self, repository: Repository, directory: str, *, keep: bool) -> None:
+        super().__init__(directory, repository.has, durable=repository.durable)
         self._repository = repository
-        self._writer = writer
-        self._directory = directory
         self._keep = keep
 
     def read(self, oid: Oid) -> tuple[str, bytes]:
         """Return kind and bytes of an object, or raise NotFound or Corrupt."""
-        return self._writer.find(oid) or self._repository.read(oid)
+        return self.find(oid) or self._repository.read(oid)
 
-    def write(self, kind: str, data: bytes) -> Oid:
-        """Add an object to the pack, unless it is already in the store."""
-        return self._writer.write(kind, data)
-
-    def finish(self) -> None:
-        """Add the objects to the store before the end of the block, unless they are to be discarded.
-
-        Raises:
-            Inaccessible: the disk failed.
-        """
+    def _complete(self, pack: _TemporaryFile) -> None:
         if self._keep:
-            self._writer.finish()
-        else:
-            self._writer.discard()
+            super()._complete(pack)
 
     def remove_temporary_files(self, process: int) -> None:
         """Remove the unfinished packs of a process that was killed."""
@@ -379,16 +367,20 @@ class BulkObjects:
 def bulk_objects(repository: Repository, *, keep: bool = True) -> Iterator[BulkObjects]:
     """Collect objects and add them to the store, synced, at the end of the block; none of them if the block fails.
 
-    Without `keep` they are discarded in any case: a dry run. Hold the lock of the store, and move refs only after the
-    block. This also limits how much of each pack libgit2 maps into the memory of this process from now on: by default
-    it maps whole packs, and it reads them for every ref that it moves.
+    Without `keep` they are discarded in any case: a dry run, whose pack is among the temporary files. Otherwise hold
+    the lock of the store, and move refs only after the block. This also limits how much of each pack libgit2 maps into
+    the memory of this process from now on: by default it maps whole packs, and it reads them for every ref that it
+    moves.
 
     Raises:
         Inaccessible: disk full or permission denied.
     """
     limit_mapped_packs()
     directory = os.path.join(repository.path, "objects", "pack")
-    with PackWriter(directory, repository.has, durable=repository.durable) as writer:
-        yield BulkObjects(repository, writer, directory, keep=keep)
+    with ExitStack() as stack:
         if not keep:
-            writer.discard()
+            from tempfile import TemporaryDirectory, gettempdir
+
+            with translated("make a temporary pack", gettempdir()):
+                directory = stack.enter_context(TemporaryDirectory(prefix="scopes-"))
+        yield stack.enter_context(BulkObjects(repository, directory, keep=keep))

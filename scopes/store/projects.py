@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import time
 
-from scopes.regular_file import MAX_PACKED_BYTES, read_regular
+from scopes.regular_file import MAX_CONFIG_BYTES, MAX_PACKED_BYTES, read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 
 _MAX_BYTES = 4096  # of a file that holds one path
@@ -23,6 +23,7 @@ _MAX_WORKTREES = 1000
 _STORE = "scopes"  # the store of a project, in its git directory
 _TAIL_BYTES = 16_384
 _MAX_CONFIGURATION_BYTES = 1 << 20
+_SCHEMES = ("http", "https", "ssh", "git")
 
 
 class Project:
@@ -360,3 +361,128 @@ def may_user_have_set(environ: Mapping[str, str], *texts: bytes) -> bool:
         if any(text in content for text in (b"[include", *texts)):
             return True
     return False
+
+
+class ChosenProject:
+    """Which project a command is about. Clones with the same remote are the same project elsewhere.
+
+    text: as the user named it; project: the one of the directory that was named
+    names: in lower case, those that it may have elsewhere; urls: the normalised addresses of its repository
+    """
+
+    __slots__ = ("names", "project", "text", "urls")
+
+    def __init__(
+        self, text: str, project: Project | None = None, names: Collection[str] = (), urls: Collection[str] = ()
+    ) -> None:
+        self.text = text
+        self.project = project
+        self.names = frozenset(names)
+        self.urls = frozenset(urls)
+
+    @property
+    def here(self) -> ChosenProject:
+        """The same project without what is found by a name alone, such as directories of other machines."""
+        return ChosenProject(self.text, self.project, (), self.urls)
+
+    def find(self, directories: Iterable[str | None]) -> set[str]:
+        """Return those of some recorded directories that are of the project.
+
+        Raises:
+            Ambiguous: a name alone was given, and here are several repositories of that name.
+        """
+        every = {each for each in directories if each is not None}
+        found = {each for each in every if self.project is not None and self.project.contains(each)}
+        projects = {each: find_project(each) if os.path.isabs(each) else Project(each) for each in every - found}
+        near = {each: one for each, one in projects.items() if one is not None and os.path.isdir(each)}
+        far = {each: one for each, one in projects.items() if one is not None and each not in near}
+        named = {each for each, one in far.items() if one.name.casefold() in self.names}
+        below = {each for each in far if os.path.isabs(each) and any(is_below(each, top) for top in named)}
+        return found | self._find_here(near) | named | below
+
+    def _find_here(self, near: Mapping[str, Project]) -> set[str]:
+        """Return the directories that exist here: clones of the repository, or by name if that is all that is known."""
+        if self.urls:
+            return {each for each, found in near.items() if self.urls & read_remote_urls(found.git_directory)}
+        if self.project is not None:
+            return set()
+        named = {each: found for each, found in near.items() if found.name.casefold() in self.names}
+        tops = {found.directory: read_remote_urls(found.git_directory) for found in named.values()}
+        known = {top: urls for top, urls in sorted(tops.items()) if urls}
+        first = next(iter(known), "")
+        if any(known[first].isdisjoint(urls) for urls in known.values()):
+            from scopes.errors import Ambiguous
+
+            candidates = ", ".join(f"{top} ({min(urls)})" for top, urls in known.items())
+            text = f"{self.text} is the name of {len(known)} projects here"
+            raise Ambiguous(text, hint=f"name the directory: --project {first}; there are: {candidates}")
+        return set(named)
+
+
+def choose_directory(text: str, project: Project) -> ChosenProject:
+    """Return the project of a directory; one that exists has a name and addresses by which it is found elsewhere."""
+    if not os.path.isdir(project.directory):
+        return ChosenProject(text, project)
+    urls = read_remote_urls(project.git_directory)
+    return ChosenProject(text, project, {name.casefold() for name in (project.name, *map(name_of, urls))}, urls)
+
+
+def choose_name(text: str) -> ChosenProject:
+    """Return the project of a name, or of the address of a repository."""
+    url = normalise_url(text)
+    return ChosenProject(text, names={name_of(url or text).casefold()}, urls=() if url is None else {url})
+
+
+def names_of(directories: Iterable[str | None]) -> list[str]:
+    """Return the names of the projects of some recorded directories, sorted."""
+    found = {each: find_project(each) for each in {*directories} if each is not None}
+    return sorted({project.name for project in found.values() if project is not None})
+
+
+def normalise_url(text: str) -> str | None:
+    """Return an address as `host/path`, without scheme, user, password, port and `.git`; None if it has no host.
+
+    `git@example.org:team/shop.git`, `ssh://git@example.org/team/shop` and `https://example.org/team/shop.git/` are one.
+    """
+    scheme, is_full, rest = text.strip().partition("://")
+    if is_full:
+        authority, _, path = rest.partition("/")
+    else:
+        authority, _, path = scheme.partition(":")
+    scheme = scheme.lower().removeprefix("git+")
+    is_host = scheme in _SCHEMES if is_full else len(authority) > 1 and not {"/", " "} & {*authority}
+    host = authority.rpartition("@")[2].lower()
+    host = host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
+    path = path.strip("/").removesuffix(".git").rstrip("/")
+    return f"{host}/{path}" if is_host and host and path else None
+
+
+def read_remote_urls(git_directory: str | None) -> frozenset[str]:
+    """Return the normalised addresses of the remotes of a repository; none if they cannot be read.
+
+    Only the addresses in its configuration are read: no git process is started, and no included file is followed.
+    """
+    settings = () if git_directory is None else read_git_settings(git_directory)
+    urls = (normalise_url(value) for section, key, value in settings if section.startswith("remote ") and key == "url")
+    return frozenset(url for url in urls if url is not None)
+
+
+def read_git_settings(git_directory: str) -> list[tuple[str, str, str]]:
+    """Return section, key and value of the settings in the configuration of a repository, without what it includes.
+
+    Sections and keys are in lower case; there are none if the file cannot be read.
+    """
+    try:
+        text = os.fsdecode(read_regular(os.path.join(git_directory, "config"), MAX_CONFIG_BYTES))
+    except (OSError, ValueError):
+        return []
+    found: list[tuple[str, str, str]] = []
+    section = ""
+    for each in text.splitlines():
+        line = each.strip()
+        if line.startswith("["):
+            section, _, line = line[1:].partition("]")
+        key, _, value = line.partition("=")
+        value = value.partition("#")[0].partition(";")[0].strip().strip('"')
+        found.append((section.strip().lower(), key.strip().lower(), value))
+    return found

@@ -11,8 +11,8 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Container, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -22,7 +22,7 @@ from scopes.model.operation import Operation, decode_operation
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular, sync
 from scopes.store import refs
 from scopes.store.config import Config, Setting
-from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, LOCK_FILE, TURNSTILE_FILE, StoreLock
+from scopes.store.locks import DEFAULT_TIMEOUT_SECONDS, StoreLock
 from scopes.store.objects import (
     BLOB,
     CODES,
@@ -58,8 +58,12 @@ from scopes.store.refs import (
 
 FORMAT_VERSION = 2
 HEAD = "ref: refs/heads/scopes-none\n"  # no branch: scopes has none of its own
+INITIAL_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
+_NEEDED = {  # without these files, as git writes them, no store can be opened
+    "HEAD": re.compile(rb"(?:ref: refs/[\x21-\x7e\x80-\xff]+|[0-9a-f]{40})\n?"),
+    "config": re.compile(rb"[^\0]*\[core\][^\0]*"),
+}
 OPERATION_FILE = "operation.json"
-_INITIAL_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 _STORE_CONFIG: dict[str, int | str] = {
     "core.logAllRefUpdates": "always",  # appends are recorded in the reflog
     "gc.auto": 0,  # scopes packs the store itself, under its lock
@@ -67,10 +71,7 @@ _STORE_CONFIG: dict[str, int | str] = {
 }
 _UNFINISHED = ".new-"
 _PRUNES_FILE = "scopes.prunes"
-_PACKS = ("objects", "pack")
 _NOT_SYNCED = {"scopes.durability": Setting("scopes.durability", "fast", "flag")}
-_NOT_LINKED = {"objects", LOCK_FILE, TURNSTILE_FILE}
-_OID_LENGTH = 40
 _PRIORITY_ABOVE_LIBGIT2 = 3
 _TRIES = 5  # to write an object
 _MAX_RECENT, _MAX_RECENT_BYTES = 8192, 16 * 1024  # trees and commits in memory: how many, and of which size
@@ -242,42 +243,30 @@ class Repository:
             self.recent[oid] = found
 
     def _read_from_disk(self, oid: Oid) -> tuple[str, bytes]:
+        """Read an object from a pack or a loose file; packs are tried first if the previous object was packed."""
+        if not is_oid(oid):  # libgit2 takes a shorter id as a prefix
+            raise Corrupt(f"{oid!a} is not an object id", hint="see: scopes verify")
         try:
-            found = (self._find_packed(oid) if self._last_was_packed else None) or self._find_unpacked(oid)
+            found = self._find_packed(oid) if self._last_was_packed else None
+            if found is None:
+                found = find_loose(self._objects, oid)
+                self._last_was_packed = found is None
+                found = found or self._find_packed(oid)  # it may have been packed a moment ago
         except (pygit2.GitError, ValueError) as error:
-            raise _damage(oid) from error
+            raise Corrupt(f"object {oid} is damaged", hint="see: scopes verify") from error
         except OSError as error:
             raise refusal(f"read object {oid}", self.path, error) from error
         if found is None:
             raise NotFound(f"object {oid} is not in the store", hint="see: scopes verify")
         return found
 
-    def _find_unpacked(self, oid: Oid) -> tuple[str, bytes] | None:
-        """Find an object among loose objects, then in packs: it may have been packed a moment ago.
-
-        Packs are tried before if the previous object was packed, since a miss is slow.
-        """
-        if not is_oid(oid):
-            raise _damage(oid)
-        found = find_loose(self._objects, oid)
-        self._last_was_packed = found is None
-        return found or self._find_packed(oid)
-
     def _find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
         """Return kind and bytes of an object in a pack, None if no pack has it; raises errors of libgit2."""
-        if len(oid) != _OID_LENGTH:
-            return None  # libgit2 takes a shorter id as a prefix
         try:
             code, data = self.packs.read(oid)
         except KeyError:
             return None
         return KINDS[code], data
-
-    @contextlib.contextmanager
-    def from_disk(self) -> Iterator[None]:
-        """Read every object from disk, for commands that verify the store; the copies in memory are dropped."""
-        self.recent.clear()
-        yield
 
     def has(self, oid: Oid) -> bool:
         """Return True if the object is in the store."""
@@ -331,15 +320,16 @@ class Repository:
         """Return the values of all refs with one of the prefixes, or of all refs without a prefix, sorted by name."""
         if self.listed is not None:
             return self.listed.list_refs(prefixes)
-        values, pending = self._read_consistently(lambda: self._raw_refs(prefixes))
-        values.pop(refs.PENDING, None)
-        return _with_pending(values, pending, prefixes) if pending else values
+        return self.read_refs(*(prefixes or ("refs/",)))[1]
 
     def list_ref_names(self, *prefixes: str) -> set[str]:
         """Return the names of all refs with one of the prefixes; unlike `list_refs`, also of damaged refs."""
         if self.is_past:
             return {*self.list_refs(*prefixes)}
-        names, pending = self._read_consistently(lambda: self._raw_ref_names(prefixes))
+        with translated("read the refs", self.path):
+            names, pending = self._read_consistently(
+                lambda: list_ref_names(self.path, prefixes, self._read_packed_refs)
+            )
         names.update(name for name in pending if name.startswith(prefixes))
         return names - {refs.PENDING, *(name for name, value in pending.items() if value is None)}
 
@@ -354,7 +344,9 @@ class Repository:
         files, pending = self._read_consistently(lambda: self.ref_files(*prefixes))
         values = files.list_refs(prefixes)
         values.pop(refs.PENDING, None)
-        return files, _with_pending(values, pending, prefixes) if pending else values
+        new = {name: value for name, value in pending.items() if name.startswith(prefixes)}
+        merged = sorted({**values, **new}.items()) if new else values.items()
+        return files, {name: value for name, value in merged if value is not None}
 
     def raw_ref(self, name: str) -> str | None:
         """Return the value of a ref on disk, without the values of a pending operation.
@@ -392,14 +384,6 @@ class Repository:
         with translated("read the refs", self.path):
             return read_ref_files(self.path, prefixes, self._read_packed_refs)
 
-    def _raw_refs(self, prefixes: tuple[str, ...]) -> dict[str, str]:
-        prefixes = prefixes or ("refs/",)
-        return self.ref_files(*prefixes).list_refs(prefixes)
-
-    def _raw_ref_names(self, prefixes: tuple[str, ...]) -> set[str]:
-        with translated("read the refs", self.path):
-            return list_ref_names(self.path, prefixes, self._read_packed_refs)
-
     def _read_consistently(self, read: Callable[[], _Value]) -> tuple[_Value, dict[str, str | None]]:
         """Call `read` until no operation ran at the same time; return also the new values of a pending operation.
 
@@ -411,7 +395,9 @@ class Repository:
             after = self._last_stamp = self._read_stamp()
             if after == before:
                 pending = self.find_pending(*before[:2])
-                return value, {} if pending is None else _values_after(*pending)
+                if pending is None:
+                    return value, {}
+                return value, {refs.OPERATIONS: pending[0], **{each.ref: each.new for each in pending[1].changes}}
             before = after
 
     def _read_stamp(self) -> _Stamp:
@@ -448,20 +434,6 @@ def _open_packs(directory: str) -> pygit2.Odb:
     return packs
 
 
-def _values_after(commit: Oid, operation: Operation) -> dict[str, str | None]:
-    return {refs.OPERATIONS: commit} | {change.ref: change.new for change in operation.changes}
-
-
-def _with_pending(values: dict[str, str], new: dict[str, str | None], prefixes: tuple[str, ...]) -> dict[str, str]:
-    merged: dict[str, str | None] = {**values, **{k: v for k, v in new.items() if k.startswith(prefixes or ("refs/",))}}
-    return {name: value for name, value in sorted(merged.items()) if value is not None}
-
-
-def _damage(oid: Oid) -> Corrupt:
-    what = f"object {oid} is damaged" if is_oid(oid) else f"{oid!a} is not an object id"
-    return Corrupt(what, hint="see: scopes verify")
-
-
 def read_operation(objects: Objects, commit: Commit) -> Operation:
     """Read the record of an operation from its commit, or raise NotFound or Corrupt."""
     entry = read_tree(objects, commit.tree).get(OPERATION_FILE)
@@ -482,23 +454,14 @@ def open_repository(
         Refused: an earlier version of scopes wrote the store.
     """
     if not is_store(path):
-        if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
-            if is_store(path):  # another process has created it since the first look
-                return open_repository(path, overrides, caller)
-            if is_config_damaged(path):
+        if not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path)):
+            raise NotFound(f"there is no store at {path} yet", hint="create one: scopes import, or: scopes new")
+        if not is_store(path):  # unless another process has created it since the first look
+            if "config" in list_damaged_files(path):
                 raise Corrupt(f"the configuration of the store {path} is damaged", hint=REPAIR)
-            raise Corrupt(
-                f"{path} is not a scopes store", hint="choose the store with --store, or create one: scopes init"
-            )
-        raise NotFound(f"there is no store at {path} yet", hint="create one: scopes import, or: scopes new")
+            hint = "choose the store with --store, or create one: scopes init"
+            raise Corrupt(f"{path} is not a scopes store", hint=hint)
     check_owner(path)
-    return _open_unchecked(path, overrides, caller)
-
-
-def _open_unchecked(
-    path: str, overrides: Mapping[str, Setting] | None = None, caller: Caller | None = None
-) -> Repository:
-    """Open a store that consists of links to an open one; raises as `open_repository` does."""
     skip_unreadable_home()
     try:
         git = pygit2.Repository(path, OPEN_EXACTLY_HERE)
@@ -519,20 +482,15 @@ def _open_unchecked(
 def check_owner(path: str) -> None:
     """Refuse a store of another user, before its configuration is read, unless the user's git trusts the directory.
 
-    Raises:
-        Inaccessible: it belongs to another user; this holds for the superuser too.
+    This holds for the superuser too.
     """
-    if os.stat(path).st_uid != os.geteuid() and not _is_trusted(path):
+    if os.stat(path).st_uid == os.geteuid():
+        return
+    trusted: set[str | None] = set()
+    with contextlib.suppress(pygit2.GitError, OSError, ValueError):
+        trusted.update(pygit2.config.DefaultConfig().get_multivar("safe.directory"))
+    if trusted.isdisjoint({"*", path, os.path.realpath(path)}):
         raise _foreign(path)
-
-
-def _is_trusted(path: str) -> bool:
-    """Return True if `safe.directory` of the user's or the system's git names a directory."""
-    try:
-        trusted = set(pygit2.config.DefaultConfig().get_multivar("safe.directory"))
-    except (pygit2.GitError, OSError, ValueError):
-        return False
-    return not trusted.isdisjoint({"*", path, os.path.realpath(path)})
 
 
 def _foreign(path: str) -> Inaccessible:
@@ -541,8 +499,8 @@ def _foreign(path: str) -> Inaccessible:
 
 
 def _cannot_open(path: str, error: Exception) -> Exception:
-    if not os.path.isfile(os.path.join(path, "HEAD")):
-        return Corrupt(f"the file HEAD of the store {path} is missing", hint=REPAIR)
+    if "HEAD" in list_damaged_files(path):
+        return Corrupt(f"the file HEAD of the store {path} is missing or damaged", hint=REPAIR)
     text = str(error).replace(path, "").lower()
     if "owner" in text or "owned" in text:
         return _foreign(path)
@@ -571,13 +529,16 @@ def is_clone(path: str) -> bool:
     return bool(packed) or os.path.isdir(os.path.join(path, META))
 
 
-def is_config_damaged(path: str) -> bool:
-    """Return True if the configuration of a store, or of a clone of one, is not one that git wrote."""
-    try:
-        content = read_regular(os.path.join(path, "config"), MAX_CONFIG_BYTES)
-    except OSError:
-        return is_clone(path)
-    return (b"[core]" not in content or b"\0" in content) and is_clone(path)
+def list_damaged_files(path: str) -> list[str]:
+    """Return which files are missing or damaged without which a store, or a clone of one, cannot be opened."""
+    found: list[str] = []
+    for name, form in _NEEDED.items():
+        try:
+            is_intact = form.fullmatch(read_regular(os.path.join(path, name), MAX_CONFIG_BYTES)) is not None
+        except OSError:
+            is_intact = False
+        found += [] if is_intact else [name]
+    return found if found and (is_store(path) or is_clone(path)) else []
 
 
 def create_store(path: str, *, durable: bool = True) -> bool:
@@ -594,11 +555,12 @@ def create_store(path: str, *, durable: bool = True) -> bool:
     if is_store(path):
         return False
     if is_clone(path):
-        _adopt(path)
+        adopt(path)
         return True
-    if os.path.lexists(path) and not (os.path.isdir(path) and not os.listdir(path)):
-        if is_store(path):  # another process has created it since the first look
-            return False
+    is_free = not os.path.lexists(path) or (os.path.isdir(path) and not os.listdir(path))
+    if not is_free and is_store(path):  # another process has created it since the first look
+        return False
+    if not is_free:
         raise Invalid(f"{path} exists and is not a scopes store", hint="choose another path with --store")
     unfinished = f"{path}{_UNFINISHED}{os.urandom(4).hex()}"
     mask = os.umask(0o077)
@@ -634,15 +596,7 @@ def _build(path: str, *, durable: bool) -> None:
             sync(os.path.join(path, synced))
 
 
-def write_initial_config(path: str) -> None:
-    """Write the configuration of a store anew; settings that the user made in it are lost."""
-    config = os.path.join(path, "config")
-    with open(config, "w", encoding="ascii") as file:
-        file.write(_INITIAL_CONFIG)
-    _adopt(path)
-
-
-def _adopt(path: str) -> None:
+def adopt(path: str) -> None:
     """Write the settings that a clone of a store lacks."""
     with translated(f"turn {path} into a store", path):
         config = pygit2.Config(os.path.join(path, "config"))
@@ -665,27 +619,6 @@ def remove_unfinished_stores(path: str) -> None:
 
 
 @contextmanager
-def overlay_of(repository: Repository) -> Iterator[Repository]:
-    """Open an overlay over a store for the duration of a block; the store itself may be read-only.
-
-    Raises:
-        Inaccessible: temporary files cannot be written.
-    """
-    from tempfile import TemporaryDirectory, gettempdir
-
-    with ExitStack() as stack:
-        with translated("make a temporary store", gettempdir()):
-            path = stack.enter_context(TemporaryDirectory(prefix="scopes-"))
-            os.makedirs(os.path.join(path, *_PACKS))
-            _link_entries(repository.path, path, _NOT_LINKED)
-            _link_entries(os.path.join(repository.path, _PACKS[0]), os.path.join(path, _PACKS[0]), {_PACKS[1]})
-            _link_entries(os.path.join(repository.path, *_PACKS), os.path.join(path, *_PACKS))
-        overlay = _open_unchecked(path)
-        overlay.caller = repository.caller
-        yield overlay
-
-
-@contextmanager
 def empty_store() -> Iterator[Repository]:
     """Open an empty temporary store for the duration of a block: the preview of a command whose store does not exist.
 
@@ -703,9 +636,3 @@ def empty_store() -> Iterator[Repository]:
             yield open_repository(path, _NOT_SYNCED)
         finally:
             pygit2.settings.enable_fsync_gitdir(True)  # the setting belongs to the process
-
-
-def _link_entries(source: str, target: str, excluded: Container[str] = ()) -> None:
-    for name in os.listdir(source):
-        if name not in excluded:
-            os.symlink(os.path.join(os.path.abspath(source), name), os.path.join(target, name))

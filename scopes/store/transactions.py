@@ -9,13 +9,11 @@ is an orphan.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import takewhile
-from typing import TypeGuard
 
 from scopes.clock import jitter, seconds_of
 from scopes.errors import Busy, Inaccessible, Invalid, NotFound, ScopesError
@@ -41,7 +39,7 @@ from scopes.store.objects import (
     refusal,
     translated,
 )
-from scopes.store.operations import NULL_OID, append_line, identify_actor
+from scopes.store.operations import NULL_OID, append_line, identity_of
 from scopes.store.refs import SYMBOLIC, ListedRefs
 from scopes.store.repository import OPERATION_FILE, Prunes, Repository, read_operation
 
@@ -129,7 +127,7 @@ def append(
         Busy: a git command keeps the ref locked.
         Inaccessible: disk full or permission denied; the ref is unchanged.
     """
-    identify_actor(repository)
+    repository.git.set_ident(*identity_of(repository.caller.actor))
     with shared_write(repository):
         for turn in range(_TRIES_SHARED):
             commit = _try_append(repository, ref, build, reason, first)
@@ -195,13 +193,10 @@ def commit_operation(repository: Repository, operation: Operation) -> Oid:
         Invalid: git does not accept a name, or two names conflict.
         Inaccessible: the disk failed; nothing has changed.
     """
-    existing = _list_near(repository, [change.ref for change in operation.changes if change.old is None])
-    _check_old_values(repository, operation, existing)
-    _check_names(operation, existing)
-    _check_new_values(repository, operation)
+    _check(repository, operation)
     previous = repository.raw_ref(refs.OPERATIONS)
     commit = write_operation(repository, operation, None if previous is None else Oid(previous))
-    identify_actor(repository)
+    repository.git.set_ident(*identity_of(repository.caller.actor))
     with defer_signals():
         try:
             set_ref(repository, RefChange(refs.PENDING, None, commit), operation.kind)
@@ -230,39 +225,29 @@ def _list_near(repository: Repository, added: list[str]) -> set[str]:
     return repository.list_ref_names(*sorted(folders)) | {ref for ref in above if repository.raw_ref(ref) is not None}
 
 
-def _check_old_values(repository: Repository, operation: Operation, existing: Container[str]) -> None:
-    """Raise if a ref does not have its old value; `existing` are the names of all, if the operation creates some."""
-    for change in operation.changes:
-        if change.old is None and change.ref not in existing and change.ref.startswith(_ALL_REFS):
+def _check(repository: Repository, operation: Operation) -> None:
+    """Raise if an operation cannot be carried out: after the commit point it would block every later writer."""
+    added = [change.ref for change in operation.changes if change.old is None]
+    existing = _list_near(repository, added)
+    for ref, old, _ in operation.changes:
+        if old is None and ref not in existing and ref.startswith(_ALL_REFS):
             continue  # to look it up by itself would find nothing, and an import has thousands
-        if repository.raw_ref(change.ref) != change.old:
-            raise Busy(f"{change.ref.removeprefix(refs.HEADS)} was moved by another process", hint="try again")
-
-
-def _check_names(operation: Operation, existing: set[str]) -> None:
-    added = [c.ref for c in operation.changes if c.old is None]
+        if repository.raw_ref(ref) != old:
+            raise Busy(f"{ref.removeprefix(refs.HEADS)} was moved by another process", hint="try again")
     for ref in added:
-        if not pygit2.reference_is_valid_name(ref):  # after the commit point it would block every later writer
+        if not pygit2.reference_is_valid_name(ref):
             raise Invalid(f"{ref!a} is not a name that git accepts", hint="choose another name")
     if added:
-        removed = {c.ref for c in operation.changes if c.new is None}
-        refs.check_name_conflicts(existing - removed, added)
-
-
-def _check_new_values(repository: Repository, operation: Operation) -> None:
-    """Raise if an object is missing: its ref could not be moved after the commit point, and block every later writer.
-
-    So would one that a purge has deleted since it was written.
-    """
+        refs.check_name_conflicts(existing - {change.ref for change in operation.changes if change.new is None}, added)
     for value in {change.new for change in operation.changes}:
-        if _is_commit(value) and not repository.has(Oid(value)):
+        if value and not value.startswith(SYMBOLIC) and not repository.has(Oid(value)):  # a purge may have deleted it
             raise NotFound(f"object {value} is not in the store", hint="see: scopes verify")
 
 
 def write_operation(repository: Repository, operation: Operation, previous: Oid | None) -> Oid:
     """Write the commit of an operation; old and new values are its parents, so that undo can reach them."""
     values = [value for change in operation.changes for value in (change.old, change.new)]
-    parents = dict.fromkeys(Oid(value) for value in (previous, *values) if _is_commit(value))
+    parents = dict.fromkeys(Oid(each) for each in (previous, *values) if each and not each.startswith(SYMBOLIC))
     blob = repository.write(BLOB, encode_operation(operation))
     tree = repository.write(TREE, format_tree([TreeEntry(OPERATION_FILE, blob, is_tree=False)]))
     data = format_commit(
@@ -274,10 +259,6 @@ def write_operation(repository: Repository, operation: Operation, previous: Oid 
         trailers=[("Scopes-Operation", operation.id)],
     )
     return repository.write(COMMIT, data)
-
-
-def _is_commit(value: str | None) -> TypeGuard[str]:
-    return value is not None and not value.startswith(refs.SYMBOLIC)
 
 
 @contextmanager
@@ -350,11 +331,9 @@ def move_many(repository: Repository, changes: Sequence[RefChange], reason: str)
         if change.old != change.new and not any((value or "").startswith(SYMBOLIC) for value in change[1:])
     ]
     words = ("update-ref", "-z", "--stdin", "-m", reason)
-    lock = repository.lock.descriptor
+    lock, actor = repository.lock.descriptor, identity_of(repository.caller.actor)
     with suppress(ScopesError):
-        run_git(
-            repository.path, *words, settings=_SETTINGS, lock=lock, stdin="".join(lines), actor=repository.git.ident
-        )
+        run_git(repository.path, *words, settings=_SETTINGS, lock=lock, stdin="".join(lines), actor=actor)
         run_git(repository.path, "pack-refs", "--all", lock=lock)
     repository.git.set_refdb(pygit2.Refdb.open(repository.git))
 
@@ -381,14 +360,14 @@ def set_ref(repository: Repository, change: RefChange, reason: str) -> None:
 
 def _set(git: pygit2.Repository, ref: str, new: str | None, current: str | None, reason: str) -> None:
     existing = git.references.get(ref) if current is not None else None
-    if existing is not None and new is not None and _is_symbolic(current) != _is_symbolic(new):
+    if existing is not None and new is not None and (current or "").startswith(SYMBOLIC) != new.startswith(SYMBOLIC):
         existing.delete()  # a mirror clone made it direct, and libgit2 cannot change the kind of a ref
         existing = None
     if new is None:
         if existing is not None:
             existing.delete()
-    elif new.startswith(refs.SYMBOLIC):
-        target = new.removeprefix(refs.SYMBOLIC)
+    elif new.startswith(SYMBOLIC):
+        target = new.removeprefix(SYMBOLIC)
         if existing is None:
             git.create_reference_symbolic(ref, target, force=False, message=reason)
         else:
@@ -399,26 +378,25 @@ def _set(git: pygit2.Repository, ref: str, new: str | None, current: str | None,
         existing.set_target(pygit2.Oid(hex=new), reason)
 
 
-def _is_symbolic(value: str | None) -> bool:
-    return (value or "").startswith(refs.SYMBOLIC)
-
-
 def _copy_reflogs(repository: Repository, operation: Operation) -> None:
     """Copy the reflogs of branches that get another name, because git deletes a reflog with its ref.
 
     A copy that fails is left out, such as that of `x` which becomes `x/y`: only `undo` of its appends and times such as
     `main@{yesterday}` need it.
     """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     for new_name, source in renamed_branches(operation.changes).items():
-        with contextlib.suppress(OSError):
-            path = _reflog_path(repository, source)
+        path, copy = (os.path.join(repository.path, "logs", ref) for ref in (source, new_name))
+        with suppress(OSError):
             if os.path.isfile(path) and repository.raw_ref(new_name) is None:  # else an earlier try moved it
-                _write_file(_reflog_path(repository, new_name), read_regular(path, _MAX_REFLOG_BYTES))
+                os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
+                with open(os.open(copy, flags, 0o600), "wb") as file:
+                    file.write(read_regular(path, _MAX_REFLOG_BYTES))
 
 
 def renamed_branches(changes: Iterable[RefChange]) -> dict[str, str]:
     """Return the former names of the branches that an operation renames, trashes or restores, by new name."""
-    listed = [change for change in changes if _is_branch(change.ref)]
+    listed = [change for change in changes if change.ref.startswith((refs.HEADS, refs.TRASH))]
     removed = {change.ref: change.old for change in listed if change.new is None}
     renamed: dict[str, str] = {}
     for change in listed:
@@ -428,26 +406,10 @@ def renamed_branches(changes: Iterable[RefChange]) -> dict[str, str]:
     return renamed
 
 
-def _is_branch(ref: str) -> bool:
-    return ref.startswith((refs.HEADS, refs.TRASH))
-
-
 def _count_common_names(one: str, two: str) -> int:
     """Return how many names at the end of two refs are equal."""
     pairs = zip(reversed(one.split("/")), reversed(two.split("/")), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
-def _reflog_path(repository: Repository, ref: str) -> str:
-    return os.path.join(repository.path, "logs", ref)
-
-
-def _write_file(path: str, data: bytes) -> None:
-    """Write a file of the store, but never through a symbolic link or into a pipe."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with open(os.open(path, flags, 0o600), "wb") as file:
-        file.write(data)
 
 
 def remove_orphan_lock(repository: Repository, ref: str) -> None:
@@ -457,8 +419,8 @@ def remove_orphan_lock(repository: Repository, ref: str) -> None:
 
 def list_orphans(repository: Repository) -> list[str]:
     """Return the leftovers that do not change for a second, relative to the store; call it under the exclusive lock."""
-    orphans = find_orphans(os.path.join(repository.path, path) for path in list_leftovers(repository))
-    return [os.path.relpath(path, repository.path) for path in orphans]
+    leftovers = {os.path.join(repository.path, path): path for path in list_leftovers(repository)}
+    return [leftovers[path] for path in find_orphans(leftovers)]
 
 
 def list_leftovers(repository: Repository) -> Iterator[str]:

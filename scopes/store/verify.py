@@ -22,32 +22,29 @@ from scopes.clock import now, random_bytes
 from scopes.errors import Corrupt, NotFound, ScopesError
 from scopes.ids import Oid
 from scopes.model.operation import RefChange
-from scopes.regular_file import read_regular, sync
+from scopes.regular_file import sync
 from scopes.store import refs
 from scopes.store.git_program import find_git, run_git
 from scopes.store.graph import is_ancestor
 from scopes.store.locks import remove_orphans
 from scopes.store.maintenance import EXPIRE, remove_leftovers
-from scopes.store.objects import REPAIR, is_hash_of, pygit2, translated
-from scopes.store.operations import NULL_OID, RefMove, list_logged_refs, walk_moves, walk_operations
+from scopes.store.objects import REPAIR, object_id, pygit2, translated
+from scopes.store.operations import NULL_OID, RefMove, list_logs, walk_moves, walk_operations
 from scopes.store.refs import parse_packed_names, read_packed_refs
 from scopes.store.repository import (
     FORMAT_VERSION,
     HEAD,
+    INITIAL_CONFIG,
     Repository,
+    adopt,
     check_owner,
-    is_clone,
-    is_config_damaged,
-    is_store,
-    write_initial_config,
+    list_damaged_files,
 )
 from scopes.store.transactions import finish_pending, list_leftovers, list_orphans, set_ref
 
 _RESTORE = "restore it from a backup or a clone"
 _LOGGED = (refs.HEADS, refs.META, refs.TRASH, refs.OPERATIONS)
 _WRONG_CHECKSUM = "its checksum does not match"
-_MAX_HEAD_BYTES = 4096
-_HEAD = re.compile(rb"(?:ref: refs/[\x21-\x7e\x80-\xff]+|[0-9a-f]{40})\n?")
 _FSCK = ("fsck", "--full", "--name-objects", "--no-dangling", "--no-progress", "--no-reflogs")
 _MISSING = re.compile(r"^missing \w+ (?P<oid>[0-9a-f]{40})(?: \((?P<name>.*)\))?$", re.MULTILINE)
 _DAMAGED = re.compile(
@@ -87,28 +84,13 @@ class RefDefect:
         return Finding(self.severity, _shown(self.ref), self.problem, self.cure)
 
 
-class ObjectDefect(NamedTuple):
-    """A damaged or missing object, and how it is reported."""
-
-    oid: Oid
-    finding: Finding
-
-
 def walk_file_defects(repository: Repository) -> Iterator[Finding]:
-    """Check HEAD and the format in the configuration; without any HEAD, or `[scopes]`, a store cannot be opened."""
-    if not has_valid_head(repository.path):
-        yield Finding("error", "HEAD", "it is damaged", REPAIR)
+    """Check HEAD, and the configuration and the format in it."""
+    for name in list_damaged_files(repository.path):
+        yield Finding("error", name, "it is damaged", REPAIR)
     if repository.format_version > FORMAT_VERSION:
         problem = f"the store has format {repository.format_version}, this scopes knows {FORMAT_VERSION}"
         yield Finding("error", "config", problem, "update scopes; if the format never was so new, correct the file")
-
-
-def has_valid_head(store: str) -> bool:
-    """Return True if HEAD names a ref or a commit, as git demands."""
-    try:
-        return _HEAD.fullmatch(read_regular(os.path.join(store, "HEAD"), _MAX_HEAD_BYTES)) is not None
-    except OSError:
-        return False
 
 
 def walk_pack_defects(repository: Repository) -> Iterator[Finding]:
@@ -138,11 +120,11 @@ def _ends_with_own_hash(path: str) -> bool:
         return False
 
 
-def walk_object_defects(repository: Repository) -> Iterator[ObjectDefect]:
+def walk_object_defects(repository: Repository) -> Iterator[Finding]:
     """Let `git fsck` read and hash all objects; yield the damaged ones, and those missing that refs reach."""
     if find_git() is None:
         problem = "not checked: the git program is not installed"
-        yield ObjectDefect(Oid(""), Finding("warning", "objects", problem, "install git"))
+        yield Finding("warning", "objects", problem, "install git")
         return
     output = run_git(repository.path, *_FSCK, check=False, reads=True)
     damaged = {Oid(found.replace("/", "")) for found in _DAMAGED.findall(output)}
@@ -153,13 +135,7 @@ def walk_object_defects(repository: Repository) -> Iterator[ObjectDefect]:
         ref = _NAME_END.split(names.get(oid, ""), maxsplit=1)[0]
         problem = f"object {oid} is damaged" if oid in damaged else f"object {oid} is not in the store"
         where = f"{_shown(ref)}: {oid}" if ref else oid
-        yield ObjectDefect(oid, Finding("error", where, problem, _RESTORE))
-
-
-def _find_moving(repository: Repository) -> set[str]:
-    """Return the refs of a pending operation, and the log: it has no ref yet if that is the first one of a store."""
-    pending = repository.find_pending(repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS))
-    return set() if pending is None else {refs.OPERATIONS, *(change.ref for change in pending[1].changes)}
+        yield Finding("error", where, problem, _RESTORE)
 
 
 def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator[RefDefect]:
@@ -171,7 +147,9 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     moving: set[str] = set()
     kinds: set[str] = set()
     try:
-        moving = _find_moving(repository)
+        pending = repository.find_pending(repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS))
+        if pending is not None:  # the log has no ref yet if that is the first operation of a store
+            moving = {refs.OPERATIONS, *(change.ref for change in pending[1].changes)}
         for _, operation in walk_operations(repository):
             kinds.add(operation.kind)
             for change in operation.changes:
@@ -179,7 +157,7 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
     except ScopesError as error:
         if refs.OPERATIONS in values:  # else it is found below, with its last value
             yield RefDefect(refs.OPERATIONS, "error", error.message, "undo cannot go back beyond this point")
-    logged = (ref for ref in list_logged_refs(repository, _LOGGED) if ref not in moving)
+    logged = (ref for ref in sorted(name for _, name in list_logs(repository, *_LOGGED)) if ref not in moving)
     last = {ref: next(walk_moves(repository, ref), None) for ref in logged}
     latest = dict(expected)
     for ref, move in last.items():
@@ -187,7 +165,10 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
             latest[ref] = move.new
     yield from (_lost_ref(repository, ref, value) for ref, value in latest.items() if value and ref not in values)
     packed = parse_packed_names(read_packed_refs(repository.path), ("refs/",))
-    yield from (_unsorted_ref(ref) for above, ref in itertools.pairwise(packed) if ref < above and ref in values)
+    unsorted = "packed-refs is not sorted: git does not find this ref in it"  # its search is binary
+    for above, ref in itertools.pairwise(packed):
+        if ref < above and ref in values:
+            yield RefDefect(ref, "error", unsorted, REPAIR)
     for ref, value in values.items():
         move = last.get(ref)
         if move is not None and move.new not in (value, repository.raw_ref(ref)):
@@ -198,11 +179,6 @@ def walk_ref_defects(repository: Repository, values: dict[str, str]) -> Iterator
         if ref.startswith(refs.ACTIVE) and expected.get(ref, value) != value == repository.find_ref(ref):
             cure = f"choose the active branch again: scopes switch {quote(ref.removeprefix(refs.ACTIVE))} BRANCH"
             yield RefDefect(ref, "error", "it differs from the value that the last operation set", cure)
-
-
-def _unsorted_ref(ref: str) -> RefDefect:
-    """Describe a ref that is in packed-refs but that git's binary search does not find."""
-    return RefDefect(ref, "error", "packed-refs is not sorted: git does not find this ref in it", REPAIR)
 
 
 def _lost_ref(repository: Repository, ref: str, value: str) -> RefDefect:
@@ -235,7 +211,7 @@ def _is_intact(repository: Repository, value: str) -> bool:
     if value.startswith(refs.SYMBOLIC):
         return True
     try:
-        return is_hash_of(Oid(value), *repository.read(Oid(value)))
+        return object_id(*repository.read(Oid(value))) == Oid(value)
     except ScopesError:
         return False
 
@@ -271,33 +247,18 @@ class Quarantine:
         self.path = os.path.join(store, _QUARANTINE, f"{time}-{random_bytes(3).hex()}")
         self._store = store
 
-    @property
-    def is_used(self) -> bool:
-        """True if it holds a file."""
-        return os.path.isdir(self.path)
-
     def copy(self, name: str) -> None:
         """Keep a file of the store that is about to be replaced, as a link: a file of any size needs no space."""
-        source, target = os.path.join(self._store, name), self.place(name)
+        source, target = os.path.join(self._store, name), os.path.join(self.path, name)
+        if not os.path.lexists(source):
+            return
+        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         try:
             os.link(source, target, follow_symlinks=False)
         except OSError:  # a file system without hard links
             shutil.copyfile(source, target, follow_symlinks=False)
             sync(target)
         sync(os.path.dirname(target))
-
-    def move(self, name: str) -> None:
-        """Move a file out of the store."""
-        target = self.place(name)
-        os.rename(os.path.join(self._store, name), target)
-        sync(os.path.dirname(target))
-        sync(os.path.dirname(os.path.join(self._store, name)))
-
-    def place(self, name: str) -> str:
-        """Return the path of a file in the quarantine; its directory is made."""
-        target = os.path.join(self.path, name)
-        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-        return target
 
 
 def repair_unopened(path: str) -> tuple[Repair, ...]:
@@ -306,24 +267,15 @@ def repair_unopened(path: str) -> tuple[Repair, ...]:
     Raises:
         Inaccessible: the store belongs to another user, or cannot be written.
     """
-    found: list[str] = []
-    if not has_valid_head(path) and (is_store(path) or is_clone(path)):
-        found.append("HEAD")
-    if not is_store(path) and is_config_damaged(path):
-        found.append("config")
-    quarantine = Quarantine(path)
-    for name in found:
+    damaged, quarantine = list_damaged_files(path), Quarantine(path)
+    for name in damaged:
         check_owner(path)
         with translated("repair the store", path):
-            if os.path.lexists(os.path.join(path, name)):
-                quarantine.move(name)
+            quarantine.copy(name)
+            _replace_file(path, name, (HEAD if name == "HEAD" else INITIAL_CONFIG).encode())
             if name == "config":
-                write_initial_config(path)
-            else:
-                with open(os.path.join(path, name), "x", encoding="ascii") as file:
-                    file.write(HEAD)
-                sync(file.name)
-    return tuple(Repair(name, "write it again") for name in found)
+                adopt(path)
+    return tuple(Repair(name, "write it again") for name in damaged)
 
 
 def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
@@ -339,28 +291,31 @@ def walk_repairs(repository: Repository, quarantine: Quarantine, *, dry_run: boo
         yield from _rewrite_packed_refs(repository, quarantine, dry_run=dry_run)
         yield from _restore_refs(repository, quarantine, dry_run=dry_run, only=refs.OPERATIONS)
         yield from _finish_operation(repository, quarantine, dry_run=dry_run)
-        yield from _remove_leftovers(repository, dry_run=dry_run)
+        paths = list_orphans(repository)
+        if paths and not dry_run:
+            remove_leftovers(repository)
+        yield from (Repair(path, "remove the file of a process that died") for path in paths)
         yield from _restore_refs(repository, quarantine, dry_run=dry_run)
 
 
 def _rebuild_pack_indexes(repository: Repository, quarantine: Quarantine, *, dry_run: bool) -> Iterator[Repair]:
     """Replace damaged indexes of intact packs; first of all, because libgit2 trusts the offsets in them."""
     damaged = {finding.where for finding in walk_pack_defects(repository)}
+    directory = os.path.join(repository.path, "objects", "pack")
     for name in sorted(name for name in damaged if name.endswith(".idx")):
         pack = f"{name.removesuffix('.idx')}.pack"
         if pack in damaged or find_git() is None or not os.path.isfile(os.path.join(repository.path, pack)):
             continue
         if not dry_run:
-            if os.path.isfile(os.path.join(repository.path, name)):
-                quarantine.copy(name)
-            rebuilt = quarantine.place("rebuilt.idx")
+            rebuilt = os.path.join(directory, f"tmp_idx_{os.getpid()}")
             try:
                 words = ("index-pack", "-o", rebuilt, os.path.join(repository.path, pack))
                 run_git(repository.path, *words, lock=repository.lock.descriptor)
             except ScopesError:
                 continue  # it is reported again as a defect
+            quarantine.copy(name)
             os.replace(rebuilt, os.path.join(repository.path, name))
-            sync(os.path.join(repository.path, "objects", "pack"))
+            sync(directory)
         yield Repair(name, "rebuild the index of the pack")
 
 
@@ -373,7 +328,7 @@ def _rewrite_packed_refs(repository: Repository, quarantine: Quarantine, *, dry_
         return
     if not dry_run:
         quarantine.copy("packed-refs")
-        _replace_ref_file(repository, "packed-refs", _PACKED_HEADER + b"".join(lines[name] for name in sorted(lines)))
+        _replace_file(repository.path, "packed-refs", _PACKED_HEADER + b"".join(lines[name] for name in sorted(lines)))
         repository.git.set_refdb(pygit2.Refdb.open(repository.git))
     yield Repair("packed-refs", "write it again, sorted, without the lines that cannot be read")
 
@@ -389,19 +344,13 @@ def _finish_operation(repository: Repository, quarantine: Quarantine, *, dry_run
         if not os.path.isfile(os.path.join(repository.path, refs.PENDING)):
             return
         if not dry_run:
-            quarantine.move(refs.PENDING)
+            quarantine.copy(refs.PENDING)
+            os.unlink(os.path.join(repository.path, refs.PENDING))
         yield Repair(refs.PENDING, "remove the marker of an operation that cannot be read")
         return
     if not dry_run:
         finish_pending(repository)
     yield Repair(refs.PENDING, "finish the operation of a process that died")
-
-
-def _remove_leftovers(repository: Repository, *, dry_run: bool) -> Iterator[Repair]:
-    paths = list_orphans(repository)
-    if paths and not dry_run:
-        remove_leftovers(repository)
-    yield from (Repair(path, "remove the file of a process that died") for path in paths)
 
 
 def _restore_refs(
@@ -418,16 +367,16 @@ def _restore_refs(
         if not dry_run:
             if repository.ref_files(defect.ref).loose.get(defect.ref, "") is None:
                 quarantine.copy(defect.ref)
-                _replace_ref_file(repository, defect.ref, f"{defect.value}\n".encode())
+                _replace_file(repository.path, defect.ref, f"{defect.value}\n".encode())
             else:
                 change = RefChange(defect.ref, repository.raw_ref(defect.ref), defect.value)
                 set_ref(repository, change, "repair: restore the last recorded value")
         yield Repair(defect.ref.removeprefix(refs.HEADS), f"set it to {defect.value}")
 
 
-def _replace_ref_file(repository: Repository, name: str, content: bytes) -> None:
+def _replace_file(store: str, name: str, content: bytes) -> None:
     """Replace a file in one step, as git does: a damaged ref must not show its older value in packed-refs meanwhile."""
-    path = os.path.join(repository.path, name)
+    path = os.path.join(store, name)
     remove_orphans([f"{path}.lock"])
     with open(f"{path}.lock", "xb") as file:
         file.write(content)

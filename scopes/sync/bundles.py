@@ -19,9 +19,9 @@ from scopes.ids import ConversationId, Oid
 from scopes.result import Note, Result
 from scopes.secret_scan.clearance import Cleared, Gate, Mode
 from scopes.secrets.gates import gate_of
+from scopes.store.config import BUNDLE
 from scopes.store.git_program import Quarantine, ReceivedObjects, find_git, git_environment, open_quarantine
 from scopes.store.objects import Objects
-from scopes.store.remotes import BUNDLE
 from scopes.store.repository import Prunes, Repository, again_after_prunes
 from scopes.store.transactions import shared_write, unless_pruned
 from scopes.sync.addresses import Address

@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from shlex import quote
 
 from scopes.history.names import MAIN, list_branch_tips
-from scopes.history.purged import NOTHING, read_purged
+from scopes.history.sources import NOTHING, read_purged
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.purge.gone_there import read_lost
 from scopes.purge.offers import read_offered
 from scopes.result import Note, first_few, plural
+from scopes.store.config import read_gone
 from scopes.store.graph import is_ancestor
 from scopes.store.refs import REMOTES, SYMBOLIC, active_ref, branch_ref
-from scopes.store.remotes import read_gone
 from scopes.store.repository import Repository
 from scopes.sync.accept import FetchedConversation, RenamedBranch, ReplacedValue
 from scopes.sync.local_conversations import list_roots

@@ -8,8 +8,8 @@ from scopes.errors import NotFound
 from scopes.history.names import conversation_ids, find_directory, find_root_commit
 from scopes.ids import ConversationId
 from scopes.result import plural
-from scopes.store.chosen_projects import names_of
 from scopes.store.objects import read_commit
+from scopes.store.projects import names_of
 from scopes.store.repository import Repository
 from scopes.sync.local_conversations import Selection, choose_local
 from scopes.sync.names import month_of, tracking_ref

@@ -15,8 +15,8 @@ from typing import Final
 from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.model import encoding
+from scopes.store.config import find_next
 from scopes.store.objects import BLOB, COMMIT, TREE, Identity, Objects, TreeEntry, format_commit, format_tree
-from scopes.store.remotes import find_next
 from scopes.sync.addresses import Address
 from scopes.sync.git_transport import INCOMING
 

@@ -18,9 +18,9 @@ from scopes.ids import ConversationId, Oid
 from scopes.model.operation import Operation
 from scopes.result import Note, plural
 from scopes.store import refs
+from scopes.store.config import read_gone
 from scopes.store.graph import is_ancestor
 from scopes.store.operations import walk_operations
-from scopes.store.remotes import read_gone
 from scopes.store.repository import Repository
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.deleted_there import read_deleted

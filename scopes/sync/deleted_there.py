@@ -14,7 +14,7 @@ from typing import Final
 from scopes.history.names import find_root_commit
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.result import Note, first_few, plural
-from scopes.store.remotes import read_sets, write_json
+from scopes.store.config import read_sets, write_json
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 

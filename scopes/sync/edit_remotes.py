@@ -11,9 +11,8 @@ from scopes.ids import Oid
 from scopes.purge.gone_there import change_gone, rename_gone
 from scopes.purge.on_remotes import rename_values
 from scopes.result import Note, Result
-from scopes.store.config import read_setting, write_setting
+from scopes.store.config import DEFAULT_REMOTE, read_gone, read_setting, write_setting
 from scopes.store.refs import PURGE_OFFERS, REMOTE_SOURCES, REMOTES
-from scopes.store.remotes import DEFAULT, read_gone
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import Address, Transport
@@ -75,8 +74,8 @@ def rename_remote(repository: Repository, name: str, new: str) -> RemoteChanged:
         if tx:
             tx.commit("remote", f"rename the remote {name} to {new}")
         files = repository.config.store_level()
-        if read_setting(files, DEFAULT) in names:
-            write_setting(files, f"{repository.path}/config", DEFAULT, new)
+        if read_setting(files, DEFAULT_REMOTE) in names:
+            write_setting(files, f"{repository.path}/config", DEFAULT_REMOTE, new)
     return RemoteChanged(
         name=new, address=members[0].address.text, change="renamed", before=name, default=_is_default(repository, new)
     )

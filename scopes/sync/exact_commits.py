@@ -120,7 +120,7 @@ def check_message_commit(commit: Commit, data: bytes, message: Message) -> None:
     if data == written:
         return
     if _is_masked(commit.subject, one_line(message.text, None)):
-        from scopes.history.purged import edit_commit
+        from scopes.importers.reproject_history import edit_commit
 
         written = edit_commit(written, commit.tree, commit.parents, subject=commit.subject)
     check_exact(commit.oid, data, written)
@@ -147,7 +147,7 @@ def check_exact(oid: Oid, data: bytes, written: bytes) -> None:
     """
     if data == written:
         return
-    from scopes.store.signing import without_signature
+    from scopes.store.git_program import without_signature
 
     if without_signature(data) != written:
         raise Corrupt(f"commit {oid} is not as scopes writes it", hint="see who wrote it to the remote")

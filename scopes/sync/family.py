@@ -9,9 +9,9 @@ from typing import Final
 from scopes.errors import Refused
 from scopes.history.names import find_root_commit
 from scopes.ids import ConversationId, Oid
+from scopes.store.config import find_first, find_next, list_family, read_addresses
 from scopes.store.git_program import Quarantine
 from scopes.store.refs import REMOTES
-from scopes.store.remotes import find_first, find_next, list_family, read_addresses
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.closed import CLOSED, check_mark

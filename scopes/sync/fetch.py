@@ -16,7 +16,7 @@ from scopes.ids import ConversationId, Oid, OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.purge.unfinished import refuse_unfinished
 from scopes.result import Note, Result, first_few, plural
-from scopes.store.remotes import BUNDLE
+from scopes.store.config import BUNDLE
 from scopes.store.repository import Repository
 from scopes.sync.accept import FetchedConversation
 from scopes.sync.change_notes import describe_changes, note_deleted_branches, note_deleted_conversations

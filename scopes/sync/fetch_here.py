@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 from scopes.ids import Oid
 from scopes.purge.gone_there import note_seen
 from scopes.result import Note, plural
-from scopes.store.config import write_setting
-from scopes.store.remotes import read_gone
+from scopes.store.config import read_gone, write_setting
 from scopes.store.repository import Repository
 from scopes.sync.change_notes import note_deleted_conversations
 from scopes.sync.connection import Connection

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from scopes.clock import now_nanoseconds
 from scopes.errors import Corrupt, Invalid, NotFound
-from scopes.history.purged import Purged, read_purged
+from scopes.history.sources import Purged, read_purged
 from scopes.ids import Oid
 from scopes.result import Note, Result, plural
 from scopes.store.git_program import ReceivedObjects

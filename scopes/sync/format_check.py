@@ -20,7 +20,7 @@ from scopes.history.messages import (
     message_id_of,
     split_message_tree,
 )
-from scopes.history.purged import NOTHING, Purged, join_all, read_purged
+from scopes.history.sources import NOTHING, Purged, join_all, read_purged
 from scopes.ids import Oid, is_message_id
 from scopes.importers.grown_messages import find_longer_form
 from scopes.model.conversation import Root, decode_root, tips_of

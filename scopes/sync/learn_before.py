@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from scopes.ids import Oid
 from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer
-from scopes.store.remotes import read_gone
+from scopes.store.config import read_gone
 from scopes.store.repository import Repository
 from scopes.sync.connection import Connection, quarantine_of
 from scopes.sync.names import ON_REMOTE as CONVERSATIONS

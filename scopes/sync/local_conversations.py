@@ -20,7 +20,7 @@ from scopes.store.repository import Repository
 from scopes.sync.names import RemoteName, month_of, name_on_remote
 
 if TYPE_CHECKING:
-    from scopes.store.chosen_projects import ChosenProject
+    from scopes.store.projects import ChosenProject
 
 _YEAR = compile_lazily(r"[0-9]{4}")
 _NANOSECONDS = 1_000_000_000

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.errors import NotFound
-from scopes.history.purged import NOTHING, read_purged
+from scopes.history.sources import NOTHING, read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid
 from scopes.model.operation import GOOD
@@ -143,7 +143,7 @@ def _find_purged_there(repository: Repository, conversation: ConversationId, rem
     ]
     if not offers:
         return None
-    from scopes.store.signing import check_signatures
+    from scopes.store.git_program import check_signatures
 
     verdicts = check_signatures(repository, [each.commit for each in offers], repository.path)
     signers = {commit: verdict.signer for commit, verdict in verdicts.items() if verdict.state == GOOD}

@@ -18,9 +18,9 @@ from scopes.clock import random_bytes
 from scopes.errors import Inaccessible, NotFound, Refused
 from scopes.ids import Oid
 from scopes.sanitize import clean_line
+from scopes.store.config import find_next
 from scopes.store.git_program import Quarantine, find_git
 from scopes.store.objects import translated
-from scopes.store.remotes import find_next
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address
 from scopes.sync.closed import CLOSED, write_mark

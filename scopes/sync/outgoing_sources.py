@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from scopes.errors import Refused
-from scopes.history.purged import Purged
 from scopes.history.sources import (
     CHUNKS,
     SEGMENTS,
     SOURCES,
+    Purged,
     SourceInSet,
     choose_newest,
     encode_set,

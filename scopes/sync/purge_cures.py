@@ -9,7 +9,7 @@ from typing import Final
 
 from scopes.errors import ScopesError
 from scopes.history.messages import header_of, is_root
-from scopes.history.purged import Purged
+from scopes.history.sources import Purged
 from scopes.ids import Oid
 from scopes.model.operation import GOOD
 from scopes.purge.on_remotes import read_values
@@ -81,7 +81,7 @@ class PurgeCures:
             if newest is None:
                 return ""
             text = f"its newest message is by {clean_line(header_of(newest).author)[:_MAX_NAME]}"
-            from scopes.store.signing import check_signatures
+            from scopes.store.git_program import check_signatures
 
             verdict = check_signatures(received, [newest.oid], self._repository.path).get(newest.oid)
         except ScopesError:  # it is not acceptable for another reason, too

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from scopes.errors import Corrupt
 from scopes.history.messages import MessageHeader, header_of
 from scopes.history.names import list_branch_tips
-from scopes.history.purged import NOTHING, Purged, read_purged
+from scopes.history.sources import NOTHING, Purged, read_purged
 from scopes.ids import ConversationId, Oid
 from scopes.purge.offers import (
     DECIDE,
@@ -27,9 +27,9 @@ from scopes.purge.offers import (
     walk_offered,
 )
 from scopes.result import Note, first_few, plural
+from scopes.store.config import read_json, write_json
 from scopes.store.graph import walk_newest_first
 from scopes.store.refs import HEADS, PURGE_DECLINED
-from scopes.store.remotes import read_json, write_json
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 from scopes.sync.origin import is_from_here

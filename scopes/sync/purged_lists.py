@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from scopes.clock import new_id
 from scopes.errors import Corrupt, NotFound
-from scopes.history.purged import decode_parts, format_list_commit, is_entry
+from scopes.history.sources import decode_parts, format_list_commit, is_entry
 from scopes.ids import Oid, OperationId
 from scopes.lazy_patterns import compile_lazily
 from scopes.store.config import machine_id

@@ -7,7 +7,7 @@ from shlex import quote
 from typing import Final
 
 from scopes.clock import new_id
-from scopes.history.purged import read_purged
+from scopes.history.sources import read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.purge.on_remotes import forget_values, keep_value, read_values, roots_in

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.handles import next_conversation_id
-from scopes.history.purged import join_all, read_purged
+from scopes.history.sources import join_all, read_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import ConversationId, Oid, OperationId
 from scopes.importers.grown_messages import add_to_list
@@ -17,10 +17,10 @@ from scopes.purge.gone_there import note_seen
 from scopes.purge.offers import is_new_offer, take_offers
 from scopes.purge.unfinished import begin
 from scopes.result import plural
+from scopes.store.config import read_gone
 from scopes.store.git_program import Quarantine
 from scopes.store.objects import Objects
 from scopes.store.refs import PURGE_OFFERS, PURGED_ELSEWHERE, REMOTE_SOURCES, REMOTES
-from scopes.store.remotes import read_gone
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, refs_listed_once
 from scopes.sync.accept import Acceptance, FetchedConversation

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from scopes.history.messages import MessageHeader, header_of, read_stored_body
 from scopes.history.names import list_branch_tips
-from scopes.history.purged import Purged, is_whole
+from scopes.history.sources import Purged, is_whole
 from scopes.ids import ConversationId, Oid
 from scopes.model.message import decode
 from scopes.purge.stored_messages import walk_stored_headers

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from scopes.store.remotes import read_json, read_texts, write_json
+from scopes.store.config import read_json, read_texts, write_json
 
 FILE: Final = "refused-on-remotes.json"
 _FIELD: Final = "remotes"

@@ -14,7 +14,7 @@ from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.clock import format_seconds
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.errors import Inaccessible, NotFound
 from scopes.history.titles import PROMPT, TITLE, Heading
 from scopes.ids import ConversationId, Oid

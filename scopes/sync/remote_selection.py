@@ -95,7 +95,7 @@ def choose_names(
         roots = {name_of_conversation(repository, each).root for each in here}
         chosen = {name for name in of_year if name.root in roots or directories.get(name.project) in found}
     if not chosen:
-        from scopes.store.chosen_projects import names_of
+        from scopes.store.projects import names_of
 
         raise none_selected(remote.name, selection, [name.month[:4] for name in listed], names_of(directories.values()))
     return {name: oid for name, oid in listed.items() if name in chosen}

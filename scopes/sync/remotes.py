@@ -11,10 +11,9 @@ from shlex import quote
 from typing import Final, NamedTuple
 
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
-from scopes.store.remotes import (
+from scopes.store.config import (
     BUNDLE,
-    DEFAULT,
-    FILE,
+    DEFAULT_REMOTE,
     find_default,
     find_first,
     list_family,
@@ -23,6 +22,7 @@ from scopes.store.remotes import (
     read_first,
     write_entries,
 )
+from scopes.store.refs import REMOTES_FILE
 from scopes.store.repository import Repository
 from scopes.sync.addresses import Address, parse_address
 from scopes.sync.names import parse_remote_name
@@ -51,7 +51,7 @@ def _check(repository: Repository, name: str, text: str, as_branches: bool) -> R
         return Remote(parse_remote_name(name), parse_address(text)._replace(as_branches=as_branches))
     except Invalid as error:
         hint = f"remove it: scopes remote remove {quote(name[:100])}"
-        problem = f"the remote {name[:100]!a} of {os.path.join(repository.path, FILE)} cannot be used"
+        problem = f"the remote {name[:100]!a} of {os.path.join(repository.path, REMOTES_FILE)} cannot be used"
         raise Corrupt(f"{problem}: {error.message}", hint=hint) from error
 
 
@@ -70,15 +70,15 @@ def resolve_remote(repository: Repository, name: str | None) -> Remote:
         return _check(repository, wanted, *_find(known, wanted))
     names = ", ".join(each[:100] for each in sorted(known))
     if wanted is not None:
-        hint = f"remotes: {names}; choose one of them: scopes config set {DEFAULT} NAME"
+        hint = f"remotes: {names}; choose one of them: scopes config set {DEFAULT_REMOTE} NAME"
         raise NotFound(f"the default remote {wanted[:100]!a} does not exist", hint=hint)
-    hint = f"name one with --remote, now, or for good: scopes config set {DEFAULT} NAME; remotes: {names}"
+    hint = f"name one with --remote, now, or for good: scopes config set {DEFAULT_REMOTE} NAME; remotes: {names}"
     raise Ambiguous("this store has several remotes, and none is the default", hint=hint)
 
 
 def default_remote(repository: Repository) -> str | None:
     """Return the name of the default remote; None if there is none."""
-    return find_default(repository.path, repository.config.find(DEFAULT))
+    return find_default(repository.path, repository.config.find(DEFAULT_REMOTE))
 
 
 def remote_option(repository: Repository, name: str) -> str:

@@ -11,9 +11,9 @@ from contextlib import suppress
 
 from scopes.errors import ScopesError
 from scopes.ids import Oid
+from scopes.store.config import read_gone
 from scopes.store.operations import walk_moves
 from scopes.store.refs import REMOTES
-from scopes.store.remotes import read_gone
 from scopes.store.repository import Repository
 from scopes.sync.manifest import StoredManifest, read_manifest
 from scopes.sync.manifest_list import ListedConversation, ManifestList, describe_all

@@ -11,12 +11,12 @@ from hashlib import sha256
 from typing import Any, Final
 
 from scopes.errors import Corrupt, NotFound
-from scopes.history.purged import Purged, Span, blank_records
 from scopes.history.sources import (
     CHUNKS,
     DESCRIPTION_FILE,
     SEGMENTS,
     SET_FILE,
+    Purged,
     SourceInSet,
     describe_set,
     format_set,
@@ -25,6 +25,7 @@ from scopes.history.sources import (
     read_source_record,
 )
 from scopes.ids import Oid, is_message_id, is_oid
+from scopes.importers.purged_texts import Span, blank_records
 from scopes.model import encoding
 from scopes.model.message import PURGED_TEXT
 from scopes.store.objects import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from scopes.history.purged import Purged, read_purged
+from scopes.history.sources import Purged, read_purged
 from scopes.purge.derived import Derived
 from scopes.purge.purge import Places, PurgeDone, remove
 from scopes.purge.unfinished import find_unfinished

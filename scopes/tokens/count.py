@@ -1,8 +1,9 @@
 """Count tokens: exactly with tiktoken where the data of an encoding is on this machine, otherwise by an estimate.
 
 `choose_tokenizer` picks a tokenizer for a model, `resolve_model` finds the window and the encoding of a model name,
-`CountCache` keeps counts between processes. `fetch_ranks` and `tokens_status` are the commands `tokens fetch` and
-`tokens status`: the data of an encoding is a rank file, from our cache, that of tiktoken, or the package bpe-openai.
+`with_cache` puts the cache of counts in front of one. `fetch_ranks` and `tokens_status` are the commands
+`tokens fetch` and `tokens status`: the data of an encoding is a rank file, from our cache, that of tiktoken, or the
+package bpe-openai.
 """
 
 from __future__ import annotations
@@ -13,12 +14,11 @@ import re
 import sys
 from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha1, sha256
 from shlex import quote
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from scopes.errors import Corrupt, Inaccessible, Invalid, Refused
 from scopes.regular_file import read_private_file, write_private_file
@@ -29,7 +29,7 @@ from scopes.store.projects import cache_directory
 if TYPE_CHECKING:
     import tiktoken
 
-    from scopes.index.database import Connection, Layout
+    from scopes.index.caches import CountCache
 
 
 _CONTRACTION = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
@@ -101,34 +101,32 @@ def rank_file_paths(environ: Mapping[str, str]) -> RankFilePaths:
     )
 
 
-class RankFile(NamedTuple):
-    """An existing file that should be an encoding's rank file.
-
-    `origin` is tiktoken, cache or carrier (a package). `data` is None if the hash is wrong or the file is unreadable.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankFileRow:
+    """One rank file; `origin` is tiktoken, cache or carrier (a package); `right` is True if its hash is right."""
 
     path: str
     origin: str
-    data: bytes | None
+    right: bool
 
 
 def find_ranks(paths: RankFilePaths, encoding: Encoding) -> tuple[bytes | None, tuple[Note, ...]]:
     """Return the content of an encoding's rank file, or None, and a note for each file with a wrong hash."""
     notes: list[Note] = []
-    for file in walk_rank_files(paths, encoding):
-        if file.data is not None:
-            return file.data, tuple(notes)
+    for file, data in walk_rank_files(paths, encoding):
+        if data is not None:
+            return data, tuple(notes)
         notes.append(Note(f"{file.path} is not {encoding.name} and was not used", "replace it: scopes tokens fetch"))
     return None, tuple(notes)
 
 
-def walk_rank_files(paths: RankFilePaths, encoding: Encoding) -> Iterator[RankFile]:
-    """Yield the existing rank files, preferred first; each is read and verified when it is reached."""
+def walk_rank_files(paths: RankFilePaths, encoding: Encoding) -> Iterator[tuple[RankFileRow, bytes | None]]:
+    """Yield the existing rank files, preferred first, with their content; None if it is not right or not readable."""
     for path, origin in _candidate_paths(paths, encoding):
         if os.path.lexists(path):
             data = read_private_file(path)
-            valid = data is not None and sha256(data).hexdigest() == encoding.sha256
-            yield RankFile(path, origin, data if valid else None)
+            right = data is not None and sha256(data).hexdigest() == encoding.sha256
+            yield RankFileRow(path=path, origin=origin, right=right), data if right else None
 
 
 def _candidate_paths(paths: RankFilePaths, encoding: Encoding) -> Iterator[tuple[str, str]]:
@@ -141,7 +139,7 @@ def _candidate_paths(paths: RankFilePaths, encoding: Encoding) -> Iterator[tuple
 
 
 _MAX_BLANK = 500_000  # characters; tiktoken panics on longer runs of white space
-_LONG_RUN = re.compile(rf"\s{{{_MAX_BLANK}}}")
+_LONG_RUN = re.compile(rf"(\s{{{_MAX_BLANK}}})")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _built: dict[str, tiktoken.Encoding] = {}  # by the hash of the rank file: a process builds each encoding once
 
@@ -161,7 +159,9 @@ class ExactTokenizer:
         if not text:
             return 0
         encoding = _built.get(self._encoding.sha256) or self._build()
-        return sum(len(encoding.encode_ordinary(piece)) for piece in _split_long_runs(_SURROGATE.sub("\ufffd", text)))
+        text = _SURROGATE.sub("\ufffd", text)
+        pieces = [text] if len(text) <= _MAX_BLANK else _LONG_RUN.split(text)
+        return sum(len(encoding.encode_ordinary(piece)) for piece in pieces)
 
     def _build(self) -> tiktoken.Encoding:
         try:
@@ -179,16 +179,6 @@ class ExactTokenizer:
         )
         _built[self._encoding.sha256] = built
         return built
-
-
-def _split_long_runs(text: str) -> Iterator[str]:
-    """Split a text inside every run of white space that is too long for tiktoken."""
-    start = 0
-    if len(text) > _MAX_BLANK:
-        for match in _LONG_RUN.finditer(text):
-            yield text[start : match.end()]
-            start = match.end()
-    yield text[start:]
 
 
 _PIECE = re.compile(
@@ -219,20 +209,17 @@ class EstimatingTokenizer:
             kind = match.lastindex
             if kind == _WORD:
                 hundredths += 100 + 6 * (length - 3) if length > 3 else 100
-            elif kind is None:
-                hundredths += 100 if length <= _LONG_BLANK else _blank_cost(match[0])
+            elif kind is None and length <= _LONG_BLANK:
+                hundredths += 100
             else:
                 hundredths += _piece_cost(kind, match[0], length)
         return -(-hundredths * _MARGIN // 10_000)
 
 
-def _blank_cost(text: str) -> int:
-    """Return the cost of a long run of white space in hundredths of a token; a run of one character costs far less."""
-    return 100 + len(text) * (1 if text == text[0] * len(text) else 55)
-
-
-def _piece_cost(kind: int, text: str, length: int) -> int:
-    """Return the cost of a piece that is neither a word nor white space, in hundredths of a token."""
+def _piece_cost(kind: int | None, text: str, length: int) -> int:
+    """Return the cost of a piece that is no word, in hundredths of a token."""
+    if kind is None:  # a long run of white space; one of the same character costs far less
+        return 100 + length * (1 if text == text[0] * length else 55)
     if kind == _RANDOM:
         return 66 * length
     if kind == _FOREIGN:
@@ -300,9 +287,8 @@ def resolve_model(name: str, settings: Iterable[Setting] = ()) -> Model:
 def _with_setting(row: Model, field: str, setting: Setting) -> Model:
     if field == "encoding":
         if setting.value not in ENCODINGS:
-            raise Invalid(
-                f"{setting.value!a} is not a known encoding ({setting.key})", hint=f"known: {', '.join(ENCODINGS)}"
-            )
+            known = f"known: {', '.join(ENCODINGS)}"
+            raise Invalid(f"{setting.value!a} is not a known encoding ({setting.key})", hint=known)
         return row._replace(encoding=setting.value)
     try:
         number = round(float(setting.value) * 100) if field == "factor" else int(setting.value)
@@ -377,81 +363,6 @@ def choose_tokenizer(paths: RankFilePaths, model: Model | None = None, *, strict
     return TokenizerChoice(ScaledTokenizer(tokenizer, factor, model.name, fixed=model.fixed), (*notes, note))
 
 
-FILE: Final = "counts.sqlite"
-_KEY_BYTES: Final = 16
-_VERSION: Final = 3
-_TABLES: Final = "CREATE TABLE count (key BLOB PRIMARY KEY, tokens INTEGER NOT NULL) STRICT, WITHOUT ROWID"
-_BUSY_SECONDS: Final = 0.25
-_MAX_FILE_BYTES: Final = 64 << 20  # about a million and a half counts
-
-
-class CountCache:
-    """Counts in a file of the cache directory; used in a `with` statement, which saves new ones at its end.
-
-    A file that is missing, locked or damaged is as good as an empty one.
-    """
-
-    def __init__(self, directory: str) -> None:
-        self._directory = directory
-        self._path = os.path.join(directory, FILE)
-        self._new: dict[bytes, int] = {}
-        self._connection: Connection | None = None
-        self._open_file = ExitStack()
-
-    def __enter__(self) -> Self:
-        if os.path.lexists(self._path):  # without a file SQLite is not loaded
-            from scopes.index.database import ROW_ERRORS, open_rows
-
-            with suppress(*ROW_ERRORS):
-                rows = open_rows(self._directory, _layout(), self._directory, _BUSY_SECONDS)
-                self._connection = self._open_file.enter_context(rows)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._connection = None
-        self._open_file.close()
-        if self._new:
-            self._save()
-
-    def find(self, key: bytes) -> int | None:
-        """Return a count; None if it is not cached."""
-        count = self._new.get(key)
-        if count is not None or self._connection is None:
-            return count
-        from scopes.index.database import ROW_ERRORS, remove_unusable
-
-        try:
-            row = self._connection.execute("SELECT tokens FROM count WHERE key = ?", (key,)).fetchone()
-            return None if row is None else int(row[0])
-        except ROW_ERRORS as problem:
-            self._connection = None
-            remove_unusable(self._directory, _layout(), problem)
-            return None
-
-    def add(self, key: bytes, tokens: int) -> None:
-        """Add a count."""
-        self._new[key] = tokens
-
-    def _save(self) -> None:
-        """Write added counts to the file, which is emptied first if it is too large."""
-        from scopes.index.database import ROW_ERRORS, change_rows
-
-        rows = change_rows(self._directory, _layout(), self._directory, _BUSY_SECONDS)
-        with suppress(*ROW_ERRORS), rows as connection:
-            if os.path.getsize(self._path) > _MAX_FILE_BYTES:
-                connection.execute("DELETE FROM count")
-            connection.executemany("INSERT OR REPLACE INTO count VALUES (?, ?)", self._new.items())
-        self._new.clear()
-
-
-def _layout() -> Layout:
-    from scopes.index.database import Layout
-
-    return Layout(FILE, _VERSION, _TABLES)
-
-
 class CachingTokenizer:
     """Counts with another tokenizer, but only texts whose count is not cached."""
 
@@ -464,7 +375,7 @@ class CachingTokenizer:
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
         # a tokenizer's name never contains a zero byte
-        key = sha256(f"{self.name}\0{text}".encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+        key = sha256(f"{self.name}\0{text}".encode("utf-8", "surrogatepass")).digest()[:16]
         tokens = self._cache.find(key)
         if tokens is None:
             tokens = self._tokenizer.count(text)
@@ -472,12 +383,17 @@ class CachingTokenizer:
         return tokens
 
 
-def with_cache(choice: TokenizerChoice, cache: CountCache) -> TokenizerChoice:
-    """Put a cache in front of a tokenizer; of a scaled tokenizer the unscaled counts are cached."""
+@contextmanager
+def with_cache(choice: TokenizerChoice, directory: str) -> Iterator[TokenizerChoice]:
+    """Put the cache of a directory in front of a tokenizer; of a scaled tokenizer the unscaled counts are cached."""
+    from scopes.index.caches import CountCache
+
     tokenizer = choice.tokenizer
-    if isinstance(tokenizer, ScaledTokenizer):
-        return choice._replace(tokenizer=tokenizer.over(CachingTokenizer(tokenizer.counter, cache)))
-    return choice._replace(tokenizer=CachingTokenizer(tokenizer, cache))
+    with CountCache(directory) as cache:
+        if isinstance(tokenizer, ScaledTokenizer):
+            yield choice._replace(tokenizer=tokenizer.over(CachingTokenizer(tokenizer.counter, cache)))
+        else:
+            yield choice._replace(tokenizer=CachingTokenizer(tokenizer, cache))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -502,25 +418,14 @@ def fetch_ranks(paths: RankFilePaths, name: str, download: Callable[[str], bytes
         raise Invalid(f"{name!a} is not a known encoding", hint="encodings: " + ", ".join(ENCODINGS))
     data = download(encoding.url)
     if sha256(data).hexdigest() != encoding.sha256:
-        raise Corrupt(
-            f"the data from {encoding.url} is not {name}: its hash is wrong",
-            hint="try again, or from another network",
-        )
+        problem = f"the data from {encoding.url} is not {name}: its hash is wrong"
+        raise Corrupt(problem, hint="try again, or from another network")
     path = paths.own_file(encoding)
     try:
         write_private_file(path, data)
     except OSError as error:
         raise Inaccessible(f"cannot write {path}: {error.strerror}", hint="check its directory") from error
     return RanksFetched(encoding=name, path=path, size=len(data))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankFileRow:
-    """One rank file; `origin` is tiktoken, cache or carrier (a package); `right` is True if its hash is right."""
-
-    path: str
-    origin: str
-    right: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -545,11 +450,9 @@ class TokenStatus(Result):
 
 def tokens_status(paths: RankFilePaths) -> TokenStatus:
     """Look for the rank files of every known encoding."""
-    rows = []
-    for encoding in ENCODINGS.values():
-        files = tuple(
-            RankFileRow(path=file.path, origin=file.origin, right=file.data is not None)
-            for file in walk_rank_files(paths, encoding)
+    return TokenStatus(
+        encodings=tuple(
+            EncodingRow(name=each.name, files=tuple(file for file, _ in walk_rank_files(paths, each)))
+            for each in ENCODINGS.values()
         )
-        rows.append(EncodingRow(name=encoding.name, files=files))
-    return TokenStatus(encodings=tuple(rows))
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from scopes.conversation.list_from_store import ConversationRefs, group_by_conversation
+from scopes.conversation.show import ConversationRefs, group_by_conversation
 from scopes.errors import Corrupt, NotFound
 from scopes.history.messages import is_root, read_root_of
 from scopes.history.metadata import read_metadata

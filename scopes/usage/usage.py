@@ -8,12 +8,12 @@ from datetime import date, timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from scopes.clock import local_day
-from scopes.conversation.list import names_of_directories
+from scopes.conversation.list import find_project_names
 from scopes.errors import Corrupt, Invalid
 from scopes.history.handles import resolve_scope
 from scopes.ids import ConversationId
 from scopes.result import Note, Result, few
-from scopes.store.chosen_projects import ChosenProject
+from scopes.store.projects import ChosenProject
 from scopes.store.repository import Repository
 from scopes.usage.amounts import QUARTER_SECONDS, Amounts, plus
 from scopes.usage.prices import UNITS, PriceTable
@@ -140,7 +140,7 @@ def usage_of_tally(
     cells = _select(tally.cells, request)
     is_named = "project" in request.by or (request.projects and not cells)
     directories = {cell.directory for cell in cells or tally.cells if cell.directory} if is_named else set()
-    grouping = _Grouping(prices, names_of_directories(directories), utc=request.utc)
+    grouping = _Grouping(prices, find_project_names(directories), utc=request.utc)
     rows = grouping.add_up(cells, request.by)
     total = grouping.add_up(cells, ())
     return Usage(

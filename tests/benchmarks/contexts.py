@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.context.work_items import find_work_item
-from scopes.tokens.count import FILE, RankFilePaths, choose_tokenizer
+from scopes.index.caches import COUNTS
+from scopes.tokens.count import RankFilePaths, choose_tokenizer
 from tests.benchmarks.stores import open_as_command
 from tests.benchmarks.timing import Row, Samples, by_turns, process_wall, wall
 from tests.benchmarks.workspace import Workspace
@@ -49,7 +50,7 @@ def measure(work: Workspace) -> Iterator[Row]:
 
 def _states(cache: str) -> Iterator[tuple[str, Callable[[], None]]]:
     yield "cold", lambda: shutil.rmtree(cache, ignore_errors=True)
-    yield "encoding kept", lambda: _forget(cache, "contexts", FILE)
+    yield "encoding kept", lambda: _forget(cache, "contexts", COUNTS.file)
     yield "counts known", lambda: _forget(cache, "contexts")
     yield "cached", lambda: None
 

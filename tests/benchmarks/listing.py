@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from scopes.conversation.list import find_cached_list
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import find_cached_list, list_conversations
 from scopes.store.projects import index_directory
 from tests.benchmarks.libgit2_reads import read_tips
 from tests.benchmarks.startup import entries

@@ -22,7 +22,8 @@ from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.compare import Divergence, compare_sides, find_disagreements, state_of
 from scopes.merge.files import compare_files
-from scopes.merge.plan import describe, merge_text, merged_state, write_merge_commit
+from scopes.merge.plan import merge_text, plan_of, write_merge_commit, write_state
+from scopes.merge.resolve import Policy
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author, FileTouch, Message, Part
 from scopes.store.graph import list_merge_bases, split_histories
@@ -169,7 +170,7 @@ class Fork:
         tips: list[Oid] = []
 
         def write() -> None:
-            state = merged_state(repository, divergence, found, describe(repository, divergence, found))
+            state = write_state(repository, plan_of(repository, divergence, Policy()))
             messages = [commit.trailers["Scopes-Message"] for commit in divergence.source.commits]
             tips.append(
                 write_merge_commit(repository, self._tips, state, messages, (), merge_text(self.apart), bytes)[1]

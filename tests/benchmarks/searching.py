@@ -11,7 +11,7 @@ from scopes.conversation.append import append
 from scopes.history.messages import plain_message
 from scopes.ids import Oid
 from scopes.index.full_text import LAYOUT, open_index
-from scopes.search.text import describe_from
+from scopes.search.text import Documents
 from scopes.store.graph import walk_oldest_first
 from scopes.store.projects import index_directory
 from scopes.store.repository import Repository
@@ -49,7 +49,7 @@ def measure(work: Workspace) -> Iterator[Row]:
 def _words(work: Workspace, store: str) -> list[tuple[str, str]]:
     """Choose a rare word and the most frequent one."""
     repository = open_store(store, FULL)
-    with open_index(_directory(work, store), repository, describe_from(repository)) as index:
+    with open_index(_directory(work, store), repository, Documents(repository)) as index:
         index.rows("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, full_text, col)")
         terms = "SELECT term FROM terms WHERE col = 'text' AND length(term) > 2 AND term GLOB '[a-z]*' AND term NOT GLOB '*[^a-z]*' "
         rare = index.rows(terms + "ORDER BY doc, length(term) DESC, term LIMIT 1")
@@ -95,7 +95,7 @@ def _read_all(repository: Repository) -> tuple[int, int, float]:
     """Return the number of messages, the bytes of their text, and the seconds to read them."""
     tips = [Oid(tip) for tip in repository.list_refs("refs/heads/").values()]
     commits = list(walk_oldest_first(repository, tips))
-    describe = describe_from(repository)
+    describe = Documents(repository)
     sizes: dict[str, int] = {}
 
     def read() -> None:
@@ -109,7 +109,7 @@ def _read_all(repository: Repository) -> tuple[int, int, float]:
 
 
 def _open(repository: Repository, directory: str) -> None:
-    with open_index(directory, repository, describe_from(repository)):
+    with open_index(directory, repository, Documents(repository)):
         pass
 
 

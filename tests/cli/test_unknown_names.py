@@ -54,8 +54,8 @@ def test_a_step_back_from_an_id_is_a_message_too(conversation, asked):
 
 def test_conversations_are_searched_once_for_a_word_that_may_be_an_id(conversation, monkeypatch):
     searched = []
-    original = revisions._find_by_other_name
-    monkeypatch.setattr(revisions, "_find_by_other_name", lambda *words: searched.append(words[1]) or original(*words))
+    original = revisions._find_by_root
+    monkeypatch.setattr(revisions, "_find_by_root", lambda *words: searched.append(words[1]) or original(*words))
     error = conversation.run_refused("show", "abcdef12", code=4)
     assert error["message"] == "there is no conversation 'abcdef12'"
     assert searched == ["abcdef12"]

@@ -10,11 +10,10 @@ from scopes.context.context import context
 from scopes.context.history_block import HistoryRequest
 from scopes.context.history_block import history as write_history
 from scopes.context.request import Request
-from scopes.conversation.bisect import bisect
 from scopes.conversation.changes import blame, changes
 from scopes.conversation.decisions import decisions
 from scopes.conversation.diff import range_diff
-from scopes.conversation.log import log
+from scopes.conversation.log import bisect, log
 from scopes.conversation.merge import merge
 from scopes.conversation.stats import files, stats
 from scopes.memory.summaries import list_summaries

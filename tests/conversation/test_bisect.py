@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scopes.conversation.bisect import bisect, count_steps
+from scopes.conversation.log import bisect, count_steps
 from scopes.conversation.merge import merge
 from scopes.conversation.rebase import cherry_pick
 from scopes.errors import NotFound, Refused

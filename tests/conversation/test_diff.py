@@ -102,18 +102,12 @@ def test_a_single_revision_is_refused(repository, drawn):
         diff(repository, "conv-001", "main..nowhere")
 
 
-def test_details_fold_a_tool_result_into_the_message_with_its_call(repository):
-    history(repository, "main: a", "fix@a:")
-    call = {"type": "tool_call", "name": "Bash", "call_id": "1", "input": {"command": "make"}}
-    output = {"type": "tool_result", "call_id": "1", "output": "done"}
-    say(repository, "conv-001/fix", "", kind="answer", parts=[call])
-    say(repository, "conv-001/fix", "", kind="tool-results", author_kind="tool", parts=[output])
+def test_the_texts_that_a_commit_does_not_show_are_read_on_request(repository):
+    history(repository, "main: a", "fix@a: b")
     say(repository, "conv-001/fix", "x" * 100)
-    found = diff(repository, "conv-001", "main..fix", details=True)
-    calling, answer, long = (found.details[head.oid] for head in found.only_right)
-    assert [part.fields["output"] for part in calling.results] == ["done"]
-    assert (calling.folded, answer.folded, long.message.text) == (False, True, "x" * 100)
-    assert diff(repository, "conv-001", "main..fix").details == {}
+    found = diff(repository, "conv-001", "main..fix", bodies=True)
+    assert [message.text for message in found.bodies.values()] == ["x" * 100]
+    assert diff(repository, "conv-001", "main..fix").bodies == {}
 
 
 def decide(repository, where, topic, decision):

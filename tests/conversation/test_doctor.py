@@ -18,15 +18,15 @@ from tests.support.history import history
 from tests.support.store import files_of, git, open_store
 
 
-def checks(repository, path=None):
+def checks(repository):
     """Return the checks by name."""
-    return {check.name: check for check in doctor(path or repository.path, repository).checks}
+    return {check.name: check for check in doctor(repository).checks}
 
 
 def test_every_check_of_a_healthy_store_is_ok(tmp_path):
     path = str(tmp_path / "s.git")
     create_store(path)
-    diagnosis = doctor(path, open_repository(path))
+    diagnosis = doctor(open_repository(path))
     assert {check.state for check in diagnosis.checks} == {"ok"}
     assert diagnosis.exit_code == 0
     names = [check.name for check in diagnosis.checks]
@@ -45,20 +45,20 @@ def test_versions_are_reported(repository):
 def test_checking_changes_nothing(repository):
     history(repository, "main: a")
     before = files_of(repository.path)
-    doctor(repository.path, repository)
+    doctor(repository)
     assert files_of(repository.path) == before
 
 
 def test_a_missing_store_is_a_warning(tmp_path):
     missing = NotFound("there is no store at x yet", hint="create one: scopes init")
-    diagnosis = doctor(str(tmp_path / "x"), missing)
+    diagnosis = doctor(missing)
     last = diagnosis.checks[-1]
     assert (last.name, last.state, last.detail, last.cure) == ("store", "warning", missing.message, missing.hint)
     assert diagnosis.exit_code == 0
 
 
 def test_a_store_that_cannot_be_opened_is_a_failure(tmp_path):
-    diagnosis = doctor(str(tmp_path), Corrupt("x is not a scopes store", hint="choose the store with --store"))
+    diagnosis = doctor(Corrupt("x is not a scopes store", hint="choose the store with --store"))
     assert (diagnosis.checks[-1].state, diagnosis.checks[-1].cure) == ("failed", "choose the store with --store")
     assert diagnosis.exit_code == 1
 
@@ -67,7 +67,7 @@ def test_a_store_that_cannot_be_opened_is_a_failure(tmp_path):
 def test_an_unsupported_format_is_a_failure(repository, version, cure):
     """P17."""
     git(repository, "config", "scopes.formatVersion", version)
-    diagnosis = doctor(repository.path, open_store(repository.path))
+    diagnosis = doctor(open_store(repository.path))
     check = next(check for check in diagnosis.checks if check.name == "format")
     assert check.state == "failed"
     assert cure in check.cure

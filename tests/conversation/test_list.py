@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import strategies as st
 
 from scopes.clock import parse_time
 from scopes.conversation.append import append
 from scopes.conversation.branch import abandon, list_branches, switch, tag
 from scopes.conversation.conflicts import resolve_conflict
-from scopes.conversation.list import ListFilter, find_cached_list
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import ListFilter, find_cached_list, list_conversations
 from scopes.conversation.merge import continue_merge, merge
 from scopes.conversation.new_rename_delete import delete, new
 from scopes.conversation.show import show
@@ -21,12 +19,9 @@ from scopes.history.messages import plain_message, write_root_commit
 from scopes.history.names import read_active_branch
 from scopes.model.conversation import Root
 from scopes.model.message import Author
-from scopes.store.chosen_projects import choose_name
-from scopes.store.projects import find_project
+from scopes.store.projects import choose_name, find_project
 from tests.support.history import history, say
 from tests.support.store import git, remove_object
-
-ENDS = ("Z", ".000Z", ".5Z", "+00:00", "+02:00", "")
 
 
 def test_an_empty_store_has_no_conversations(repository):
@@ -247,16 +242,3 @@ def test_a_project_is_also_found_by_a_directory_in_it(three, tmp_path):
     project = find_project(str(tmp_path / "shop"), "/home/nobody")
     rows = list_conversations(three, wanted=ListFilter(projects=(project,))).conversations
     assert [row.id for row in rows] == ["conv-003", "conv-001"]
-
-
-@pytest.fixture
-def shared(repository, monkeypatch):
-    """Four conversations, with branches and without titles; so few are read by several processes."""
-    monkeypatch.setattr("scopes.conversation.list_from_store._MANY_ROWS", 2)
-    new(repository, title="Login", directory="/home/carol/shop")
-    for line in ("main: a b", "main: c", "main: d"):
-        history(repository, line, "fix: e")
-    return repository
-
-
-TIMES = st.sampled_from([*(f"2026-01-01T0{hour}:00:00{end}" for hour in (1, 2) for end in ENDS)])

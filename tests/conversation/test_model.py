@@ -9,7 +9,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from scopes.conversation.branch import branch, list_tags, rewind, switch, tag
 from scopes.conversation.changes import changes
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_branch, rename_conversation
 from scopes.conversation.show import show
 from scopes.conversation.store import gc

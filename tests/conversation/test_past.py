@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from random import Random
 
 import pytest
@@ -13,7 +12,7 @@ from scopes.context.context import context
 from scopes.context.request import Request
 from scopes.conversation.append import append, append_all
 from scopes.conversation.branch import branch, list_tags, rewind, switch, tag
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_branch, rename_title
@@ -162,15 +161,6 @@ def test_earlier_tips_are_counted_from_that_state(repository):
     say(repository, "conv-001", "later")
     shown = past(repository, "@")
     assert resolve_revision(shown, "conv-001/main@{1}").oid == resolve_revision(repository, "conv-001~2").oid
-
-
-def test_without_a_reflog_the_times_of_messages_tell_which_are_later(repository):
-    history(repository, "main: a")
-    tag(repository, "conv-001", "v1")
-    say(repository, "conv-001", "later")
-    shutil.rmtree(os.path.join(repository.path, "logs", "refs", "heads"))
-    assert texts(past(repository, "@"), "conv-001") == ["a"]
-    assert texts(repository, "conv-001") == ["a", "later"]
 
 
 def test_messages_appended_later_to_a_deleted_conversation_are_not_shown(repository):

@@ -6,14 +6,13 @@ import pytest
 
 from scopes.check.check import check
 from scopes.check.policy import Policy
-from scopes.conversation.bisect import bisect
 from scopes.conversation.branch import branch, list_branches, list_tags, tag
 from scopes.conversation.changes import changes
 from scopes.conversation.commits import show_commits
 from scopes.conversation.decisions import decisions
 from scopes.conversation.diff import range_diff
-from scopes.conversation.list_from_store import list_conversations
-from scopes.conversation.log import LogFilter, log
+from scopes.conversation.list import list_conversations
+from scopes.conversation.log import LogFilter, bisect, log
 from scopes.conversation.merge import list_merge_requests, open_merge_request, show_merge_request
 from scopes.conversation.show import cat, show
 from scopes.conversation.stats import files, stats

@@ -169,6 +169,30 @@ def shown(repository, count=None):
     return [entry.head.id for entry in log(repository, "conv-001/main", limit=count, bodies=False).items]
 
 
+@pytest.mark.parametrize("count", [1, 4, 5, 6])
+def test_what_a_log_of_n_messages_shows_is_what_is_taken_back(merged, count):
+    """D13: -n 3 took back 4 across a merge."""
+    before, last = shown(merged), shown(merged, count)
+    planned = rewind(merged, "conv-001/main", count=count, dry_run=True)
+    assert [head.id for head in planned.removed] == last
+    assert shown(merged) == before
+    assert rewind(merged, "conv-001/main", count=count).messages == count
+    assert shown(merged) == before[count:]
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_part_of_what_a_merge_brought_is_refused(merged, count):
+    before = refs(merged)
+    with pytest.raises(
+        Refused, match=f"the last {count} messages of conv-001/main are only a part of what a merge"
+    ) as r:
+        rewind(merged, "conv-001/main", count=count)
+    assert r.value.hint == (
+        "take back the whole merge: scopes rewind conv-001/main -n 4; or only the messages after it: -n 1"
+    )
+    assert refs(merged) == before
+
+
 def test_without_a_count_a_merge_is_taken_back_with_all_that_it_brought(merged):
     rewind(merged, "conv-001/main")
     assert rewind(merged, "conv-001/main").messages == 3

@@ -253,20 +253,13 @@ def test_one_branch_is_shown_with_its_own_recent_messages(repository):
         show(repository, "conv-001/nope")
 
 
-def test_the_last_context_is_recorded_with_its_answer_or_estimated(repository):
+def test_the_last_context_is_as_it_was_recorded_with_its_answer(repository):
     new(repository)
     say(repository, "conv-001", "a text without any usage")
-    view = show(repository, "conv-001")
-    assert view.tokens_method == "estimate"
-    assert 3 <= view.tokens <= 10
+    assert show(repository, "conv-001").tokens is None
     usage = {"input_uncached": 10, "cache_read": 100, "output": 5}
     answer = replace(plain_message("planner", "done"), model="m1", extra={"usage": usage})
     append(repository, "conv-001", answer)
     append(repository, "conv-001", plain_message("planner", "and more"))
     view = show(repository, "conv-001")
-    assert (view.tokens, view.tokens_method, view.models) == (115, "recorded", ("m1",))
-
-
-def test_a_long_history_without_usage_is_not_estimated(repository):
-    history(repository, "main: " + " ".join(f"w{number}" for number in range(101)))
-    assert show(repository, "conv-001").tokens is None
+    assert (view.tokens, view.models) == (115, ("m1",))

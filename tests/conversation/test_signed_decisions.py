@@ -16,9 +16,9 @@ from scopes.facts.propose import Proposal, propose
 from scopes.history.names import list_branch_tips
 from scopes.ids import Oid
 from scopes.model.message import Author
+from scopes.store.git_program import is_signed
 from scopes.store.objects import read_commit, read_data
 from scopes.store.refs import FACTS
-from scopes.store.signing import is_signed
 from tests.support.history import history, say
 from tests.support.signing_keys import configure, sign_with_ssh, verify_commit, with_signer
 from tests.support.store import assert_sound, refs

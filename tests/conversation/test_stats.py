@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scopes.conversation.append import append
 from scopes.conversation.branch import branch
 from scopes.conversation.new_rename_delete import new
-from scopes.conversation.stats import ActiveTime, stats
+from scopes.conversation.stats import Counts, stats
 from scopes.errors import NotFound
 from scopes.history.activity import Tokens
 from scopes.history.messages import MessageHeader, plain_message
@@ -166,13 +166,16 @@ def test_messages_copied_from_a_session_that_was_not_imported_give_a_note(reposi
 
 def active_seconds(*rows):
     """Return the active time of messages: (name, parent, second, kind of author[, precision of the time])."""
-    active = ActiveTime()
+    messages = []
     for name, parent, second, kind, *precision in rows:
         parents = () if parent is None else (parent,)
         head = MessageHeader(MessageId(name), name, parents, kind, kind, "plain", second, "", ())
         extra = {"precision": precision[0]} if precision else {}
-        active.add(head, Message(id=MessageId(name), author=Author(kind, kind), parts=(), time="now", extra=extra))
-    return active.seconds()
+        message = Message(id=MessageId(name), author=Author(kind, kind), parts=(), time="now", extra=extra)
+        messages.append((head, message))
+    counts = Counts()
+    counts.add_conversation(messages)
+    return counts.active_seconds
 
 
 def test_active_time_is_from_a_prompt_to_the_last_answer_before_the_next():

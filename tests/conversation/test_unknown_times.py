@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.show import show
 from scopes.conversation.stats import files, stats

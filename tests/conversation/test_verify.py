@@ -8,7 +8,7 @@ import re
 import pytest
 
 from scopes.conversation.branch import rewind
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.new_rename_delete import delete, new
 from scopes.conversation.show import show
 from scopes.conversation.undo import undo

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Corrupt, NotFound, Refused, SecretsFound
 from scopes.exporters.html import site

@@ -14,7 +14,6 @@ import pytest
 
 from scopes import clock
 from scopes.agents.register import register
-from scopes.conversation.changes import changes
 from scopes.conversation.new_rename_delete import new
 from scopes.conversation.verify import verify
 from scopes.errors import Busy, Inaccessible
@@ -132,5 +131,4 @@ def test_a_uuid_that_is_no_name_of_a_file_writes_nothing_outside_the_store(repos
     assert run(repository, "true").ending == "converged"
     assert [row.fact.id for row in list_facts(repository, CONV).rows] == ["slow"]
     assert sorted(tmp_path.rglob("*planted*")) == before
-    assert "facts.Seeds.slow" in [each.field_path for each in changes(repository, CONV).items]
     assert verify(repository).exit_code == 0

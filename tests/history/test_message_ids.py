@@ -16,7 +16,6 @@ from scopes.history.names import (
     find_latest_with_branch,
     list_branch_tips,
     resolve_revision,
-    walk_candidates,
 )
 from scopes.store.objects import read_commit
 from tests.support.history import say
@@ -57,7 +56,7 @@ def id_of(store, conversation):
 
 def candidates(store, prefix):
     tips = {name: list(list_branch_tips(store, name).values()) for name in conversation_ids(store)}
-    return list(walk_candidates(store, prefix, ALL, tips))
+    return message_ids._list_candidates(store, prefix, tips)
 
 
 def reopened(store):
@@ -102,31 +101,11 @@ def test_without_an_index_the_answers_are_the_same(store, reads):
     assert candidates(store, "nosuchthing") == []
 
 
-def test_a_whole_id_is_looked_for_in_the_first_ones_without_the_index(store, reads):
-    """Mostly it is one of the latest conversation."""
-    whole = id_of(store, "conv-005")
-    assert candidates(store, whole) == ["conv-001", "conv-002", "conv-005"]
-    del reads[:]
-    walk = walk_candidates(store, whole, ALL, {})
-    assert [next(walk), next(walk)] == ALL[:2]
-    assert reads == []
-
-
 def test_a_conversation_that_cannot_be_read_is_a_candidate(store, reads):
     """Reading it says then what is wrong with it."""
     tips = {name: list(list_branch_tips(store, name).values()) for name in ALL}
     tips["conv-002"] = ["0" * 39 + "1"]
-    assert list(walk_candidates(store, "nosuchthing", ALL, tips)) == ["conv-002"]
-
-
-def test_the_latest_conversation_is_looked_for_once(store, monkeypatch):
-    """In a project it may be necessary to look at where all of ten thousand began."""
-    calls = []
-    original = revisions._resolve_latest
-    monkeypatch.setattr(revisions, "_resolve_latest", lambda *words: calls.append(words) or original(*words))
-    with pytest.raises(NotFound):
-        revisions.resolve_with_latest(store, "no-such-name")
-    assert len(calls) == 1
+    assert message_ids._list_candidates(store, "nosuchthing", tips) == ["conv-002"]
 
 
 def test_the_latest_conversation_is_not_looked_for_if_none_has_such_a_branch(store, monkeypatch):

@@ -7,8 +7,6 @@ import pytest
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import NotFound
 from scopes.history import names as origins
-from scopes.history import names as revisions
-from scopes.history.metadata import read_metadata
 from scopes.history.names import find_directory, resolve_conversation, walk_directories
 from scopes.importers.import_sources import import_sources
 from scopes.store.refs import META
@@ -100,29 +98,4 @@ def test_a_conversation_is_found_by_its_uuid_among_very_many(store, reads):
 
 
 def read_uuid(store, conversation):
-    metadata = read_metadata(store, conversation)
-    return origins._decode_origin(origins._encode_origin(store, metadata.commit)).uuid
-
-
-def test_by_a_prefix_only_what_may_have_it_is_parsed(store, monkeypatch):
-    """An unknown name in a store of 10,000 conversations cost a parse of each of them, twice."""
-    walk = list(origins.walk_origins(store, ALL, lambda _: origins.Origin(None)))
-    parsed = []
-    original = origins._decode_origin
-    monkeypatch.setattr(origins, "_decode_origin", lambda data: parsed.append(data) or original(data))
-    monkeypatch.setattr(origins, "_FEW", 2)
-    for conversation, origin in walk:
-        assert resolve_conversation(store, origin.uuid[:13]) == conversation
-    assert len(parsed) == len(ALL)
-    with pytest.raises(NotFound):
-        resolve_conversation(store, "no-such-name")
-    assert len(parsed) == len(ALL)
-
-
-def test_an_unknown_word_lists_the_conversations_once(store, monkeypatch):
-    listed = []
-    original = revisions.conversation_ids
-    monkeypatch.setattr(revisions, "conversation_ids", lambda given: listed.append(1) or original(given))
-    with pytest.raises(NotFound, match="conversation or message 'nosuchname'"):
-        revisions.resolve_revision(store, "nosuchname")
-    assert len(listed) == 1
+    return origins._find_origin(store, conversation).uuid

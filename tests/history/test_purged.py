@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Corrupt
-from scopes.history.purged import (
+from scopes.history.sources import (
     NOTHING,
     Purged,
     decode_parts,

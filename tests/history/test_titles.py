@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.new_rename_delete import new, rename_title
 from scopes.conversation.show import show
 from scopes.conversation.stats import files, stats

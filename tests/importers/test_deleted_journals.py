@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from scopes import open_store as open_in_python
+from scopes.api.store import open_store as open_in_python
 from scopes.importers.formats.cursor.journals import journal_of
 from scopes.live.cursor_journal import append_event
 from tests.cli.running import PRODUCT, scopes

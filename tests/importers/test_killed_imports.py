@@ -20,7 +20,7 @@ SESSIONS = 110  # as many refs as are packed, and symbolic ones that are created
 MESSAGES = 4
 IMPORT = """
 import os, sys
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.importers import import_groups, import_sources
 from scopes.importers.formats.base import Source
 from scopes.store.config import Setting

@@ -20,7 +20,7 @@ from scopes.facts.propose import Proposal, propose
 from scopes.history.messages import read_message
 from scopes.history.metadata import read_metadata
 from scopes.history.names import list_branch_tips
-from scopes.history.purged import read_map
+from scopes.history.titles import read_map
 from scopes.ids import Oid
 from scopes.importers.formats.events import Draft, SessionRecord
 from scopes.importers.import_sources import import_sources

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from scopes.index.full_text import open_index
-from scopes.search.text import describe_from
+from scopes.search.text import Documents
 
 _TERMS = 'SELECT term, "col", id, "offset" FROM terms JOIN message ON message.number = doc ORDER BY 1, 2, 3, 4'
 _DUMP = {
@@ -29,7 +29,7 @@ _DUMP = {
 
 def opened(repository, directory, **options):
     """Open the index of a store in a directory."""
-    return open_index(str(directory), repository, describe_from(repository), **options)
+    return open_index(str(directory), repository, Documents(repository), **options)
 
 
 def status_and_notes(repository, directory):

@@ -6,7 +6,7 @@ import pytest
 
 from scopes.history.messages import plain_message
 from scopes.memory.source_messages import SourceMessage
-from scopes.memory.topics import common_words, topics_of
+from scopes.memory.topics import CommonWords, topics_of
 
 
 def sources(*texts):
@@ -40,7 +40,12 @@ def test_hashes_and_commands_are_not_symbols(text):
 
 def test_words_that_many_conversations_share_are_common():
     conversations = [sources(f"The ferret sleeps, says wombat{number}.") for number in range(6)]
-    assert {"ferret", "sleeps"} <= common_words(conversations)
-    assert "wombat1" not in common_words(conversations)
-    assert common_words(conversations[:4]) == frozenset()
-    assert topics_of(conversations[1], common=common_words(conversations)) == ("wombat1",)
+    words = CommonWords()
+    found = []
+    for messages in conversations:
+        words.add(messages)
+        found.append(words.find())
+    assert {"ferret", "sleeps"} <= found[-1]
+    assert "wombat1" not in found[-1]
+    assert found[3] == frozenset()
+    assert topics_of(conversations[1], common=found[-1]) == ("wombat1",)

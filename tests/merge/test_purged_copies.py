@@ -8,7 +8,7 @@ from scopes.conversation.branch import branch
 from scopes.conversation.merge import Merged, UpToDate, merge
 from scopes.conversation.rebase import rebase
 from scopes.history.names import list_branch_tips
-from scopes.history.purged import Purged, hash_of
+from scopes.history.sources import Purged, hash_of
 from scopes.history.transaction import RefTransaction
 from scopes.model.message import Author, Message, Part, decode, encode, is_purged_copy, purge_message, text_parts
 from scopes.purge.all_commits import walk_all_commits

@@ -9,12 +9,10 @@ import pytest
 from scopes.ids import MessageId
 from scopes.model import message as module
 from scopes.model.message import (
-    ACTIVITIES,
     AUTHOR_KINDS,
     FILE_OPERATIONS,
     FILE_WRITES,
     KINDS,
-    PART_TYPES,
     TYPED_KINDS,
     Author,
     Message,
@@ -34,10 +32,9 @@ def test_the_kinds_are_those_of_the_storage_format():
     }  # fmt: skip
     assert set(AUTHOR_KINDS) == {"human", "agent", "tool", "system", "injected"}
     assert set(FILE_OPERATIONS) == {"read", "create", "edit", "delete", "rename", "mention"}
-    assert set(ACTIVITIES) == {"agent_action", "file_edit", "decision", "blocker_resolved"}
 
 
-@pytest.mark.parametrize("names", [KINDS, AUTHOR_KINDS, FILE_OPERATIONS, ACTIVITIES, PART_TYPES])
+@pytest.mark.parametrize("names", [KINDS, AUTHOR_KINDS, FILE_OPERATIONS])
 def test_no_name_is_listed_twice(names):
     assert len(set(names)) == len(names)
 

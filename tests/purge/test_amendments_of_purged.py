@@ -14,7 +14,7 @@ from scopes.conversation.rebase import cherry_pick
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.messages import plain_message, retraction_of
 from scopes.history.names import conversation_ids
-from scopes.history.purged import read_purged
+from scopes.history.sources import read_purged
 from scopes.model.message import Author
 from scopes.purge.accept import OfferChoice, accept_purges, plan_accept
 from scopes.purge.decline import decline_purges

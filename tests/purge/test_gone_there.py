@@ -10,8 +10,8 @@ from scopes.purge.accept import accept_purges, count_unpublished, plan_accept
 from scopes.purge.on_remotes import list_copies
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
+from scopes.store.config import read_gone
 from scopes.store.refs import GONE_FILE as FILE
-from scopes.store.remotes import read_gone
 from scopes.sync.addresses import parse_address
 from scopes.sync.edit_remotes import rename_remote, set_remote_address
 from tests.support.history import history, say

@@ -9,12 +9,12 @@ import pytest
 from scopes.errors import CannotImport, NotFound, Refused
 from scopes.exporters.original import list_sources, walk_bytes
 from scopes.history.names import conversation_ids, list_branch_tips, resolve_revision
-from scopes.history.purged import Span, blank_records, read_purged, write_purged
-from scopes.history.sources import SOURCES, walk_chunks
+from scopes.history.sources import SOURCES, read_purged, walk_chunks, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.ids import Oid
 from scopes.importers.archive import walk_segments
 from scopes.importers.formats.base import Source
+from scopes.importers.purged_texts import Span, blank_records
 from scopes.purge.purge import plan_purge, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.store.refs import PURGED

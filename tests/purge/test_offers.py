@@ -9,7 +9,7 @@ from scopes.conversation.rebase import cherry_pick
 from scopes.conversation.undo import undo
 from scopes.errors import NotFound, Refused
 from scopes.history.names import find_root_commit, list_branch_tips
-from scopes.history.purged import NOTHING, hash_of, join_all, purged_of, read_purged, write_purged
+from scopes.history.sources import NOTHING, hash_of, join_all, purged_of, read_purged, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.model.message import Author
 from scopes.purge.accept import OfferChoice, accept_purges, plan_accept

@@ -8,18 +8,18 @@ import subprocess
 
 import pytest
 
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.new_rename_delete import delete
 from scopes.conversation.verify import verify
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.history.names import conversation_ids, list_branch_tips
-from scopes.history.purged import is_entry, purged_of, read_purged, write_purged
+from scopes.history.sources import is_entry, purged_of, read_purged, write_purged
 from scopes.purge.accept import accept_purges, plan_accept
 from scopes.purge.on_remotes import list_copies, read_values
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
 from scopes.purge.unfinished import begin
-from scopes.store.remotes import write_entries
+from scopes.store.config import write_entries
 from scopes.sync.fetch_manifests import fetch_manifests
 from scopes.sync.purged_lists import ON_REMOTE, check_list
 from scopes.sync.remote_conversations import list_remote

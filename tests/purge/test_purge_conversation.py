@@ -8,29 +8,16 @@ from pathlib import Path
 import pytest
 
 from scopes.conversation.branch import switch, tag
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import delete, delete_branch, new, rename_branch
 from scopes.conversation.undo import list_operations, undo
 from scopes.conversation.verify import verify
 from scopes.errors import Ambiguous, NotFound
 from scopes.history.names import conversation_ids
-from scopes.history.purged import Quotes, read_purged
-from scopes.index import (
-    caches as code_lines,
-)
-from scopes.index import (
-    caches as session_cache,
-)
-from scopes.index import (
-    caches as usage_cache,
-)
-from scopes.index import (
-    conversation_table,
-)
-from scopes.index import (
-    full_text as schema,
-)
+from scopes.history.sources import read_purged
+from scopes.importers.purged_texts import Quotes
+from scopes.index import caches, full_text
 from scopes.index.database import list_abandoned
 from scopes.purge.leftovers import delete_caches, delete_in_store
 from scopes.purge.proof import prove
@@ -278,8 +265,8 @@ def test_a_directory_of_another_program_in_the_cache_keeps_its_files(repository,
 @pytest.mark.parametrize(
     "layout",
     [
-        schema.LAYOUT, code_lines.CODE_LINES, conversation_table.LAYOUT,
-        session_cache.SESSIONS, usage_cache.USAGE,
+        full_text.LAYOUT, caches.CODE_LINES, caches.CONVERSATIONS,
+        caches.SESSIONS, caches.USAGE,
     ],
     ids=lambda layout: layout.file,
 )  # fmt: skip

@@ -16,7 +16,8 @@ from scopes.conversation.verify import verify
 from scopes.errors import Corrupt, ScopesError
 from scopes.history.messages import MESSAGE_FILE
 from scopes.history.names import list_branch_tips
-from scopes.history.purged import Quotes, read_purged
+from scopes.history.sources import read_purged
+from scopes.importers.purged_texts import Quotes
 from scopes.model.message import PURGED_TEXT
 from scopes.purge.proof import prove
 from scopes.purge.purge import Places, purge

@@ -12,7 +12,7 @@ from scopes.conversation.verify import verify
 from scopes.errors import Corrupt
 from scopes.history.messages import read_message
 from scopes.history.names import list_branch_tips
-from scopes.history.purged import read_purged
+from scopes.history.sources import read_purged
 from scopes.importers import import_groups
 from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS

@@ -12,8 +12,7 @@ from scopes.conversation.verify import verify
 from scopes.errors import CannotImport
 from scopes.exporters.original import list_sources
 from scopes.history.names import conversation_ids, resolve_revision
-from scopes.history.purged import purged_of, read_purged, write_purged
-from scopes.history.sources import SOURCES, source_key, walk_chunks
+from scopes.history.sources import SOURCES, purged_of, read_purged, source_key, walk_chunks, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.importers.beginning import MIN_TEXT
 from scopes.importers.discovery import find_sources

@@ -15,7 +15,7 @@ from scopes.importers.formats.base import Source
 from scopes.importers.formats.registry import FORMATS
 from scopes.importers.import_sources import import_sources
 from scopes.purge.retention import note_due, read_retention, run_retention
-from scopes.store.config import Setting, check_known, check_value
+from scopes.store.config import Setting, check_key, check_value
 from tests.support.every_byte import find_word
 from tests.support.history import history, say
 from tests.support.store import FAST, open_store, overtake
@@ -174,10 +174,10 @@ def test_an_age_that_cannot_be_read_stops_the_run_and_names_the_cure(repository,
 
 
 def test_the_settings_are_known():
-    check_known("scopes.retention.webshop.age")
+    check_key("scopes.retention.webshop.age", known=True)
     assert check_value("scopes.retention.webshop.age", "90 days") == "90 days"
     with pytest.raises(Invalid, match="unknown setting"):
-        check_known("scopes.retention.webshop.size")
+        check_key("scopes.retention.webshop.size", known=True)
 
 
 def test_what_is_due_has_the_command_only_where_nothing_is_removed(repository, tmp_path):

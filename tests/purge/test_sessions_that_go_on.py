@@ -11,8 +11,7 @@ from scopes.clock import now
 from scopes.conversation.verify import verify
 from scopes.errors import CannotImport
 from scopes.history.names import conversation_ids
-from scopes.history.purged import purged_of, read_purged, write_purged
-from scopes.history.sources import SOURCES, source_key
+from scopes.history.sources import SOURCES, purged_of, read_purged, source_key, write_purged
 from scopes.history.transaction import RefTransaction
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS

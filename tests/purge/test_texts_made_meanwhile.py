@@ -11,7 +11,7 @@ import pytest
 from scopes.agents.register import register
 from scopes.context import context as context_module
 from scopes.conversation import append as amend
-from scopes.conversation import list_from_store as list_module
+from scopes.conversation import list as list_module
 from scopes.errors import Busy, NotFound, ScopesError
 from scopes.facts.decide import promote
 from scopes.facts.propose import Proposal, propose

@@ -30,7 +30,6 @@ from scopes.context.history_block import HistoryBlock
 from scopes.context.project_files import SkippedFile
 from scopes.context.result import Context, ContextFile, ContextLane, ContextMessage, Explained
 from scopes.conversation.append import MessageAmended, MessageAppended
-from scopes.conversation.bisect import Bisection, BisectPoint, BisectStep
 from scopes.conversation.branch import (
     BranchAbandoned,
     BranchCreated,
@@ -54,7 +53,7 @@ from scopes.conversation.diff import (
     RangeSide,
 )
 from scopes.conversation.list import ConversationList
-from scopes.conversation.log import CommitTurn, Log, LogEntry, TurnLink
+from scopes.conversation.log import Bisection, BisectPoint, BisectStep, CommitTurn, Log, LogEntry, TurnLink
 from scopes.conversation.merge import (
     FastForwarded,
     MergeAborted,
@@ -97,7 +96,7 @@ from scopes.history.activity import Tokens
 from scopes.history.messages import MessageHeader
 from scopes.history.metadata import RemoteState
 from scopes.history.names import Revision
-from scopes.history.purged import RedactedCopy
+from scopes.history.titles import RedactedCopy
 from scopes.hosts.config_file import FileChange
 from scopes.hosts.hook_target import HooksChanged, HookState
 from scopes.hosts.install_state import InstallState
@@ -109,7 +108,7 @@ from scopes.importers.import_sample import SampleImported
 from scopes.importers.reproject import Reprojected, ReprojectedConversation
 from scopes.importers.results import ConversationImported, Imported, SessionJoined, Skipped, SourceImported
 from scopes.importers.verify_source import SourceVerification
-from scopes.index.conversation_table import ConversationRow
+from scopes.index.caches import ConversationRow
 from scopes.live.hook_status import HooksStatus
 from scopes.live.watch import SourceRecorded
 from scopes.memory.actions import ActionDone, ActionList, ActionRow
@@ -429,24 +428,6 @@ CHANGES = (
         {"tip": oid("root"), "purpose": "analysis"},
         cause="system",
         source="create",
-    ),
-    change(
-        "conflicts.da2d0db79666",
-        "CREATE",
-        None,
-        {"type": "edit-edit", "key": "decisions/auth%20flow", "status": "open"},
-    ),
-    change(
-        "conflicts.da2d0db79666",
-        "UPDATE",
-        {"status": "open"},
-        {
-            "type": "edit-edit",
-            "key": "decisions/auth%20flow",
-            "status": "resolved",
-            "choice": "source",
-            "reason": "simpler",
-        },
     ),
 )
 

@@ -15,14 +15,13 @@ from scopes.context.count import count_conversation
 from scopes.context.history_block import HistoryRequest, history
 from scopes.context.request import Request
 from scopes.conversation.append import amend, append, retract
-from scopes.conversation.bisect import bisect
 from scopes.conversation.branch import abandon, branch, delete_tag, list_branches, list_tags, rewind, switch, tag
 from scopes.conversation.changes import changes
 from scopes.conversation.conflicts import escalate_conflict, list_conflicts, resolve_conflict, show_conflict
 from scopes.conversation.decisions import decisions, withdraw_decision
 from scopes.conversation.diff import range_diff
-from scopes.conversation.list_from_store import list_conversations
-from scopes.conversation.log import log
+from scopes.conversation.list import list_conversations
+from scopes.conversation.log import bisect, log
 from scopes.conversation.merge import (
     close_merge_request,
     continue_merge,
@@ -132,7 +131,7 @@ READS = {
     "check --explain": lambda _: explain_rule(Policy(), "run/empty"),
     "check": lambda repo: check(repo, [(SAMPLE, resolve_scope(repo, SAMPLE))], Policy()),
     "repair": repair,
-    "doctor": lambda repo: doctor(repo.path, repo),
+    "doctor": doctor,
 }
 WRITES = {
     "import --sample": import_sample,

@@ -11,7 +11,7 @@ from scopes.history.messages import is_root
 from scopes.history.names import conversation_ids, list_branch_tips
 from scopes.index.full_text import fold, tokenize
 from scopes.search.query import And, Field, Not, Or
-from scopes.search.text import Phrase, describe_from
+from scopes.search.text import Documents, Phrase
 from scopes.store.graph import walk_oldest_first
 from tests.support.history import say
 
@@ -84,7 +84,7 @@ def written(node) -> str:
 
 def documents(repository):
     """Return, by message id, the index document of every reachable message and the branches that reach it."""
-    describe, found = describe_from(repository), {}
+    describe, found = Documents(repository), {}
     for conversation in conversation_ids(repository):
         for branch, tip in list_branch_tips(repository, conversation).items():
             for commit in walk_oldest_first(repository, [tip]):

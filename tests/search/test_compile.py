@@ -6,7 +6,7 @@ import pytest
 
 from scopes.errors import Invalid
 from scopes.ids import ConversationId
-from scopes.search.query import Names, compile_query, leaves, match_expression, parse, unknown_fields, with_any_phrase
+from scopes.search.query import Names, compile_query, match_expression, parse, unknown_fields, with_any_phrase
 
 NAMES = Names(tagged=lambda _: [], in_project=lambda _: [])
 
@@ -136,31 +136,25 @@ def test_an_invalid_regular_expression_is_refused(pattern):
 
 
 @pytest.mark.parametrize(
-    ("text", "tests", "patterns", "match"),
+    ("text", "late", "marked", "match"),
     [
-        ("re:x", 0, 1, None),
-        ("a re:x", 0, 1, '("a")'),
-        ("-re:x", 0, 0, None),
-        ("NOT -re:x", 0, 1, None),
-        ("author:c re:x", 0, 1, None),
-        ("(author:c OR re:x)", 1, 1, None),
-        ("(a OR author:c OR re:x re:y)", 2, 2, None),
-        ("tokens:>5", 0, 0, None),
-        ("(kind:answer OR tokens:>5)", 1, 0, None),
+        ("re:x", "matches(0, message.number)", 1, None),
+        ("a re:x", "matches(0, message.number)", 1, '("a")'),
+        ("-re:x", "NOT (matches(0, message.number))", 0, None),
+        ("NOT -re:x", "matches(0, message.number)", 1, None),
+        ("author:c re:x", "matches(0, message.number)", 1, None),
+        ("(re:x OR is:failed)", "({is}) OR (matches(0, message.number))", 1, None),
+        ("(re:x re:y OR a)", "({a}) OR ((matches(0, message.number)) AND (matches(1, message.number)))", 2, None),
+        ("tokens:>5", "token_count(message.number) > 5", 0, None),
+        ("tokens:5", "token_count(message.number) = 5", 0, None),
+        ("(tokens:<=5 OR is:failed)", "({is}) OR (token_count(message.number) <= 5)", 0, None),
     ],
 )
-def test_what_sql_cannot_decide_is_tested_on_the_messages(text, tests, patterns, match):
+def test_what_the_index_cannot_decide_is_tested_on_the_messages_and_last(text, late, marked, match):
     found = plan(text)
-    assert (len(found.tests), len(found.patterns), found.match) == (tests, patterns, match)
-    assert len(found.predicates) == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "alternatives"),
-    [("a b", False), ("a OR b", True), ("a (b OR c)", True), ("a (kind:prompt OR b)", False), ("author:x", False)],
-)
-def test_a_query_with_alternatives_says_so(text, alternatives):
-    assert plan(text).alternatives is alternatives
+    known = {"is": plan("is:failed").condition[1:-1], "a": plan("-a").condition[6:-2]}
+    assert (found.late, found.match) == (f"({late.format_map(known)})", match)
+    assert len([pattern for pattern in found.patterns if not pattern.negated]) == marked
 
 
 @pytest.mark.parametrize(
@@ -190,11 +184,6 @@ def without_places(node):
         return (node.name, node.value)
     inner = node.items if hasattr(node, "items") else (node.item,)
     return (type(node).__name__, *sorted(map(without_places, inner), key=repr))
-
-
-def test_the_leaves_of_a_query_are_its_terms_in_order():
-    found = [getattr(leaf, "words", None) or leaf.name for leaf in leaves(parse("a (b OR -c) NOT (d author:x)"))]
-    assert found == [("a",), ("b",), ("c",), ("d",), "author"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.history.names import list_branch_tips
-from scopes.search.text import describe_from
+from scopes.search.text import Documents
 from scopes.store.graph import walk_oldest_first
 from tests.support.history import history, say
 
@@ -17,7 +17,7 @@ def append(repository):
 
     def append_text(text="", **fields):
         say(repository, "one", text, **fields)
-        describe = describe_from(repository)
+        describe = Documents(repository)
         return [describe(c) for c in walk_oldest_first(repository, list_branch_tips(repository, "one").values())][1:]
 
     return append_text

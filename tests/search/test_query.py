@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scopes.errors import Invalid
-from scopes.search.query import MAX_TERMS, And, Field, Not, Or, parse, positive_phrases, without_times
+from scopes.search.query import MAX_TERMS, And, Field, Not, Or, parse, positive_phrases, without
 from scopes.search.text import Phrase
 
 
@@ -113,7 +113,7 @@ def test_any_text_is_parsed_or_raises_invalid(text):
 )
 def test_the_times_of_a_query_can_be_left_out(query, same):
     """What is left are the other conditions, in the same structure."""
-    assert _shape(without_times(parse(query))) == (None if same is None else _shape(parse(same)))
+    assert _shape(without(parse(query), "before", "after")) == (None if same is None else _shape(parse(same)))
 
 
 def _shape(node):

@@ -10,7 +10,6 @@ from scopes.conversation.branch import branch, rewind, tag
 from scopes.conversation.new_rename_delete import delete_branch
 from scopes.conversation.show import cat
 from scopes.errors import Invalid, NotFound
-from scopes.search import run as execute
 from scopes.search.query import parse
 from scopes.search.run import search
 from tests.index.corpus import dump
@@ -95,48 +94,6 @@ def test_hits_are_ordered_by_score_then_newest_first(repository, ask):
     say(repository, "conv-001", "a longer text that says parser among very many other words of no weight at all")
     assert ids(ask("parser"))[:3] == [often.id, last.id, first.id]
     assert ids(ask("parser", newest_first=True))[1:] == [last.id, often.id, first.id]
-
-
-@pytest.mark.parametrize("more", [1, 2, 4, 200])
-def test_of_many_hits_with_one_score_the_newest_are_shown(repository, ask, monkeypatch, more):
-    """The best rows are found by their scores alone; if those after the last one are equal to it, all are ordered."""
-    history(repository)
-    for text in ("parser", "the parser", "parser parser", "the parser", "parser", "the parser", *["the lexer"] * 9):
-        say(repository, "conv-001", text)
-    monkeypatch.setattr(execute, "_MORE_BEST", 0)  # all are ordered
-    whole = ask("parser").hits
-    assert len({hit.score for hit in whole}) == 3
-    monkeypatch.setattr(execute, "_MORE_BEST", more)
-    for limit in range(1, 8):
-        assert ask("parser", limit=limit).hits == whole[:limit]
-
-
-@pytest.mark.parametrize("tested", [1, 2, 3, 100])
-def test_the_newest_of_most_messages_are_shown_in_the_order_of_all(repository, ask, monkeypatch, tested):
-    """The newest messages are tested for the words; if too few of them have these, all are ordered."""
-    monkeypatch.setattr(execute, "_ALWAYS_RANKED", 2)
-    history(repository)
-    for text in ("the parser", "a parser", "no", "parser", "no", "the parser", "parsers", "parser", "some", "parser"):
-        say(repository, "conv-001", text)
-    monkeypatch.setattr(execute, "_MAX_TESTED", 0)  # all are ordered
-    whole = ask("parser", newest_first=True).hits
-    assert len(whole) == 6
-    monkeypatch.setattr(execute, "_MAX_TESTED", 100)
-    monkeypatch.setattr(execute, "_NEWEST_OF_EACH", tested)
-    for limit in range(1, 9):
-        assert ask("parser", newest_first=True, limit=limit).hits == whole[:limit]
-
-
-@pytest.mark.parametrize(("query", "best_first"), [("the", False), ("the parser", True), ("the OR parser", True)])
-def test_a_word_in_most_of_very_many_messages_does_not_rank(repository, ask, monkeypatch, query, best_first):
-    monkeypatch.setattr(execute, "_ALWAYS_RANKED", 2)
-    history(repository)
-    for text in ("the the parser", "the parser and more", "the lexer", "the login, at length and with many words"):
-        say(repository, "conv-001", text)
-    found, newest = ask(query), ask(query, newest_first=True)
-    assert sorted(ids(found)) == sorted(ids(newest))
-    assert (ids(found) != ids(newest)) is best_first
-    assert all((hit.score is not None) is best_first for hit in found.hits)
 
 
 def test_message_text_ranks_above_tool_results(repository, ask):

@@ -7,15 +7,14 @@ import os
 import pytest
 
 from scopes.errors import Ambiguous
-from scopes.store.chosen_projects import (
+from scopes.store.projects import (
     choose_directory,
     choose_name,
-    is_url,
+    find_project,
     names_of,
     normalise_url,
     read_remote_urls,
 )
-from scopes.store.projects import find_project
 from tests.support.pipes import named_pipe
 
 ELSEWHERE = ["/alice/shop", "/alice/shop/api", "/alice/shopping", "/bob/x/Shop", "C:\\work\\shop", None, "", "shop/x"]
@@ -132,7 +131,6 @@ def test_all_ways_to_write_an_address_are_one(text):
 )
 def test_a_directory_or_a_name_is_no_address(text):
     assert normalise_url(text) is None
-    assert not is_url(text)
 
 
 def test_other_hosts_and_other_paths_are_others():

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from scopes import clock
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.errors import Corrupt
 from scopes.ids import Oid
 from scopes.store.objects import MAX_OBJECT_BYTES, find_loose

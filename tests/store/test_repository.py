@@ -252,15 +252,16 @@ def test_an_operation_during_a_read_is_visible_completely(repository, monkeypatc
     names = [f"{HEADS}b{number}" for number in range(4)]
     move(repository, *((name, None, one) for name in names))
     reader = open_store(repository)
-    look = reader._raw_refs
+    look = reader.ref_files
 
-    def read_slowly(prefixes):
-        monkeypatch.setattr(reader, "_raw_refs", look)
-        first = look(prefixes)
+    def read_slowly(prefix):
+        monkeypatch.setattr(reader, "ref_files", look)
+        first = look(prefix).loose
         move(repository, *((name, one, two) for name in names))
-        return {name: value if name < names[2] else look(prefixes)[name] for name, value in first.items()}
+        second = look(prefix)
+        return second._replace(loose={name: (first if name < names[2] else second.loose)[name] for name in first})
 
-    monkeypatch.setattr(reader, "_raw_refs", read_slowly)
+    monkeypatch.setattr(reader, "ref_files", read_slowly)
     assert set(reader.list_refs(HEADS).values()) == {two}
 
 
@@ -270,14 +271,14 @@ def test_refs_packed_during_a_read_are_not_missed(repository, monkeypatch):
     names = [HEADS + "a", HEADS + "b"]
     move(repository, *zip(names, (None, None), tips, strict=True))
     reader = open_store(repository)
-    look = reader._raw_refs
+    look = reader.ref_files
 
-    def read_slowly(prefixes):
-        monkeypatch.setattr(reader, "_raw_refs", look)
+    def read_slowly(prefix):
+        monkeypatch.setattr(reader, "ref_files", look)
         git(repository, "pack-refs", "--all")
-        return {names[0]: tips[0]}
+        return refs.RefFiles({names[0]: tips[0]}, b"")
 
-    monkeypatch.setattr(reader, "_raw_refs", read_slowly)
+    monkeypatch.setattr(reader, "ref_files", read_slowly)
     assert reader.list_refs(HEADS) == dict(zip(names, tips, strict=True))
 
 

@@ -13,8 +13,7 @@ import pytest
 from scopes.errors import Refused
 from scopes.ids import Oid
 from scopes.model.operation import BAD, GOOD, UNKNOWN_KEY, UNTRUSTED
-from scopes.store.objects import COMMIT, format_commit, parse_commit, read_commit, read_data
-from scopes.store.signing import (
+from scopes.store.git_program import (
     Signer,
     add_signature,
     check_signatures,
@@ -22,6 +21,7 @@ from scopes.store.signing import (
     read_signing_settings,
     without_signature,
 )
+from scopes.store.objects import COMMIT, format_commit, parse_commit, read_commit, read_data
 from tests.support.signing_keys import allow, configure, make_ssh_key, run, sign_with_ssh, signer, verify_commit
 from tests.support.store import CAROL, NOON, assert_sound, git, make_branch, make_store, write_message
 
@@ -233,7 +233,7 @@ def test_a_passphrase_without_a_terminal_fails_and_does_not_hang(home, monkeypat
 
 
 def test_a_program_that_never_ends_is_killed(home, tmp_path, monkeypatch):
-    monkeypatch.setattr("scopes.store.signing._SECONDS", 0.2)
+    monkeypatch.setattr("scopes.store.git_program._SECONDS", 0.2)
     program = tmp_path / "slow"
     program.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 60\n")
     program.chmod(0o755)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scopes.history.purged import Purged, purged_of, write_purged
+from scopes.history.sources import Purged, purged_of, write_purged
 from scopes.store.repository import Repository
 from scopes.sync.purged_lists import ON_REMOTE
 from tests.support.store import git

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from scopes.store.signing import Signer
+from scopes.store.git_program import Signer
 
 
 def run(*words, **keywords):

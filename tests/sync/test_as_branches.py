@@ -6,7 +6,7 @@ import pytest
 
 from scopes.errors import Refused
 from scopes.history.names import list_branch_tips
-from scopes.store.remotes import FILE
+from scopes.store.refs import REMOTES_FILE
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote, remove_remote
 from scopes.sync.clone import clone
@@ -107,4 +107,4 @@ def test_the_probe_leaves_no_branch(store, host, tmp_path):
 def test_a_removed_remote_is_forgotten_whole(store, bare):
     add_as_branches(store, bare)
     remove_remote(store, "origin")
-    assert b"origin" not in read_bytes(f"{store.path}/{FILE}")
+    assert b"origin" not in read_bytes(f"{store.path}/{REMOTES_FILE}")

@@ -9,7 +9,7 @@ import pytest
 
 from scopes.conversation.append import amend
 from scopes.conversation.branch import branch, delete_tag, tag
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import delete, rename_title
 from scopes.conversation.undo import undo

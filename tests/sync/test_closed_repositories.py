@@ -9,7 +9,7 @@ import pytest
 
 from scopes.conversation.undo import undo
 from scopes.errors import Corrupt, NotFound
-from scopes.store.remotes import find_next, list_family
+from scopes.store.config import find_next, list_family
 from scopes.sync import placement
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import add_remote, remove_remote, show_remotes

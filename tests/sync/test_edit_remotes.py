@@ -12,10 +12,10 @@ from scopes.history.names import resolve_revision
 from scopes.purge.on_remotes import read_values
 from scopes.purge.purge import Places, purge
 from scopes.purge.selection import PurgeRequest
+from scopes.store.config import DEFAULT_REMOTE, find_default
 from scopes.store.objects import read_commit
 from scopes.store.operations import walk_operations
 from scopes.store.refs import PURGED, REMOTE_SOURCES, REMOTES
-from scopes.store.remotes import DEFAULT, find_default
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import remove_remote
 from scopes.sync.edit_remotes import rename_remote, set_remote_address, show_remote
@@ -56,9 +56,9 @@ def test_a_renamed_remote_stays_the_default_and_so_does_the_setting(repository, 
     add(repository, "/ab", "ab")
     rename_remote(repository, "a", "z")
     assert find_default(repository.path, None) == "z"
-    set_setting(repository, str(tmp_path), DEFAULT, "ab", level="store")
+    set_setting(repository, str(tmp_path), DEFAULT_REMOTE, "ab", level="store")
     assert rename_remote(repository, "ab", "usb").default
-    assert get_setting(repository.config, DEFAULT).value == "usb"
+    assert get_setting(repository.config, DEFAULT_REMOTE).value == "usb"
 
 
 def test_a_rename_leaves_remotes_whose_names_begin_alike(ours, tmp_path):

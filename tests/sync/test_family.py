@@ -8,14 +8,14 @@ import shutil
 import pytest
 
 from scopes import clock
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.store import set_setting
 from scopes.errors import Corrupt, NotFound, Refused
 from scopes.purge.offers import list_offers
-from scopes.store.chosen_projects import choose_name
+from scopes.store.config import DEFAULT_REMOTE, find_default, find_first, read_addresses
 from scopes.store.operations import walk_operations
-from scopes.store.refs import REMOTES
-from scopes.store.remotes import DEFAULT, FILE, find_default, find_first, list_firsts, read_addresses
+from scopes.store.projects import choose_name
+from scopes.store.refs import REMOTES, REMOTES_FILE
 from scopes.sync.addresses import parse_address
 from scopes.sync.bundles import import_bundle
 from scopes.sync.change_remotes import remove_remote
@@ -68,8 +68,8 @@ def store(bare, request, tmp_path_factory):
     before, after = (os.path.dirname(path) for path in (made_once(request, tmp_path_factory, "family", make), bare))
     shutil.copytree(before, after, dirs_exist_ok=True)
     path = f"{after}/store"
-    addresses = read_bytes(f"{path}/{FILE}")
-    write_bytes(f"{path}/{FILE}", addresses.replace(before.encode(), after.encode()))
+    addresses = read_bytes(f"{path}/{REMOTES_FILE}")
+    write_bytes(f"{path}/{REMOTES_FILE}", addresses.replace(before.encode(), after.encode()))
     for _ in range(SKIPPED):
         clock.new_id()
     return limited(open_store(path), 2)
@@ -119,21 +119,20 @@ def mark(bare, ref, text="somewhere else"):
 def test_a_later_repository_belongs_to_a_remote_by_its_name_and_its_address():
     known = {"o": "/t.git", "o-2": "/t-2.git", "o-3": "/t-3.git", "p-2": "/t-2.git", "o-5": "/t-5.git"}
     assert [find_first(known, name) for name in known] == ["o", "o", "o", "p-2", "o-5"]
-    assert list_firsts(known) == ["o", "p-2", "o-5"]
     assert find_first(known, "missing-2") == "missing-2"
 
 
 def test_the_default_remote_is_never_a_later_repository(store, tmp_path):
     for name in NAMES:
         assert resolve_remote(store, name).name == name
-    set_setting(store, str(tmp_path), DEFAULT, "origin-2", level="store")
+    set_setting(store, str(tmp_path), DEFAULT_REMOTE, "origin-2", level="store")
     assert resolve_remote(open_store(store.path), None).name == "origin"
     assert find_default(store.path, "origin-3") == "origin"
 
 
 @pytest.mark.parametrize("first", [b"", b',"first":"usb-2"'])
 def test_a_remote_with_later_repositories_is_the_only_one(repository, first):
-    write_bytes(f"{repository.path}/{FILE}", b'{"v":1,"remotes":{"usb":"/u.git","usb-2":"/u-2.git"}%s}' % first)
+    write_bytes(f"{repository.path}/{REMOTES_FILE}", b'{"v":1,"remotes":{"usb":"/u.git","usb-2":"/u-2.git"}%s}' % first)
     assert find_default(repository.path, None) == "usb"
     add(repository, "/o.git", "other")
     assert find_default(repository.path, None) == (None if not first else "usb")
@@ -202,7 +201,7 @@ def test_notes_of_a_push_name_the_repository_and_the_option_the_remote(store, ba
     push_to(dave, other)
     say(store, "conv-003/main", "ours")
     add(store, make_bare(tmp_path / "usb.git"), "usb")
-    set_setting(store, str(tmp_path), DEFAULT, "usb", level="store")
+    set_setting(store, str(tmp_path), DEFAULT_REMOTE, "usb", level="store")
     (note,) = fetch_from(open_store(store.path), remote="origin").notes
     assert "merge conv-003 origin-2/main --target main" in note.hint
     note = push_to(open_store(store.path), remote="origin").notes[0]

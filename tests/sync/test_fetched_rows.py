@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from scopes.conversation.append import append
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.new_rename_delete import rename_title
 from scopes.history.messages import plain_message, write_root_commit
 from scopes.model.conversation import Root

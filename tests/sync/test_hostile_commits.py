@@ -7,8 +7,8 @@ import json
 import pytest
 
 from scopes.errors import Corrupt
+from scopes.store.git_program import add_signature, without_signature
 from scopes.store.objects import COMMIT, parse_commit
-from scopes.store.signing import add_signature, without_signature
 from scopes.sync.exact_commits import check_exact
 from scopes.sync.purged_lists import check_list
 from tests.support.forged_remotes import AUTHOR, Forger

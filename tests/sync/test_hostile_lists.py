@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.errors import Corrupt
-from scopes.history.purged import decode_parts, format_list_commit, purged_of, write_purged
+from scopes.history.sources import decode_parts, format_list_commit, purged_of, write_purged
 from scopes.purge.offers import list_offers, read_offered
 from scopes.store.refs import PURGE_OFFERS
 from scopes.sync import purged_lists

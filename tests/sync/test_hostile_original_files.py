@@ -11,7 +11,7 @@ import pytest
 from scopes.errors import Corrupt
 from scopes.exporters.original import list_sources, name_files
 from scopes.history.names import Revision, list_branch_tips
-from scopes.history.purged import NOTHING
+from scopes.history.sources import NOTHING
 from scopes.model import encoding
 from scopes.store.objects import COMMIT, ObjectsInMemory, find_in_tree, parse_commit, parse_tree
 from scopes.store.refs import FETCHED_SOURCES, REMOTE_SOURCES, REMOTES

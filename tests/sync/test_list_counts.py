@@ -7,14 +7,12 @@ import json
 import pytest
 
 from scopes.conversation.branch import branch, rewind
-from scopes.conversation.list import find_cached_list
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import find_cached_list, list_conversations
 from scopes.conversation.merge import merge
 from scopes.conversation.new_rename_delete import delete_branch, rename_title
 from scopes.conversation.store import set_setting
 from scopes.conversation.undo import undo
-from scopes.store.refs import REMOTES
-from scopes.store.remotes import FILE
+from scopes.store.refs import REMOTES, REMOTES_FILE
 from scopes.sync.change_remotes import remove_remote
 from tests.support.history import history, say
 from tests.support.recalled import recalled
@@ -120,7 +118,7 @@ def test_a_damaged_record_of_the_remote_hides_the_counts_only(theirs, damage):
 
 
 def test_a_damaged_list_of_remotes_hides_the_counts_only(theirs):
-    write_bytes(f"{theirs.path}/{FILE}", b"{")
+    write_bytes(f"{theirs.path}/{REMOTES_FILE}", b"{")
     assert counts(theirs) == {"conv-001": (None, None)}
 
 
@@ -152,15 +150,15 @@ def test_the_counts_come_from_the_index_until_something_changes(ours, theirs, in
 def test_another_default_remote_makes_the_cached_counts_invalid(theirs, index, tmp_path):
     add(theirs, make_bare(tmp_path / "more.git"), "backup")
     counts(theirs, index)
-    addresses = json.loads(read_bytes(f"{theirs.path}/{FILE}"))
+    addresses = json.loads(read_bytes(f"{theirs.path}/{REMOTES_FILE}"))
     addresses["remotes"]["other"] = addresses["remotes"].pop("origin")
-    write_bytes(f"{theirs.path}/{FILE}", json.dumps(addresses).encode())
+    write_bytes(f"{theirs.path}/{REMOTES_FILE}", json.dumps(addresses).encode())
     assert cached(theirs, index) is None
     assert counts(theirs, index) == {"conv-001": (None, None)}
 
 
 def test_only_changed_conversations_are_walked(theirs, monkeypatch):
-    from scopes.conversation import list_from_store as remote_counts
+    from scopes.conversation import show as remote_counts
 
     for number in range(5):
         history(theirs, f"main: other {number}")

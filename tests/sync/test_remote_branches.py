@@ -19,8 +19,7 @@ from scopes.history.transaction import Transaction
 from scopes.model.conversation import BranchEntry
 from scopes.model.message import Author
 from scopes.store.objects import read_commit
-from scopes.store.refs import REMOTES
-from scopes.store.remotes import FILE
+from scopes.store.refs import REMOTES, REMOTES_FILE
 from scopes.sync.local_conversations import Selection
 from scopes.sync.pull import pull
 from scopes.sync.remotes import resolve_remote
@@ -122,7 +121,7 @@ def test_a_new_branch_or_tag_is_not_named_like_one_of_a_remote(ours, name):
 
 
 def test_a_damaged_list_of_remotes_hides_their_branches_only(theirs):
-    write_bytes(f"{theirs.path}/{FILE}", b"{")
+    write_bytes(f"{theirs.path}/{REMOTES_FILE}", b"{")
     assert resolve_revision(theirs, "conv-001/main").branch == "main"
     with pytest.raises(NotFound):
         resolve_revision(theirs, "conv-001/origin/main")

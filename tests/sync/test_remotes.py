@@ -9,8 +9,8 @@ import pytest
 
 from scopes.conversation.store import set_setting
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound, Refused
-from scopes.store.refs import REMOTES
-from scopes.store.remotes import DEFAULT, FILE
+from scopes.store.config import DEFAULT_REMOTE
+from scopes.store.refs import REMOTES, REMOTES_FILE
 from scopes.store.transactions import exclusive_write
 from scopes.sync.addresses import parse_address
 from scopes.sync.change_remotes import remove_remote, show_remotes
@@ -25,7 +25,7 @@ ADDRESS = parse_address("https://host/talks.git")
 
 def path_of(repository):
     """Return the path of the file."""
-    return os.path.join(repository.path, FILE)
+    return os.path.join(repository.path, REMOTES_FILE)
 
 
 def test_remotes_are_listed_by_name(repository):
@@ -85,7 +85,7 @@ def test_several_remotes_of_an_older_version_have_no_default(repository):
 def test_the_setting_names_the_default_remote(repository, tmp_path):
     add(repository, "/a", "origin")
     add(repository, "/b", "team")
-    set_setting(repository, str(tmp_path), DEFAULT, "team", level="store")
+    set_setting(repository, str(tmp_path), DEFAULT_REMOTE, "team", level="store")
     assert resolve_remote(repository, None).name == "team"
     assert [(row.name, row.default) for row in show_remotes(repository).remotes] == [("origin", False), ("team", True)]
     assert (remote_option(repository, "team"), remote_option(repository, "origin")) == ("", " --remote origin")
@@ -94,7 +94,7 @@ def test_the_setting_names_the_default_remote(repository, tmp_path):
 def test_a_default_remote_that_does_not_exist_is_not_replaced_by_another_one(repository, tmp_path):
     """What is meant for one remote must not go to another one."""
     add(repository, "/a", "origin")
-    set_setting(repository, str(tmp_path), DEFAULT, "team", level="store")
+    set_setting(repository, str(tmp_path), DEFAULT_REMOTE, "team", level="store")
     with pytest.raises(NotFound, match="the default remote 'team' does not exist") as caught:
         resolve_remote(repository, None)
     assert "remotes: origin" in caught.value.hint
@@ -145,7 +145,7 @@ def test_a_removed_remote_takes_what_is_known_about_it_along(ours):
 )
 def test_a_damaged_list_is_refused(repository, data):
     write_bytes(path_of(repository), data)
-    with pytest.raises(Corrupt, match="list of remotes"):
+    with pytest.raises(Corrupt, match=r"remotes\.json cannot be read"):
         list_remotes(repository)
 
 

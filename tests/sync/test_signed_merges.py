@@ -7,8 +7,8 @@ import pytest
 from scopes.conversation.merge import merge
 from scopes.conversation.verify import verify_signatures
 from scopes.history.names import list_branch_tips
+from scopes.store.git_program import add_signature
 from scopes.store.objects import COMMIT, read_data
-from scopes.store.signing import add_signature
 from tests.support.history import say
 from tests.support.planted import KINDS
 from tests.support.remotes import clone_to, push_to

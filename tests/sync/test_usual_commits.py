@@ -10,8 +10,8 @@ from scopes.errors import Corrupt
 from scopes.history.messages import format_message_commit
 from scopes.ids import MessageId, Oid
 from scopes.model.message import Author, Message, Part, decode, encode, text_parts
+from scopes.store.git_program import add_signature
 from scopes.store.objects import MAX_TIME_SECONDS, parse_commit
-from scopes.store.signing import add_signature
 from scopes.sync.exact_commits import check_message_commit, find_usual, says_message
 from tests.sync.test_hostile_commits import CHANGED, HARMLESS, SIGNATURE, TEXTS
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 
 import pytest
 
-from scopes.tokens import count as count_cache
-from scopes.tokens.count import FILE, CachingTokenizer, CountCache
+from scopes.index import caches
+from scopes.index.caches import COUNTS, CountCache
+from scopes.tokens.count import CachingTokenizer
 
 
 class Counting:
@@ -59,14 +59,7 @@ def test_a_caching_tokenizer_has_method_and_name_of_the_other():
 
 def test_without_new_counts_nothing_is_written(tmp_path):
     count(tmp_path)
-    assert not (tmp_path / FILE).exists()
-
-
-def test_without_a_cache_file_sqlite_is_not_loaded(tmp_path, monkeypatch):
-    monkeypatch.delitem(sys.modules, "scopes.index.database", raising=False)
-    with CountCache(str(tmp_path)) as cache:
-        assert cache.find(b"key") is None
-        assert "scopes.index.database" not in sys.modules
+    assert not (tmp_path / COUNTS.file).exists()
 
 
 def test_a_cache_that_cannot_be_written_is_ignored(tmp_path):
@@ -76,13 +69,13 @@ def test_a_cache_that_cannot_be_written_is_ignored(tmp_path):
 
 @pytest.mark.parametrize("content", [b"", b"SQLite format 3\0", b"no database" * 100, bytes(5000)])
 def test_a_file_of_another_format_is_replaced(filled, content):
-    (filled / FILE).write_bytes(content)
+    (filled / COUNTS.file).write_bytes(content)
     assert [count(filled, "one")[1] for _ in range(2)] == [1, 0]
 
 
 def test_a_locked_file_finds_nothing_and_is_not_replaced(filled, monkeypatch):
-    monkeypatch.setattr(count_cache, "_BUSY_SECONDS", 0.0)
-    other = sqlite3.connect(filled / FILE, isolation_level=None)
+    monkeypatch.setattr(caches, "_COUNTS_BUSY_SECONDS", 0.0)
+    other = sqlite3.connect(filled / COUNTS.file, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     assert count(filled, "one") == ([3], 1)
     other.execute("ROLLBACK")
@@ -91,6 +84,6 @@ def test_a_locked_file_finds_nothing_and_is_not_replaced(filled, monkeypatch):
 
 
 def test_a_file_that_is_too_large_is_emptied(filled, monkeypatch):
-    monkeypatch.setattr(count_cache, "_MAX_FILE_BYTES", 100)
+    monkeypatch.setattr(caches, "_MAX_COUNTS_BYTES", 100)
     count(filled, "seven")
     assert count(filled, "one", "seven", "three")[1] == 2

@@ -82,9 +82,9 @@ def test_ranks_are_the_order_of_the_lines(name):
     """The reason why the ranks in a file are not parsed."""
     skip_without_rank_files()
     found = next(
-        each for each in walk_rank_files(RankFilePaths("/nowhere", None, INSTALLED), ENCODINGS[name]) if each.data
+        data for _, data in walk_rank_files(RankFilePaths("/nowhere", None, INSTALLED), ENCODINGS[name]) if data
     )
-    assert [int(word) for word in (found.data or b"").split()[1::2]] == list(range((found.data or b"").count(b"\n")))
+    assert [int(word) for word in found.split()[1::2]] == list(range(found.count(b"\n")))
 
 
 @lasting

@@ -27,7 +27,7 @@ def test_a_fetched_rank_file_is_found(small, nowhere):
     urls = []
     seen = fetch_ranks(nowhere, "o200k_base", lambda url: urls.append(url) or RANKS)
     assert (seen.path, seen.size, urls) == (nowhere.own_file(small), len(RANKS), [small.url])
-    assert [found.data for found in walk_rank_files(nowhere, small)] == [RANKS]
+    assert [data for _, data in walk_rank_files(nowhere, small)] == [RANKS]
     assert tokens_status(nowhere).encodings[0].exact
     assert stat.S_IMODE(os.stat(seen.path).st_mode) == 0o600
 

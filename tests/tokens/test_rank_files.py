@@ -29,7 +29,7 @@ def fill(tmp_path, data=b"ranks"):
 
 
 def origins_and_data(paths):
-    return [(file.origin, file.data) for file in walk_rank_files(paths, ENCODING)]
+    return [(file.origin, data) for file, data in walk_rank_files(paths, ENCODING)]
 
 
 def test_tiktokens_cache_is_searched_first_then_ours_then_packages(tmp_path):

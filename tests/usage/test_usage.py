@@ -11,8 +11,7 @@ import pytest
 from scopes.clock import parse_time, parse_window
 from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid, NotFound
-from scopes.store.chosen_projects import ChosenProject
-from scopes.store.projects import Project
+from scopes.store.projects import ChosenProject, Project
 from scopes.usage.prices import read_prices
 from scopes.usage.usage import UsageRequest, monday_of, usage
 from tests.support.history import history

@@ -11,7 +11,7 @@ from scopes.cli.invocation import Invocation
 from scopes.cli.token_options import MaxTokens, project_directory, tokenizer_for
 from scopes.context.bisect_command import BisectCommand, ContextReader, check_bisect_command
 from scopes.context.request import new_request
-from scopes.conversation.bisect import BisectPoint, bisect, count_steps
+from scopes.conversation.log import BisectPoint, bisect, count_steps
 from scopes.errors import Invalid
 from scopes.result import plural
 from scopes.sanitize import mark_cut

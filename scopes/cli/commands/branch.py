@@ -58,8 +58,9 @@ def branch(
     if branch_name is None and not conversation.startswith(NUMBERED):
         repository = invocation.repository()
         conversation, branch_name = split_source(repository, "branch", (conversation, None))
-    if branch_name is not None and start is None:
-        conversation, start = split_branch(conversation, None)
+    base = None
+    if branch_name is not None or start is not None:
+        conversation, base = split_branch(conversation, None)
     if branch_name is None and purpose is None and agent is None and start is None:
         return invocation.show(list_branches(invocation.repository(), conversation, include_hidden=include_hidden))
     if branch_name is None and purpose is None and agent is None:
@@ -72,6 +73,7 @@ def branch(
             purpose=purpose,
             agent=agent,
             start=start,
+            base=base,
             name=branch_name,
             switch=not no_switch,
         )

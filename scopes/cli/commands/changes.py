@@ -40,9 +40,10 @@ def changes(
 ) -> int:
     """List every change of a conversation and its cause.
 
-    Messages, branches, title, tags, the active branch, merge requests, proposals and accepted values (entities),
-    decisions, conflicts, collaborations and facts, as the history records them. A message that is added has no row of
-    its branch, by whatever command. What undo, redo and rewind do is a row of the branch or of the field.
+    Messages, branches, title, tags, the active branch, merge requests, decisions and accepted values (entities), as the
+    history records them. What proposals, conflicts, collaborations and facts went through: scopes proposals show,
+    conflicts show, collaborate status, facts log. A message that is added has no row of its branch, by whatever
+    command. What undo, redo and rewind do is a row of the branch or of the field.
 
     The order is that of time, the oldest first: an operation has the time when it ran, a message its own, but none is
     before what it follows. Times are to the millisecond (see --json). The cause of what fetch, pull, clone or bundle

@@ -10,7 +10,7 @@ from scopes.cli import usage
 from scopes.cli.connection import choose, connect
 from scopes.cli.invocation import Invocation
 from scopes.cli.sharing_options import AsBranches, OfProject, OfYear, RemoteAddress
-from scopes.store.remotes import ORIGIN
+from scopes.store.config import ORIGIN
 from scopes.sync.addresses import parse_address
 from scopes.sync.clone import clone as run_clone
 from scopes.sync.clone import clone_manifests

@@ -66,5 +66,5 @@ def diff(
     if left is None:
         raise Invalid("nothing to compare was given", hint="for example: scopes diff main fix")
     left, right = split_compared(repository, "diff", left, right, other)
-    result = run_diff(repository, left, right, details=not stat and not invocation.json)
+    result = run_diff(repository, left, right, bodies=not stat and not invocation.json)
     return invocation.show(result, options=ViewOptions(stat=stat))

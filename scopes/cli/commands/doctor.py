@@ -28,9 +28,7 @@ def doctor(context: usage.Context) -> int:
     """
     invocation: Invocation = context.obj
     mcp = begin_mcp()  # while the store is looked at, which may wait for a lock
-    return invocation.show(
-        run_doctor(invocation.store_path, invocation.repository_or_error(), _check_others(invocation, mcp))
-    )
+    return invocation.show(run_doctor(invocation.repository_or_error(), _check_others(invocation, mcp)))
 
 
 def _check_others(invocation: Invocation, mcp: BackgroundCheck) -> Iterator[Check]:

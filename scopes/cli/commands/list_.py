@@ -10,8 +10,8 @@ from scopes.cli import usage
 from scopes.cli.arguments import AllProjects, OfProjects, Since, Until, choose_project, refuse_both_scopes
 from scopes.cli.invocation import Invocation
 from scopes.clock import now_nanoseconds, parse_window
-from scopes.conversation.list import ConversationList, ListFilter, check_limit, find_cached_list, has_copies
-from scopes.errors import Invalid
+from scopes.conversation.list import ConversationList, ListFilter, find_cached_list, has_copies
+from scopes.errors import Invalid, check_not_negative
 from scopes.result import Note
 
 _OTHER_LINES = 7  # of a screen: the frame of the table, its title and heading, the line below it, and the prompt
@@ -103,7 +103,7 @@ def list_(
     )  # fmt: skip
     result = _list(invocation, wanted)
     if (terminal or data) and result.conversations and has_copies(invocation.store_path):
-        from scopes.history.purged import list_copies
+        from scopes.history.titles import list_copies
 
         copies = list_copies(invocation.repository())
         result = replace(result, copies={each.copy: each.original or "" for each in copies})
@@ -125,7 +125,7 @@ def _list(invocation: Invocation, wanted: ListFilter) -> ConversationList:
     if repository is None:
         invocation.require_store_not_lost()
         return ConversationList(conversations=(), notes=invocation.no_store_notes())
-    from scopes.conversation.list_from_store import list_conversations
+    from scopes.conversation.list import list_conversations
     from scopes.render.progress import progress
 
     with progress(invocation.output(), "reading conversations") as on_progress:
@@ -141,7 +141,8 @@ def _limit(invocation: Invocation, limit: int | None, *, include_all: bool) -> i
     if include_all and limit is not None:
         raise Invalid("--all cannot be combined with -n", hint="leave out one of them")
     on_screen = limit is None and invocation.stdout.isatty() and not invocation.wants_data and not include_all
-    return check_limit(_rows_on_screen(invocation) if on_screen else limit)
+    check_not_negative(limit, "number of conversations", "for example: -n 20, or --all")
+    return _rows_on_screen(invocation) if on_screen else limit
 
 
 def _list_remote(invocation: Invocation, name: str, limit: int | None) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.api.undo import redo as run_redo
+from scopes.api.undo import follow_undo
 from scopes.cli import usage
 from scopes.cli.arguments import AnyActor, OfConversation
 from scopes.cli.invocation import Invocation
+from scopes.conversation.undo import redo as run_redo
 
 
 def redo(
@@ -32,5 +33,5 @@ def redo(
     invocation: Invocation = context.obj
     limit = name if conversation is None else conversation
     repository = invocation.repository()
-    redone = run_redo(repository, invocation.environ, conversation=limit, any_actor=any_actor, dry_run=dry_run)
-    return invocation.show(redone)
+    redone = run_redo(repository, conversation=limit, any_actor=any_actor, dry_run=dry_run)
+    return invocation.show(follow_undo(repository, redone, invocation.environ))

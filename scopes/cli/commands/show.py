@@ -38,9 +38,9 @@ def show(
 ) -> int:
     """Show participants, branches and recent activity.
 
-    Also project, models, time span, tokens of the last context (recorded with its answer, or an estimate marked ~), the
-    UUID and the id of the imported session. CONV/BRANCH shows one branch. The message count of a branch starts at its
-    fork point; the total is added where it differs.
+    Also project, models, time span, tokens of the last context (as recorded with its answer), the UUID and the id
+    of the imported session. CONV/BRANCH shows one branch. The message count of a branch starts at its fork point; the
+    total is added where it differs.
 
     --commits searches the project around the current directory. made: a call of the turn ran git commit; wrote: edits
     of the turns have lines of the commit, as scopes why answers, or a command may have written its files. Both may be

@@ -40,7 +40,7 @@ def tag(
         return invocation.show(_list_tags(invocation.repository(), conversation))
     if delete:
         return invocation.show(delete_tag(invocation.repository(), conversation, name))
-    return invocation.show(run_tag(invocation.repository(), conversation, name, branch if message is None else message))
+    return invocation.show(run_tag(invocation.repository(), conversation, name, message, branch=branch))
 
 
 def _list_tags(repository: Repository, conversation: str) -> TagList:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from scopes.api.undo import undo as run_undo
+from scopes.api.undo import follow_undo
 from scopes.cli import usage
 from scopes.cli.arguments import AnyActor, OfConversation
 from scopes.cli.invocation import Invocation
+from scopes.conversation.undo import undo as run_undo
 
 
 def undo(
@@ -42,7 +43,5 @@ def undo(
     """
     invocation: Invocation = context.obj
     repository = invocation.repository()
-    undone = run_undo(
-        repository, invocation.environ, name, conversation=conversation, any_actor=any_actor, dry_run=dry_run
-    )
-    return invocation.show(undone)
+    undone = run_undo(repository, name, conversation=conversation, any_actor=any_actor, dry_run=dry_run)
+    return invocation.show(follow_undo(repository, undone, invocation.environ))

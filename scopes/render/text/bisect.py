@@ -10,7 +10,7 @@ from scopes.render.text.phrases import author, counted, identifier, short_time, 
 from scopes.render.view import Cell, Column, Span, View
 
 if TYPE_CHECKING:
-    from scopes.conversation.bisect import Bisection
+    from scopes.conversation.log import Bisection
     from scopes.ids import Oid
 
 _COLUMNS = (Column("State"), Column("ID"), Column("Author"), Column("Time"), Column("Text"), Column("OID", hidden=True))

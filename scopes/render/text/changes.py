@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,6 @@ from scopes.clock import in_seconds
 from scopes.conversation.changes import Change, ChangeLog
 from scopes.history.messages import NO_TEXT
 from scopes.ids import is_oid
-from scopes.merge.keys import decoded_key
 from scopes.render.dispatch import render_text
 from scopes.render.text.phrases import SHORT_ID_LENGTH, counted, short_time
 from scopes.render.view import Cell, Column, View
@@ -38,7 +36,7 @@ _PIPED_COLUMNS = (
     Column("After"),
     Column("Source"),
 )
-_MESSAGE, _WITH_IDS = "messages[", ("conflicts.", "collaborations.", "proposals.")
+_MESSAGE = "messages["
 
 
 @render_text.register
@@ -86,9 +84,6 @@ def _terminal_row(row: Change, view: View) -> tuple[Cell, ...]:
     field = row.field_path
     if field.startswith(_MESSAGE):
         field = f"{field[: len(_MESSAGE) + SHORT_ID_LENGTH]}…]"
-    elif field.startswith(_WITH_IDS):
-        group, identity, *below = field.split(".", 2)
-        field = ".".join((group, identity[:SHORT_ID_LENGTH], *below))
     return short_time(view, row.time), field, _describe(row), _author(row)
 
 
@@ -110,7 +105,7 @@ def _piped_row(row: Change) -> tuple[str, ...]:
 
 
 def _describe(row: Change) -> str:
-    """Return a change in words: what was said, created, moved, resolved or deleted."""
+    """Return a change in words: what was said, created, moved or deleted."""
     match row.field_path.partition(".")[0].partition("[")[0], row.before, row.after:
         case "messages", _, {"kind": str(kind), "subject": str(subject)}:
             text = mark_cut(subject)
@@ -123,63 +118,9 @@ def _describe(row: Change) -> str:
             words = "retracted"
         case "participants", _, str(name):
             words = f"{name} joined"
-        case "participants", str(name), _:
-            words = f"{name} takes part no more"
-        case group, before, after if group in _STEPS:
-            words = _STEPS[group](before, after) or _describe_status(before, after) or _describe_values(row)
         case _:
             words = _describe_values(row)
     return words
-
-
-def _describe_collaboration(before: Any, after: Any) -> str | None:
-    match before, after:
-        case None, {"status": "open", "type": str(kind), "context": str(task)}:
-            return f"{kind} opened: {task}"
-    return _describe_position(before, after)
-
-
-def _describe_conflict(before: Any, after: Any) -> str | None:
-    match before, after:
-        case _, {"key": str(key), "choice": str(choice)}:
-            return f"resolved: {choice} for {decoded_key(key)}"
-        case None, {"key": str(key), "type": str(kind)}:
-            return f"{kind} on {decoded_key(key)}"
-        case _, {"status": "escalated", "to": str(name)}:
-            return f"escalated to {name}"
-    return _describe_position(before, after)
-
-
-def _describe_position(before: Any, after: Any) -> str | None:
-    match before, after:
-        case _, {"position": str(position)}:
-            return f"holds: {position}"
-        case {"position": str(position)}, None:
-            return f"no longer holds: {position}"
-    return None
-
-
-def _describe_proposal(before: Any, after: Any) -> str | None:
-    match before, after:
-        case {"state": str(old)}, {"state": str(new)}:
-            return f"{old} → {new}"
-        case None, {"state": str(new), "entity": str(entity)}:
-            return f"{new}, for {entity}"
-    return None
-
-
-def _describe_status(before: Any, after: Any) -> str | None:
-    match before, after:
-        case {"status": str(old)}, {"status": str(new), **rest}:
-            return f"{old} → {new}" + (f": {rest['outcome']}" if rest.get("outcome") else "")
-    return None
-
-
-_STEPS: dict[str, Callable[[Any, Any], str | None]] = {
-    "collaborations": _describe_collaboration,
-    "conflicts": _describe_conflict,
-    "proposals": _describe_proposal,
-}
 
 
 def _describe_values(row: Change) -> str:

@@ -141,15 +141,7 @@ def _details(result: ConversationView) -> Iterator[tuple[str | Span, ...]]:
     )
     yield "Messages", f"{counted(result.messages, 'message')} on {branches}"
     if result.tokens is not None:
-        estimated = result.tokens_method == "estimate"
-        yield (
-            "Tokens",
-            (
-                f"~{result.tokens:,} of text, without tool calls"
-                if estimated
-                else f"{result.tokens:,} in the last context, as the agent recorded it"
-            ),
-        )
+        yield "Tokens", f"{result.tokens:,} in the last context, as the agent recorded it"
     yield "UUID", Span(result.uuid, "id")
     if result.redacted is not None:
         original = result.redacted.original

@@ -169,22 +169,17 @@ def _write_messages(
     result: Difference,
     most: int | None,
 ) -> None:
-    """Write one line for each message; a tool call with its outcome stands for the message with its result.
+    """Write one line for each message.
 
     Of more than `most` lines the last are written, so that a long side does not hide the other one. `sides` are the
     side of the messages and the other one.
     """
     is_left = sides[0] is result.left
     mark = Span("- ", "bad") if is_left else Span("+ ", "good")
-    heads, details = result.only_left if is_left else result.only_right, result.details
-    if not heads:
+    shown = result.only_left if is_left else result.only_right
+    if not shown:
         return
-    shown = [head for head in heads if not ((detail := details.get(head.oid)) is not None and detail.folded)]
-    folded = len(heads) - len(shown)
-    count = counted(len(heads), "message")
-    if folded:
-        count += f" ({len(heads) - folded:,} shown, {counted(folded, 'result')} folded into the calls)"
-    _write_heading(view, f"Only in {sides[0].name}: {count}")
+    _write_heading(view, f"Only in {sides[0].name}: {counted(len(shown), 'message')}")
     if most is not None and len(shown) > most + 1:
         names = [side.revision.branch or side.revision.oid[:12] for side in sides]
         command = f"scopes log {quote(sides[0].revision.conversation)} {quote(names[1])}..{quote(names[0])}"
@@ -193,12 +188,11 @@ def _write_messages(
         view.line(*truncate_line((mark, Span(earlier, "dim")), view.width))
         shown = shown[-most:]
     for head in shown:
-        detail = details.get(head.oid)
         who = author(head.author, head.author_kind)
         start = (mark, identifier(view, head.id), " ", who, ": ")
         room = view.width - count_span_cells(clean_spans(start))
-        message, results = (None, ()) if detail is None else (detail.message, detail.results)
-        view.line(*truncate_line((*start, *summarize_message(head, message, results, room)), view.width))
+        message = result.bodies.get(head.oid)
+        view.line(*truncate_line((*start, *summarize_message(head, message, (), room)), view.width))
 
 
 def _write_both(view: View, left: str | None, right: str | None) -> None:
@@ -223,8 +217,8 @@ def _rows(result: Difference, view: View) -> Iterator[tuple[Cell, ...]]:
 
 
 def _subject(result: Difference, head: MessageHeader) -> str:
-    detail = result.details.get(head.oid)
-    return subject(head) if detail is None or head.subject != NO_TEXT else summary_text(head, detail.message)
+    message = result.bodies.get(head.oid)
+    return subject(head) if message is None or head.subject != NO_TEXT else summary_text(head, message)
 
 
 def _message_row(mark: str, head: MessageHeader, view: View, text: str) -> tuple[Cell, ...]:

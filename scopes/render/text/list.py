@@ -14,7 +14,7 @@ from scopes.render.wrap import count_cells, truncate_line
 
 if TYPE_CHECKING:
     from scopes.conversation.list import ConversationList
-    from scopes.index.conversation_table import ConversationRow
+    from scopes.index.caches import ConversationRow
 
 _PIPED_COLUMNS = (
     Column("ID"),

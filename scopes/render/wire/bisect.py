@@ -9,7 +9,7 @@ from scopes.render.dispatch import to_wire
 from scopes.render.wire.message import header_object
 
 if TYPE_CHECKING:
-    from scopes.conversation.bisect import Bisection, BisectPoint, BisectStep
+    from scopes.conversation.log import Bisection, BisectPoint, BisectStep
 
 
 @to_wire.register

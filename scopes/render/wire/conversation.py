@@ -45,7 +45,7 @@ def format_conversation_view(result: ConversationView) -> dict[str, object]:
         continues=None if result.continues is None else without_none(**result.continues._asdict()),
         models=list(result.models) or None,
         started=result.started,
-        tokens=None if result.tokens is None else {"count": result.tokens, "method": result.tokens_method},
+        tokens=None if result.tokens is None else {"count": result.tokens, "method": "recorded"},
         branch=result.branch,
         redacted=None if result.redacted is None else without_none(original=result.redacted.original),
         in_progress=[without_none(**each._asdict()) for each in result.in_progress] or None,

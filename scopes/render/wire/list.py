@@ -10,7 +10,7 @@ from scopes.render.wire.fields import utc
 
 if TYPE_CHECKING:
     from scopes.conversation.list import ConversationList
-    from scopes.index.conversation_table import ConversationRow
+    from scopes.index.caches import ConversationRow
 
 
 @to_wire.register

@@ -20,7 +20,7 @@ from scopes.history.handles import StoreHandle, next_conversation_id
 from scopes.history.messages import is_root, message_id_of, read_body, read_message, write_root_commit
 from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.names import MAIN, list_branch_tips, list_latest, read_active_branch
-from scopes.history.purged import read_purged
+from scopes.history.sources import read_purged
 from scopes.history.transaction import Transaction, append_commit
 from scopes.hosts.agents import target_named
 from scopes.ids import AgentName, BranchName, ConversationId, Oid, free_name, slug

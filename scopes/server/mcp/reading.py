@@ -12,8 +12,7 @@ from scopes.code_links.why import WhyRequest
 from scopes.code_links.why import why as find_why
 from scopes.context.request import new_request
 from scopes.conversation.decisions import decisions
-from scopes.conversation.list import ConversationList, ListFilter
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import ConversationList, ListFilter, list_conversations
 from scopes.conversation.show import show
 from scopes.errors import Invalid
 from scopes.history.names import resolve_branch
@@ -54,8 +53,7 @@ class ReadingTools:
         """
         with self._access.find(client) as store:
             projects = (_find_project(),) if here else ()
-            clear = str if agent is None else clear_text
-            wanted = ListFilter(agent=agent, projects=projects, limit=_check_rows(limit), clear=clear)
+            wanted = ListFilter(agent=agent, projects=projects, limit=_check_rows(limit))
             found = ConversationList(conversations=(), notes=(NO_STORE,))
             if store is not None:
                 found = list_conversations(store.repository, self._access.index, wanted=wanted)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from mcp.server.mcpserver.exceptions import ResourceError
 
 from scopes.context.request import new_request
-from scopes.conversation.list import ConversationList, ListFilter
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import ConversationList, ListFilter, list_conversations
 from scopes.history.names import resolve_branch
 from scopes.memory.list import show_memory
 from scopes.render.dispatch import to_wire

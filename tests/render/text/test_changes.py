@@ -56,33 +56,12 @@ def test_a_terminal_tells_what_happened_in_words(at_one_moment):
         f"answer: {CALL.subject}",
         "retracted",
         "started at dc76e9f0",
-        "edit-edit on decisions/auth flow",
-        "resolved: source for decisions/auth flow",
     ]
 
 
 @pytest.mark.parametrize(
     ("field", "before", "after", "words"),
     [
-        (
-            "collaborations.x",
-            None,
-            {"status": "open", "type": "consensus", "context": "Choose"},
-            "consensus opened: Choose",
-        ),
-        ("collaborations.x", {"status": "open"}, {"status": "closed", "outcome": "JWT"}, "open → closed: JWT"),
-        ("collaborations.x", {"status": "closed"}, {"status": "open"}, "closed → open"),
-        ("collaborations.x.positions.ann", None, {"about": "the task", "position": "JWT"}, "holds: JWT"),
-        ("conflicts.x.positions.ann", {"position": "JWT"}, None, "no longer holds: JWT"),
-        ("conflicts.x", {"status": "open"}, {"status": "debate"}, "open → debate"),
-        (
-            "conflicts.x",
-            {"status": "open"},
-            {"key": "k", "type": "t", "status": "escalated", "to": "ann"},
-            "escalated to ann",
-        ),
-        ("proposals.x", None, {"entity": "task/42", "state": "pending"}, "pending, for task/42"),
-        ("proposals.x", {"state": "pending"}, {"state": "accepted", "decision": "accept"}, "pending → accepted"),
         (
             "messages",
             None,

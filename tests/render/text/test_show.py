@@ -51,7 +51,7 @@ def activity(lines):
 
 KNOWN = replace(
     VIEW, directory="/home/carol/shop", models=("m1", "m2"), started="2025-12-31T22:00:00Z",
-    last_activity="2025-12-31T23:59:00Z", messages=1234, branch_count=3, tokens=85_123, tokens_method="recorded",
+    last_activity="2025-12-31T23:59:00Z", messages=1234, branch_count=3, tokens=85_123,
     source="codex", native_id="01a1fcdc",
 )  # fmt: skip
 
@@ -77,7 +77,6 @@ def test_the_details_end_with_how_to_go_on(at_one_moment):
     )
     assert "go on" not in piped(KNOWN)
     assert "go on" not in seen(KNOWN, hints=False)
-    assert "Tokens:    ~85,123 of text, without tool calls\n" in seen(replace(KNOWN, tokens_method="estimate"))
 
 
 def test_what_is_in_progress_is_above_the_commands_that_end_it(at_one_moment):

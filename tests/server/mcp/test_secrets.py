@@ -91,6 +91,8 @@ def test_a_snippet_has_no_part_of_a_secret_that_is_cut_or_found(agent):
         found = agent.get("conversation_search", query=query, limit=50)["messages_found"]
         assert TOKEN[:8] not in str(found)
     assert agent.get("conversation_search", query=TOKEN, limit=50)["messages_found"] == []
+    agent.get("conversation_record", text="a needle alone", author="user", conversation="conv-001")
+    assert len(agent.get("conversation_search", query="needle", limit=50)["messages_found"]) == 1
 
 
 def test_an_error_quotes_no_secret(agent):

@@ -8,7 +8,7 @@ pytest.importorskip("mcp")
 
 from scopes.agents.register import register
 from scopes.conversation.append import append_all
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.verify import verify
 from scopes.facts.list import list_facts

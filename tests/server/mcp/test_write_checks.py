@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from scopes.agents.register import register
-from scopes.conversation.list_from_store import list_conversations
+from scopes.conversation.list import list_conversations
 from scopes.conversation.log import log
 from scopes.conversation.verify import verify
 from scopes.model.message import EXAMPLES

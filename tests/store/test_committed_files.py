@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from scopes.errors import Corrupt, NotFound
-from scopes.store.project_files import Commit
+from scopes.store.git_program import CommittedFiles
 
 
 @pytest.fixture
@@ -38,32 +38,32 @@ def project(tmp_path):
 def test_a_file_is_read_from_a_commit_and_nothing_runs(project):
     """The agent cannot change the rules that it is checked by."""
     directory, base = project
-    assert Commit(str(directory), "main").read("rules.toml") == b'fail_on = "note"\n'
-    assert Commit(str(directory / "sub"), base[:10]).read("rules.toml") == b'fail_on = "note"\n'
-    assert Commit(str(directory), "HEAD").read("rules.toml") == b'fail_on = "none"\n'
-    assert Commit(str(directory), "HEAD").read("missing.toml") is None
+    assert CommittedFiles(str(directory), "main").read("rules.toml") == b'fail_on = "note"\n'
+    assert CommittedFiles(str(directory / "sub"), base[:10]).read("rules.toml") == b'fail_on = "note"\n'
+    assert CommittedFiles(str(directory), "HEAD").read("rules.toml") == b'fail_on = "none"\n'
+    assert CommittedFiles(str(directory), "HEAD").read("missing.toml") is None
     assert not (directory / "pwned").exists()
 
 
 def test_the_merge_base_of_a_change_is_found_and_none_without_its_history(project):
     directory, base = project
-    found = Commit(str(directory), "main").find_merge_base()
+    found = CommittedFiles(str(directory), "main").find_merge_base()
     assert found is not None
     assert (found.revision, found.read("rules.toml")) == (base, b'fail_on = "note"\n')
     with pytest.raises(NotFound):
-        Commit(str(directory), "origin/main")
+        CommittedFiles(str(directory), "origin/main")
     other = subprocess.run(
         ["git", "-C", directory, "-c", "user.name=c", "-c", "user.email=c@x", "commit-tree", "HEAD^{tree}", "-m", "x"],
         capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
-    assert Commit(str(directory), other).find_merge_base() is None
+    assert CommittedFiles(str(directory), other).find_merge_base() is None
 
 
 def test_an_unknown_revision_a_directory_and_no_repository_are_errors(project, tmp_path_factory):
     directory, _ = project
     with pytest.raises(NotFound, match="revision 'nowhere' is not in the repository"):
-        Commit(str(directory), "nowhere").read("rules.toml")
+        CommittedFiles(str(directory), "nowhere").read("rules.toml")
     with pytest.raises(Corrupt, match="is not a file"):
-        Commit(str(directory), "HEAD").read("sub")
+        CommittedFiles(str(directory), "HEAD").read("sub")
     with pytest.raises(NotFound, match="is in no git repository"):
-        Commit(str(tmp_path_factory.mktemp("outside")), "HEAD").read("rules.toml")
+        CommittedFiles(str(tmp_path_factory.mktemp("outside")), "HEAD").read("rules.toml")

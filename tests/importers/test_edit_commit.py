@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scopes.history.purged import edit_commit
+from scopes.importers.reproject_history import edit_commit
 from scopes.store.objects import parse_commit
 
 TREE, OTHER = "1" * 40, "2" * 40

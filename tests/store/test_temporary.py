@@ -1,4 +1,4 @@
-"""Overlays and empty stores are temporary."""
+"""Objects of dry runs and empty stores are temporary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from scopes.errors import NotFound
 from scopes.store.objects import BLOB
 from scopes.store.packs import bulk_objects
-from scopes.store.repository import empty_store, overlay_of
+from scopes.store.repository import empty_store
 
 
 @pytest.fixture(autouse=True)
@@ -26,25 +26,18 @@ def walk(repository):
     return sorted((folder, *files) for folder, _, files in os.walk(repository.path))
 
 
-def test_an_overlay_has_the_objects_and_refs_of_its_store(repository):
-    packed = next(name for name in (repository.write(BLOB, b"packed"),))
-    loose = repository.write(BLOB, b"loose")
-    with overlay_of(repository) as shadow:
-        assert [shadow.read(oid) for oid in (loose, packed)] == [("blob", b"loose"), ("blob", b"packed")]
-        assert shadow.list_refs() == repository.list_refs()
-
-
-def test_objects_written_into_an_overlay_are_discarded(repository):
+def test_objects_of_a_dry_run_are_discarded(repository):
     """Also whole packs, of which a large import writes several."""
     before = walk(repository)
-    with overlay_of(repository) as shadow:
-        with bulk_objects(shadow) as objects:
-            oid = objects.write(BLOB, b"in vain")
-        assert shadow.read(oid) == ("blob", b"in vain")
-        path = shadow.path
-    assert (walk(repository), os.path.exists(path)) == (before, False)
+    with bulk_objects(repository, keep=False) as objects:
+        objects._flush_bytes = 1
+        oids = [objects.write(BLOB, data) for data in (b"in vain", b"in vain, too")]
+        assert objects.finish() == ()
+        assert [objects.read(oid)[1] for oid in oids] == [b"in vain", b"in vain, too"]
+        assert walk(repository) == before
+    assert walk(repository) == before
     with pytest.raises(NotFound):
-        repository.read(oid)
+        repository.read(oids[0])
 
 
 def test_an_empty_store_exists_for_the_duration_of_the_block():

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 
-from scopes.history.purged import (
+from scopes.history.sources import NOTHING, purged_of
+from scopes.importers.purged_texts import (
     DISTINCT,
     MAX_SEARCHED,
-    NOTHING,
+    ByteSearch,
     Quotes,
     RecordSpan,
     Span,
     forms_of,
     is_path,
     list_purged_spans,
-    purged_of,
 )
-from scopes.model.message import Author, Message, Part
+from scopes.model.message import Part
+from scopes.purge.rewrite_records import is_copied_in, quotes_in_title, without_copies
 
 LINE = "the password of the database is hunter2"
 GONE = purged_of({"gone": None}, ())
@@ -41,18 +43,8 @@ def test_the_texts_of_chosen_parts_count_and_no_ids():
         Part("tool_call", {"call_id": "call-1234567890-abcdef", "name": "Bash", "input": {"command": ["echo", LINE]}}),
     )
     quotes = Quotes()
-    quotes.add_message(Message(id="m", author=Author("claude"), parts=parts), frozenset({1}))
+    quotes.add_parts(parts, frozenset({1}))
     assert quotes.lines() == [LINE]
-
-
-def test_a_document_counts_only_with_all_of_the_message():
-    message = Message(
-        id="m", author=Author("carol"), parts=(Part("text", {"text": "x"}),), kind="decision", payload={"d": LINE}
-    )
-    whole, part = Quotes(), Quotes()
-    whole.add_message(message, None)
-    part.add_message(message, frozenset({0}))
-    assert (whole.lines(), part.lines()) == ([LINE], [])
 
 
 def test_a_file_has_a_line_as_it_is_or_as_json_writes_it():
@@ -87,7 +79,8 @@ def test_a_record_of_a_message_that_stays_goes_if_it_has_a_line_that_the_message
 )  # fmt: skip
 def test_a_title_has_a_line_or_begins_like_one_of_its_conversation(title, is_own, is_other):
     quotes = quotes_of(f"hunter2\n{LINE}\nlast")
-    assert (quotes.are_in_title(title), quotes.are_in(title)) == (is_own, is_other)
+    assert quotes_in_title(quotes, title, is_own=True) is is_own
+    assert quotes_in_title(quotes, title, is_own=False) is is_other
 
 
 @pytest.mark.parametrize(
@@ -109,8 +102,8 @@ def test_the_path_of_a_file_is_no_text_to_look_for_and_a_key_in_its_place_is():
 def test_names_in_documents_are_no_copies():
     quotes = quotes_of("payments-service-v2")
     document = {"branch": "payments-service-v2", "text": "refs/heads/conv-001/payments-service-v2"}
-    assert not quotes.are_in_document(json.dumps(document).encode())
-    changed = quotes.without_copies({**document, "summary": "on payments-service-v2"}, "[purged]")
+    assert not is_copied_in(quotes, json.dumps(document).encode())
+    changed = without_copies(quotes, {**document, "summary": "on payments-service-v2"})
     assert changed == {**document, "summary": "[purged]"}
 
 
@@ -119,7 +112,7 @@ def test_the_shortest_of_many_lines_is_found(line):
     quotes = quotes_of("\n".join([*(f"VARIABLE_NUMBER_{n:03} = a longer value" for n in range(200)), line]))
     assert quotes.are_in_bytes(f"the log says: {line}".encode())
     assert quotes.are_in_record(json.dumps({"x": {"said": f"the log says: {line}!"}}).encode())
-    assert quotes.are_in_document(json.dumps({"text": f"Bob says {line}"}).encode())
+    assert is_copied_in(quotes, json.dumps({"text": f"Bob says {line}"}).encode())
     assert not quotes.are_in_bytes(f"the log says: {line[:-1]}".encode())
 
 
@@ -159,3 +152,14 @@ def test_every_way_in_which_json_writes_a_line_is_a_form_of_it(line):
 )  # fmt: skip
 def test_a_path_begins_as_one_and_has_ordinary_names(text, found):
     assert is_path(text) is found
+
+
+@pytest.mark.parametrize("letters", [b"ab", b"abcdefgh"])
+def test_many_byte_strings_are_found_as_each_alone_would_be(letters):
+    chance = random.Random(repr(letters))
+    for _ in range(300):
+        data = bytes(chance.choices(letters, k=chance.randint(0, 150)))
+        starts = [chance.randint(0, len(data)) for _ in range(chance.randint(1, 9))]
+        wanted = [bytes(chance.choices(letters, k=chance.randint(15, 20))) for _ in range(9)]
+        wanted += [data[start : start + chance.randint(15, 40)] for start in starts if start + 15 <= len(data)]
+        assert set(ByteSearch(wanted).walk(data)) == {each for each in wanted if each in data}
