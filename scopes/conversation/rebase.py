@@ -26,7 +26,6 @@ from scopes.merge.in_progress import (
     end_resolution,
     entry_finished,
     find_in_progress,
-    list_order,
     moving_branch,
     read_moving_tip,
     read_others,
@@ -51,7 +50,7 @@ from scopes.merge.replay import (
     replay_details,
     rewrite_commits,
 )
-from scopes.merge.resolve import Policy, add_earlier, read_policy
+from scopes.merge.resolve import Policy, read_policy, with_earlier
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry, branch_id
 from scopes.result import Note, Result, plural
@@ -490,16 +489,15 @@ _AnyOutcome = TypeVar("_AnyOutcome", bound=_ReplayResult)
 def _outcome(
     repository: Repository, kind: type[_AnyOutcome], state: ReplayState, plan: ReplayPlan, **fields: Any
 ) -> _AnyOutcome:
-    """Return an outcome with what every one has of a plan; open conflicts come first, in the order of their numbers."""
+    """Return an outcome with what every one has of a plan."""
     sources = () if plan.stop is None else (plan.stop.old,)  # perhaps of another conversation
-    found = add_earlier(repository, state.conversation, plan.conflicts, state.onto, *sources)
-    conflicts = sorted(found, key=lambda each: (each.status == "resolved", list_order(each)))
+    conflicts = with_earlier(repository, state.conversation, plan.conflicts, state.onto, *sources)
     plain: dict[str, Any] = {"branch": state.branch, "notes": plan.notes, **fields}
     return kind(
         kind=state.kind,
         conversation=state.conversation,
         moved_branch=state.branch,
         onto=state.target if state.kind == REBASE else None,
-        conflicts=tuple(conflicts),
+        conflicts=conflicts,
         **plain,
     )

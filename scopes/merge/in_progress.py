@@ -18,10 +18,11 @@ from scopes.history.names import MAIN, Revision, list_branch_tips, read_active_b
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, parse_branch_name
 from scopes.merge.plan import list_conflicts_at, open_conflicts_at
+from scopes.merge.resolve import list_order
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import CONFLICT_RESOLUTION, WAITING, BranchEntry
 from scopes.model.operation import Operation
-from scopes.result import Note
+from scopes.result import Note, plural
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.objects import Objects
@@ -279,24 +280,18 @@ def require_free(repository: Repository, conversation: ConversationId, branch: B
 
 
 def end_resolution(tx: Transaction, in_progress: InProgress, entry: BranchEntry | None) -> BranchName:
-    """Set or remove the entry of a conflict-resolution branch; return the branch that becomes active instead."""
+    """Set or remove the entry of a conflict-resolution branch; return the branch that becomes active instead.
+
+    That is the one before, what moves, main, or any. The conflict-resolution branch itself is none of them while there
+    is another branch: an abort deletes it. Nor is one that has ended since: what is appended there is on no other one.
+    """
     tx.set_branch_entry(in_progress.branch, entry)
-    active = _branch_after(tx.repository, in_progress)
+    tips, own = list_branch_tips(tx.repository, in_progress.conversation), in_progress.branch
+    waiting = {each.branch for each in list_in_progress(tx.repository, in_progress.conversation)} - {own}
+    names = (in_progress.before, moving_branch(in_progress), MAIN, *sorted(tips))
+    active = next((n for n in names if n in tips and (n in waiting or not n.startswith(f"{PURPOSE}/"))), own)
     tx.activate(active)
     return active
-
-
-def _branch_after(repository: Repository, in_progress: InProgress) -> BranchName:
-    """Return the branch that becomes active at the end of a resolution: the one before, what moves, main, or any.
-
-    The conflict-resolution branch itself is none of them while there is another branch: an abort deletes it. Nor is one
-    that has ended since: what is appended there is on no other branch.
-    """
-    tips = list_branch_tips(repository, in_progress.conversation)
-    own = in_progress.branch
-    waiting = {each.branch for each in list_in_progress(repository, in_progress.conversation)} - {own}
-    names = (in_progress.before, moving_branch(in_progress), MAIN, *sorted(tips))
-    return next((n for n in names if n in tips and (n in waiting or not n.startswith(f"{PURPOSE}/"))), own)
 
 
 def follow_rename(entry: BranchEntry, old: BranchName, new: BranchName) -> BranchEntry:
@@ -318,17 +313,6 @@ def restore_hint(repository: Repository, conversation: ConversationId, branch: B
     return "restore it: scopes undo"
 
 
-def _dropped_messages(repository: Repository, in_progress: InProgress, operation: Operation) -> tuple[Note, ...]:
-    """Return a note with the number of messages that were on a conflict-resolution branch alone."""
-    if not repository.has(in_progress.stopped):
-        return ()
-    count = len(list(list_new_commits(repository, in_progress.tip, in_progress.stopped)))
-    if not count:
-        return ()
-    text = f"{count} message{'s' if count > 1 else ''} on {in_progress.branch} went with it"
-    return (Note(text, f"restore the branch: scopes undo {operation.id[:8]}"),)
-
-
 def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, Operation, tuple[Note, ...]]:
     """Delete a conflict-resolution branch; return the branch that is active then, the operation, and notes."""
     tx = Transaction(repository, in_progress.conversation)
@@ -341,12 +325,15 @@ def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, 
         metadata_message=f"abort {in_progress.branch}",
         details=sides_of(in_progress),
     )
-    return active, operation, _dropped_messages(repository, in_progress, operation)
-
-
-def list_order(conflict: Conflict) -> tuple[str, str]:
-    """Return the sort key of conflicts that were not resolved automatically: their order is that of their numbers."""
-    return conflict.key, conflict.id
+    new = (
+        list_new_commits(repository, in_progress.tip, in_progress.stopped)
+        if repository.has(in_progress.stopped)
+        else ()
+    )
+    if not new:
+        return active, operation, ()
+    text = f"{len(new)} {plural(len(new), 'message')} on {in_progress.branch} went with it"
+    return active, operation, (Note(text, f"restore the branch: scopes undo {operation.id[:8]}"),)
 
 
 def list_conflicts_of(objects: Objects, in_progress: InProgress) -> list[Conflict]:

@@ -121,12 +121,21 @@ class EarlierResolutions:
         return found
 
 
-def add_earlier(
+def list_order(conflict: Conflict) -> tuple[str, str]:
+    """Return the sort key of conflicts that were not resolved automatically: their order is that of their numbers."""
+    return conflict.key, conflict.id
+
+
+def with_earlier(
     repository: Repository, conversation: ConversationId, conflicts: Iterable[Conflict], *tips: Oid
-) -> list[Conflict]:
-    """Return conflicts of a conversation; the open ones say how the same question was resolved before."""
+) -> tuple[Conflict, ...]:
+    """Return the conflicts of a conversation, open ones first, in the order of their numbers.
+
+    The open ones say how the same question was resolved before.
+    """
     earlier = EarlierResolutions(repository, conversation, *tips)
-    return [each if each.status in ENDED else replace(each, earlier=earlier.find(each)) for each in conflicts]
+    found = [each if each.status in ENDED else replace(each, earlier=earlier.find(each)) for each in conflicts]
+    return tuple(sorted(found, key=lambda each: (each.status == "resolved", list_order(each))))
 
 
 def walk_resolved(repository: Repository, tips: Iterable[Oid]) -> Iterator[tuple[str, Commit]]:
