@@ -1,4 +1,7 @@
-"""`append`: add a message to the tip of a branch; concurrent appends need no exclusive lock and lose no message."""
+"""`append`, `amend` and `retract`: add a message to the tip of a branch, or one that takes back another one (S4-27).
+
+Concurrent appends need no exclusive lock and lose no message.
+"""
 
 from __future__ import annotations
 
@@ -97,11 +100,7 @@ def append_to(
         conversation=conversation_id,
         branch=branch.name,
         remaining_turns=remaining,
-        notes=(
-            *limits,
-            *_note_secrets(repository, lines),
-            *(_note_followed(branch, oid, last) if first is None else ()),
-        ),
+        notes=(*limits, *_notes_after(branch, lines, oid if first is None else None, last)),
     )
 
 
@@ -133,26 +132,26 @@ def append_all(branch: BranchHandle, messages: Sequence[Message]) -> list[Messag
             tx = Transaction(repository, branch.conversation.id)
             tx.move_branch(branch.name, old, appended[-1].oid)
             tx.commit("append-all", f"append {len(appended)} message{'s'[: len(appended) > 1]} to {branch}")
-    notes = (*_note_secrets(repository, lines), *_note_followed(branch, appended[0].oid)) if appended else ()
+    notes = _notes_after(branch, lines, appended[0].oid) if appended else ()
     return [*appended[:-1], replace(appended[-1], notes=(*appended[-1].notes, *notes))] if notes else appended
 
 
-def _note_secrets(repository: Repository, lines: Sequence[bytes]) -> tuple[Note, ...]:
-    from scopes.secrets.count import append_note
+def _notes_after(
+    branch: BranchHandle, lines: Sequence[bytes], appended: Oid | None, last: Oid | None = None
+) -> tuple[Note, ...]:
+    """Return notes about secrets in what was appended, and about a branch taken from the session that wrote it.
 
-    return append_note(repository, lines)
-
-
-def _note_followed(branch: BranchHandle, appended: Oid, last: Oid | None = None) -> tuple[Note, ...]:
-    """Return a note if the first commit that was appended has taken the branch from a session that wrote it.
-
+    appended: the first commit of the command; None if that was appended before
     last: the commit that this process wrote before, which no session did
     """
-    if last is not None and read_commit(branch.repository, appended).parents[0] == last:
-        return ()
+    from scopes.secrets.count import append_note
+
+    notes = append_note(branch.repository, lines)
+    if appended is None or (last is not None and read_commit(branch.repository, appended).parents[0] == last):
+        return notes
     from scopes.history.sessions import note_followed
 
-    return note_followed(branch, appended)
+    return (*notes, *note_followed(branch, appended))
 
 
 def _write_all(
@@ -202,35 +201,22 @@ def _write(  # noqa: PLR0917 - where, then what
     sign: Callable[[bytes], bytes],
     tip: Oid,
 ) -> Oid:
-    message = _with_touched_files(objects, tip, given)
+    message = given
+    if not given.files and any(part.type == "tool_result" for part in given.parts):
+        from scopes.history.activity import with_touched_files
+
+        message = with_touched_files(objects, tip, given)
     blob = objects.write(BLOB, line) if message is given else write_message_blob(objects, message)
     below = _newest.get(tip) or read_below(objects, tip)
-    commit, now = write_message_over(objects, tip, below, message, blob, base, _replaced(objects, tip, message), sign)
+    replaced = superseded_claims(objects, tip, message) if message.kind == "proposal" else NO_CHANGES
+    commit, now = write_message_over(objects, tip, below, message, blob, base, replaced, sign)
     _newest.clear()
     _newest[commit] = now
     return commit
 
 
-def _with_touched_files(objects: Objects, tip: Oid, message: Message) -> Message:
-    """Return a message of tool results with the files that the calls touched, any other message as it is."""
-    if message.files or all(part.type != "tool_result" for part in message.parts):
-        return message
-    from scopes.history.activity import with_touched_files
-
-    return with_touched_files(objects, tip, message)
-
-
 def _names_files(message: Message) -> bool:
     return bool(message.files) or any(part.type in {"file_ref", "tool_result"} for part in message.parts)
-
-
-def _replaced(objects: Objects, tip: Oid, message: Message) -> Mapping[str, BlobChange]:
-    """Return the changes to the state that remove what else the proposals claim that a proposal supersedes."""
-    if message.kind != "proposal":
-        return NO_CHANGES
-    from scopes.merge.keys import superseded_claims
-
-    return superseded_claims(objects, tip, message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,19 +309,15 @@ def _find_target(
     return handle, oid, message
 
 
-def _withdrawn_claims(repository: Repository, tip: Oid, old: Message, message: Message) -> Mapping[str, BlobChange]:
-    if old.payload is None:
-        return NO_CHANGES
-    return {**claims_without(repository, tip, old), **superseded_claims(repository, tip, message)}
-
-
 def _append(branch: BranchHandle, message: Message, old: Message, made_of: Collection[Oid] = ()) -> MessageAmended:
     """Append a message about an old one; `made_of` are commits whose text it has, which may be purged meanwhile."""
     repository = branch.repository
 
     def change_state(tip: Oid) -> Mapping[str, BlobChange]:
         require_unpurged(repository, branch.conversation.id, made_of)
-        return _withdrawn_claims(repository, tip, old, message)
+        if old.payload is None:
+            return NO_CHANGES
+        return {**claims_without(repository, tip, old), **superseded_claims(repository, tip, message)}
 
     oid = append_message(
         repository,

@@ -111,7 +111,11 @@ def branch(
     with exclusive_write(repository):
         parent = handle.branch(base)
         revision = parent.revision if start is None else parent.find(start)
-        new_name = _choose_name(repository, handle.id, handle.tips, name, given)
+        new_name = default_branch_name(handle.tips, given.purpose, given.agent)
+        if name is not None:
+            new_name = parse_new_branch_name(repository, name)
+            if new_name in handle.tips:
+                raise Refused(f"branch {new_name!a} already exists in {handle.id}", hint="choose another name")
         entry = replace(given, parent=revision.branch or parent.name, fork=revision.oid, created=now())
         at_tip = handle.tips.get(entry.parent or parent.name) == revision.oid
         tip = revision.oid
@@ -171,18 +175,6 @@ def default_branch_name(taken: Container[str], purpose: str | None, agent: Agent
     if not is_name(stem):
         stem = f"{purpose or 'branch'}/agent"
     return parse_branch_name(free_name(stem, taken))
-
-
-def _choose_name(
-    repository: Repository, conversation: ConversationId, taken: Container[str], name: str | None, entry: BranchEntry
-) -> BranchName:
-    """Return the given name, or the default one; raise Refused if it is taken."""
-    if name is None:
-        return default_branch_name(taken, entry.purpose, entry.agent)
-    parsed = parse_new_branch_name(repository, name)
-    if parsed in taken:
-        raise Refused(f"branch {parsed!a} already exists in {conversation}", hint="choose another name")
-    return parsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

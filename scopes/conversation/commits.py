@@ -188,7 +188,9 @@ def show_commits(
 
 def _search(repository: Repository, name: ConversationId, linker: CommitLinker) -> ConversationCommits:
     recorded = linker.known.recorded.commits_of(name)
-    commits, is_cut = _list_commits(linker.git, _first_time(repository, name))
+    limits = f"--max-count={MAX_COMMITS + 1}", f"--since={_first_time(repository, name)}"
+    commits = _rev_list(linker.git, "--date-order", *limits, *all_commits())
+    is_cut, commits = len(commits) > MAX_COMMITS, commits[:MAX_COMMITS]
     turns = TurnFinder(repository, linker.index)
     found = {
         each.facts.commit: CommitRow(
@@ -200,7 +202,9 @@ def _search(repository: Repository, name: ConversationId, linker: CommitLinker) 
     missing = [record for commit, record in recorded.items() if commit not in found]
     of_others = _find_elsewhere(linker.git, missing, {recorded[each].root for each in found if each in recorded})
     missing = [record for record in missing if record not in of_others]
-    gone = _find_unreachable(linker.git, [commit for commit in recorded if commit in found])
+    made = "".join(f"{commit}\n" for commit in recorded if commit in found)
+    unreachable = _rev_list(linker.git, "--stdin", "--not", *all_commits(), stdin=made.encode()) if made else []
+    gone = found.keys() & recorded.keys() & set(unreachable)  # until git deletes them
     rows = [replace(row, is_gone=row.commit in gone) for row in found.values()]
     rows += _recorded_rows(linker.known.recorded, name, missing)
     replaced = linker.known.recorded.replacements_of(row.commit for row in rows)
@@ -214,24 +218,12 @@ def _search(repository: Repository, name: ConversationId, linker: CommitLinker) 
     return ConversationCommits(conversation=name, commits=ordered, notes=(*linker.notes, *notes))
 
 
-def _list_commits(git: ProjectGit, since: int) -> tuple[list[CommitId], bool]:
-    """Return the commits of the project since a time, and whether there are more."""
-    words = ("rev-list", "--date-order", f"--max-count={MAX_COMMITS + 1}", f"--since={since}", *all_commits())
+def _rev_list(git: ProjectGit, *words: str, stdin: bytes = b"") -> list[CommitId]:
+    """Return the commits of the project that `git rev-list` lists; none if it fails."""
     with suppress(ProjectGitFailed):
-        found = [CommitId(line) for line in git.run(*words).decode("ascii", "replace").split() if is_commit_id(line)]
-        return found[:MAX_COMMITS], len(found) > MAX_COMMITS
-    return [], False
-
-
-def _find_unreachable(git: ProjectGit, commits: Sequence[CommitId]) -> set[CommitId]:
-    """Return those of some commits of the project that no branch or tag has; they are there until git deletes them."""
-    if not commits:
-        return set()
-    given = "".join(f"{commit}\n" for commit in commits).encode()
-    with suppress(ProjectGitFailed):
-        lines = git.run("rev-list", "--stdin", "--not", *all_commits(), stdin=given).decode("ascii", "replace")
-        return set(commits) & {CommitId(line) for line in lines.split()}
-    return set()
+        lines = git.run("rev-list", *words, stdin=stdin).decode("ascii", "replace").split()
+        return [CommitId(line) for line in lines if is_commit_id(line)]
+    return []
 
 
 def _find_elsewhere(git: ProjectGit, records: Iterable[CommitRecord], roots: Collection[str]) -> list[CommitRecord]:

@@ -143,7 +143,10 @@ def show_conflict(
     row, in_progress = read_conflict(repository, resolve_conversation(repository, conversation), conflict)
     texts = _read_texts(repository, in_progress, row.conflict)
     discussion = read_discussion(repository, in_progress, row.conflict)
-    sides = list_sides_of(repository, row, in_progress)
+    sides: tuple[str, ...] = ()
+    if row.conflict.status not in ENDED:
+        unwritten = ObjectsInMemory(repository)
+        sides = list_sides(find_disagreement(repository, in_progress, row.conflict, unwritten), row.conflict)
     file = _read_file_changes(repository, row, in_progress, patch=patch) if files else None
     return ConflictView(
         row=row,
@@ -155,14 +158,6 @@ def show_conflict(
         sides=sides,
         file=file,
     )
-
-
-def list_sides_of(repository: Repository, row: ConflictRow, in_progress: InProgress) -> tuple[str, ...]:
-    """Return the sides that a resolution of a conflict can take; none if it has ended."""
-    if row.conflict.status in ENDED:
-        return ()
-    unwritten = ObjectsInMemory(repository)
-    return list_sides(find_disagreement(repository, in_progress, row.conflict, unwritten), row.conflict)
 
 
 def find_conflict_anywhere(repository: Repository, name: str) -> ConversationId:

@@ -1,11 +1,11 @@
-"""`decisions`: list the decisions of a conversation with author, time and message (S1-29)."""
+"""`decisions`: list the decisions of a conversation with author, time and message (S1-29), and withdraw one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from scopes.errors import Invalid, NotFound, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle, resolve_scope, walk_messages
@@ -17,15 +17,13 @@ from scopes.merge.keys import decoded_key, group_of, key_of_path, notice_of_with
 from scopes.merge.lanes import may_be_resolution, resolved_values
 from scopes.merge.plan import open_conflicts_at
 from scopes.model import encoding
-from scopes.model.conflicts import Conflict, decode_resolution
+from scopes.model.conflicts import decode_resolution
 from scopes.model.encoding import decode_component
 from scopes.model.message import DECISIONS, Author, Message, decision_key, topic_leaf
 from scopes.result import Note, Result
 from scopes.store.graph import is_ancestor, walk_newest_first
 from scopes.store.objects import BlobChange, find_blob, find_entry, read_blob, walk_blobs
 from scopes.store.repository import Repository
-
-_ClaimsByKey: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,14 +170,14 @@ def decisions(repository: Repository, where: str) -> DecisionList:
         conversation=scope.conversation,
         decisions=found,
         branch=scope.branch,
-        notes=tuple(_note_open_conflict(scope.conversation, each) for each in disputed),
+        notes=tuple(
+            Note(
+                f"the conflict about {decoded_key(each.key)} is open: until it is resolved the target prevails",
+                f"see: scopes conflicts show {quote(scope.conversation)} {quote(each.id[:8])}",
+            )
+            for each in disputed
+        ),
     )
-
-
-def _note_open_conflict(conversation: ConversationId, conflict: Conflict) -> Note:
-    """Return a note on a decision that two sides of a merge in progress made differently: neither is superseded yet."""
-    text = f"the conflict about {decoded_key(conflict.key)} is open: until it is resolved the target prevails"
-    return Note(text, f"see: scopes conflicts show {quote(conversation)} {quote(conflict.id[:8])}")
 
 
 def _in_one_spelling(rows: Sequence[DecisionRow]) -> Iterator[DecisionRow]:
@@ -199,15 +197,15 @@ class _Claims:
 
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
-        self._by_tip: dict[Oid, _ClaimsByKey] = {}
+        self._by_tip: dict[Oid, Mapping[str, Any]] = {}
 
     def hold(self, tip: Oid, topic: str, decision: str) -> bool:
         """Return True if the state of a tip has a decision on a topic, in any spelling of the topic."""
         if tip not in self._by_tip:
             self._by_tip[tip] = self._read(tip)
-        return _claim_has(self._by_tip[tip].get(decision_key(topic)), decision)
+        return decision in _decisions_in(self._by_tip[tip].get(decision_key(topic)))
 
-    def _read(self, tip: Oid) -> _ClaimsByKey:
+    def _read(self, tip: Oid) -> Mapping[str, Any]:
         state = state_of(self.repository, tip)
         entry = None if state is None else find_entry(self.repository, state, DECISIONS)
         if entry is None or not entry.is_tree:
@@ -267,14 +265,6 @@ def _decision_in(message: Message) -> tuple[str, str] | None:
 
 def _topic_of(key: str) -> str:
     return decoded_key(key).partition("/")[2]
-
-
-def _claim_has(claim: object, decision: str) -> bool:
-    """Return True if a claim is the decision, or one of several that a merge kept."""
-    match claim:
-        case {"both": list(values)}:
-            return {"decision": decision} in values
-    return claim == {"decision": decision}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

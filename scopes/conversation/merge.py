@@ -35,22 +35,19 @@ from scopes.merge.compare import state_of
 from scopes.merge.files import FileComparison
 from scopes.merge.in_progress import (
     NO_OTHERS,
-    PURPOSE,
     InProgress,
     OthersInProgress,
     abort,
     end_resolution,
     entry_finished,
-    entry_in_progress,
     find_in_progress,
     list_in_progress,
-    list_order,
     read_moving_tip,
     read_others,
     require_free,
     require_resolved,
     require_resolved_on_branch,
-    resolution_branch,
+    stop,
 )
 from scopes.merge.plan import (
     MergePlan,
@@ -61,14 +58,14 @@ from scopes.merge.plan import (
     write_notice,
     write_state,
 )
-from scopes.merge.resolve import Policy, add_earlier, read_policy
+from scopes.merge.resolve import Policy, read_policy, with_earlier
 from scopes.model.conflicts import Conflict
-from scopes.model.conversation import CLOSED, OPEN, REQUEST_STATES, BranchEntry, MergeRequest
+from scopes.model.conversation import CLOSED, OPEN, REQUEST_STATES, MergeRequest
 from scopes.model.conversation import MERGED_REQUEST as MERGED
 from scopes.model.message import Author
 from scopes.result import Note, Result, plural
 from scopes.store.graph import is_ancestor, list_new_commits
-from scopes.store.objects import Commit, Objects, read_commit
+from scopes.store.objects import Objects, read_commit
 from scopes.store.packs import bulk_objects
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
@@ -157,7 +154,7 @@ class MergeAborted(Result):
 
 KIND = "merge"
 _MOVING: frozenset[type[Result]] = frozenset({FastForwarded, Merged})
-_OWN_KINDS = frozenset({"merge", "notice"})
+_OWN_KINDS = frozenset({"merge", "notice"})  # of messages that scopes writes to a conflict-resolution branch
 _IN_ONE_PACK = 1000  # messages; from here on one pack is written and synced faster than many trees and a long list
 
 
@@ -217,7 +214,13 @@ def merge(
         request = _resolve(repository, conversation, source, source_tip, target)
         request = replace(request, keep_active=chosen.keep_active)
         if not dry_run:
-            _require_not_in_progress(repository, request)
+            stopped = _find_stopped(repository, request.conversation, request.source, request.target)
+            if stopped is not None:
+                raise Refused(
+                    f"a merge of {request.source} into {request.target} is in progress on {stopped}",
+                    hint=f"see what is open: scopes conflicts list {quote(request.conversation)}; "
+                    f"continue or abort it: scopes merge {quote(request.conversation)} --continue (or --abort)",
+                )
             require_free(repository, request.conversation, request.target, "rebase")
         plan = _plan(repository, objects, request, policy, unrelated=chosen.allow_unrelated)
         if plan.inherited:  # what only one side has resolved is resolved
@@ -328,16 +331,6 @@ def _plan(
     return plan_merge(repository, objects, *tips, policy, unrelated=unrelated, directory=directory)
 
 
-def _require_not_in_progress(repository: Repository, request: _Request) -> None:
-    for in_progress in list_in_progress(repository, request.conversation):
-        if (in_progress.kind, in_progress.source, in_progress.target) == (KIND, request.source, request.target):
-            raise Refused(
-                f"a merge of {request.source} into {request.target} is in progress on {in_progress.branch}",
-                hint=f"see what is open: scopes conflicts list {quote(request.conversation)}; "
-                f"continue or abort it: scopes merge {quote(request.conversation)} --continue (or --abort)",
-            )
-
-
 def _move(repository: Repository, request: _Request, plan: MergePlan, text: str | None) -> FastForwarded | Merged:
     """Move the target to a merge commit with a text, or without one to the source."""
     tip, fields = request.source_tip, dict[str, Any]()
@@ -395,35 +388,30 @@ def _stop(
 
     It becomes active, a new one unless the request keeps the active branch. What was resolved stays resolved.
     """
-    conversation, target, target_tip = request.conversation, request.target, request.target_tip
+    tips = request.target_tip, request.source_tip
     if in_progress is None:
-        notice = write_notice(repository, target_tip, request.source_tip, state_of(repository, target_tip))
+        notice = write_notice(repository, *tips, state_of(repository, request.target_tip))
         _, tip = _write_merge(repository, (notice, request.source_tip), plan, text)
-        before = read_active_branch(repository, conversation)
-        name, old = resolution_branch(list_branch_tips(repository, conversation), request.source, target), None
-        entry = BranchEntry(purpose=PURPOSE, parent=target, fork=target_tip, created=now())
-        summary, change = f"begin to merge {request.source} into {conversation}/{target}", f"create {name}"
     else:
-        _, tip = _write_merge(repository, (target_tip, in_progress.tip), plan, text)
-        name, old, entry, before = in_progress.branch, in_progress.tip, in_progress.entry, in_progress.before
-        summary, change = f"continue merge on {conversation}/{name}", f"continue merge on {name}"
-    entry = entry_in_progress(
-        entry,
+        _, tip = _write_merge(repository, (request.target_tip, in_progress.tip), plan, text)
+    tx = Transaction(repository, request.conversation)
+    name = stop(
+        tx,
+        in_progress,
         kind=KIND,
-        target=target,
-        target_tip=target_tip,
+        target=request.target,
+        target_tip=request.target_tip,
         source=request.source,
         source_tip=request.source_tip,
-        before=before,
         stopped=tip,
+        parent=request.target,
+        activate=in_progress is not None or not request.keep_active,
     )
-    tx = Transaction(repository, conversation)
-    tx.move_branch(name, old, tip)
-    tx.set_branch_entry(name, entry)
-    if in_progress is not None or not request.keep_active:
-        tx.activate(name)
+    summary, change = f"begin to merge {request.source} into {request.conversation}/{request.target}", f"create {name}"
+    if in_progress is not None:
+        summary, change = f"continue merge on {request.conversation}/{name}", f"continue merge on {name}"
     operation = tx.commit("merge-conflict", summary, metadata_message=change)
-    others = read_others(repository, conversation, name)
+    others = read_others(repository, request.conversation, name)
     return _outcome(
         repository, MergeConflicted, request, plan, branch=name, tip=tip, operation=operation.id, others=others
     )
@@ -444,6 +432,9 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
     active = _leave_source(tx, request, before, tip)
     tx.move_branch(in_progress.target, request.target_tip, tip)
     _mark_merged(tx, in_progress.source, in_progress.target, tip)
+    heads = map(header_of, plan.divergence.source.commits)
+    notices = [head for head in heads if head.author_kind == "system" and head.kind in _OWN_KINDS]
+    own = {head.id for head in notices if not is_ancestor(repository, head.oid, in_progress.source_tip)}
     summary = f"merge {request.source} into {request.conversation}/{request.target}, its conflicts resolved"
     operation = tx.commit(KIND, summary, metadata_message=f"finish {in_progress.branch}")
     return _outcome(
@@ -451,7 +442,7 @@ def _finish(repository: Repository, request: _Request, plan: MergePlan, in_progr
         Merged,
         request,
         plan,
-        messages=_without_own_notices(repository, plan, in_progress),
+        messages=tuple(message for message in plan.messages if message not in own),  # S4-11
         notes=(*_notes_of_move(repository, request, plan), *_note_newer(repository, in_progress, tip)),
         branch=request.target,
         tip=tip,
@@ -469,8 +460,10 @@ def _note_newer(repository: Repository, in_progress: InProgress, tip: Oid) -> tu
     The one that closed a collaboration says nothing new about it, and does not count.
     """
     own = list_branch_tips(repository, in_progress.conversation).get(BranchName(in_progress.source))
-    new = [] if own is None else list(list_new_commits(repository, own, tip))
-    count = count_messages(commit for commit in new if not _closes_collaboration(repository, commit))
+    new = () if own is None else list_new_commits(repository, own, tip)
+    extras = (None if is_root(commit) else read_body(repository, commit).extra.get("collaboration") for commit in new)
+    closing = [isinstance(extra, dict) and extra.get("event") == "close" for extra in extras]
+    count = count_messages(commit for commit, closes in zip(new, closing, strict=True) if not closes)
     if not count:
         return ()
     verb = "is" if count == 1 else "are"
@@ -479,37 +472,21 @@ def _note_newer(repository: Repository, in_progress: InProgress, tip: Oid) -> tu
     return (Note(text, f"merge them: scopes merge {conversation} {source} --target {target}"),)
 
 
-def _closes_collaboration(repository: Repository, commit: Commit) -> bool:
-    match None if is_root(commit) else read_body(repository, commit).extra.get("collaboration"):
-        case {"event": "close"}:
-            return True
-    return False
-
-
-def _without_own_notices(repository: Repository, plan: MergePlan, in_progress: InProgress) -> tuple[MessageId, ...]:
-    """Return the new messages without those that scopes wrote to the conflict-resolution branch (S4-11)."""
-    heads = map(header_of, plan.divergence.source.commits)
-    written = [head for head in heads if head.author_kind == "system" and head.kind in _OWN_KINDS]
-    own = {head.id for head in written if not is_ancestor(repository, head.oid, in_progress.source_tip)}
-    return tuple(message for message in plan.messages if message not in own)
-
-
 _AnyOutcome = TypeVar("_AnyOutcome", bound=MergeResult)
 
 
 def _outcome(
     repository: Repository, kind: type[_AnyOutcome], request: _Request, plan: MergePlan, **fields: Any
 ) -> _AnyOutcome:
-    """Return an outcome with what every one has of a plan; open conflicts come first, in the order of their numbers."""
+    """Return an outcome with what every one has of a plan."""
     tips = request.target_tip, request.source_tip
-    found = add_earlier(repository, request.conversation, plan.conflicts, *tips)
-    conflicts = sorted(found, key=lambda each: (each.status == "resolved", list_order(each)))
+    conflicts = with_earlier(repository, request.conversation, plan.conflicts, *tips)
     plain: dict[str, Any] = {"messages": plan.messages, "notes": plan.notes, **fields}
     return kind(
         conversation=request.conversation,
         source=request.source,
         target=request.target,
-        conflicts=tuple(conflicts),
+        conflicts=conflicts,
         files=plan.files,
         **plain,
     )
@@ -669,7 +646,7 @@ def show_merge_request(repository: Repository, conversation: str, name: str) -> 
     if gone:
         missing = f"branch {gone[0]} does not exist" if len(gone) == 1 else f"branches {', '.join(gone)} do not exist"
         return replace(view, problem=missing)
-    stopped = _find_stopped(handle, request)
+    stopped = _find_stopped(repository, handle.id, request.source, request.target)
     try:
         options = MergeOptions(record_copies=True)
         outcome = merge(
@@ -726,7 +703,7 @@ def close_merge_request(
             raise Refused(f"merge request {request.number} is already {row.state}", hint=hint)
         why = reason.strip() or None
         done = _store(handle, replace(request, state=CLOSED, ended=now(), ended_by=closer.name, reason=why), "closed")
-        stopped = _find_stopped(handle, request)
+        stopped = _find_stopped(repository, handle.id, request.source, request.target)
         if stopped is None:
             return done
         text = f"the merge of {request.source} into {request.target} is still in progress on {stopped}"
@@ -734,11 +711,14 @@ def close_merge_request(
         return replace(done, notes=(*done.notes, Note(text, f"abort it: {abort}")))
 
 
-def _find_stopped(handle: ConversationHandle, request: MergeRequest) -> BranchName | None:
-    """Return the conflict-resolution branch on which the merge of a request has stopped; None if it has not."""
-    waiting = list_in_progress(handle.repository, handle.id)
-    names = request.source, request.target
-    return next((each.branch for each in waiting if (each.source, each.target) == names), None)
+def _find_stopped(
+    repository: Repository, conversation: ConversationId, source: str, target: BranchName
+) -> BranchName | None:
+    """Return the conflict-resolution branch on which a merge has stopped; None if it has not."""
+    for each in list_in_progress(repository, conversation):
+        if (each.kind, each.source, each.target) == (KIND, source, target):
+            return each.branch
+    return None
 
 
 def _read_mergeable(handle: ConversationHandle, name: str) -> MergeRequest:

@@ -254,21 +254,26 @@ def delete(repository: Repository, conversation: str, *, dry_run: bool = False) 
             return ConversationDeleted(
                 conversation=handle.id, branches=len(tips), operation=None, dry_run=True, branch_names=tuple(tips)
             )
-        there = _list_remotes(read_remote_branches(repository, find_root_commit(repository, handle.id)))
+        there = read_remote_branches(repository, find_root_commit(repository, handle.id))
         tx = Transaction(repository, handle.id)
         for branch in tips:
             tx.trash_branch(branch)
         tx.trash_metadata()
         tx.deactivate()
         operation = tx.commit("delete", f"delete {handle.id}")
-    notes = tuple(_note_remote(remote, handle.id) for remote in there)
+    notes = _notes_on_remotes(there, handle.id)
     return ConversationDeleted(conversation=handle.id, branches=len(tips), operation=operation.id, notes=notes)
 
 
-def _note_remote(remote: str, name: str) -> Note:
-    return Note(
-        f"{remote} still has {name}",
-        f"delete it there, too: scopes push --delete {quote(name)} --remote {quote(remote)}",
+def _notes_on_remotes(known: Iterable[str], name: str) -> tuple[Note, ...]:
+    """Return a note for each remote that still has something; what came from a bundle is on none."""
+    return tuple(
+        Note(
+            f"{remote} still has {name}",
+            f"delete it there, too: scopes push --delete {quote(name)} --remote {quote(remote)}",
+        )
+        for remote in known
+        if remote != BUNDLE
     )
 
 
@@ -288,18 +293,13 @@ def delete_branch(
             return BranchDeleted(conversation=handle.id, branch=target.name, tip=tip, operation=None, dry_run=True)
         key = branch_id(target.name, read_metadata(repository, handle.id).branches.get(target.name))
         known = read_remote_branches(repository, find_root_commit(repository, handle.id))
-        there = _list_remotes({remote: branches for remote, branches in known.items() if key in branches})
+        there = [remote for remote, branches in known.items() if key in branches]
         tx = Transaction(repository, handle.id)
         tx.trash_branch(target.name)
         tx.set_branch_entry(target.name, None)
         operation = tx.commit("delete-branch", f"delete {target}", metadata_message=f"delete {target.name}")
-    notes = tuple(_note_remote(remote, f"{handle.id}/{target.name}") for remote in there)
+    notes = _notes_on_remotes(there, f"{handle.id}/{target.name}")
     return BranchDeleted(conversation=handle.id, branch=target.name, tip=tip, operation=operation.id, notes=notes)
-
-
-def _list_remotes(known: Mapping[str, object]) -> list[str]:
-    """Return the remotes that have something; what came from a bundle is on none."""
-    return [remote for remote in known if remote != BUNDLE]
 
 
 def _check_deletable(branch: BranchHandle, *, force: bool) -> Oid:

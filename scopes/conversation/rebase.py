@@ -12,40 +12,28 @@ from functools import partial
 from shlex import quote
 from typing import Any, TypeAlias, TypeVar
 
-from scopes.clock import now
 from scopes.errors import Conflicted, NotFound, Refused
 from scopes.history.handles import BranchHandle, ConversationHandle, StoreHandle
 from scopes.history.messages import message_id_of
 from scopes.history.metadata import is_same_branch, read_metadata
-from scopes.history.names import (
-    MAIN,
-    Revision,
-    find_root_commit,
-    list_branch_tips,
-    read_active_branch,
-    resolve_conversation,
-    resolve_revision_anywhere,
-)
+from scopes.history.names import MAIN, Revision, find_root_commit, resolve_conversation, resolve_revision_anywhere
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.merge.in_progress import (
     NO_OTHERS,
-    PURPOSE,
     OthersInProgress,
     abort,
     end_resolution,
     entry_finished,
-    entry_in_progress,
     find_in_progress,
-    list_order,
     moving_branch,
     read_moving_tip,
     read_others,
     require_free,
     require_resolved,
     require_resolved_on_branch,
-    resolution_branch,
     sides_of,
+    stop,
 )
 from scopes.merge.plan import open_conflicts_at
 from scopes.merge.replay import (
@@ -62,7 +50,7 @@ from scopes.merge.replay import (
     replay_details,
     rewrite_commits,
 )
-from scopes.merge.resolve import Policy, add_earlier, read_policy
+from scopes.merge.resolve import Policy, read_policy, with_earlier
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import BranchEntry, branch_id
 from scopes.result import Note, Result, plural
@@ -287,16 +275,21 @@ def _plan_rest_of_rebase(
     return replace(state, original=current), plan
 
 
-def _appended(repository: Repository, state: ReplayState, current: Oid) -> tuple[Commit, ...]:
-    """Return what was appended to the branch since the rebase began."""
-    if current == state.original:
-        return ()
+def _appended(repository: Repository, state: ReplayState, current: Oid) -> Sequence[Commit]:
+    """Return what was appended to the branch since the replay began.
+
+    Raises:
+        Refused: the branch was moved otherwise.
+    """
     if not is_ancestor(repository, state.original, current):
         raise Refused(
-            f"{state.conversation}/{state.branch} was moved since the rebase began",
-            hint=f"abort it: scopes rebase {quote(state.conversation)} --abort, and start again",
+            f"{state.conversation}/{state.branch} was moved since the {state.kind} began", hint=_start_again(state)
         )
     return list_new_commits(repository, current, state.original, (state.original,))
+
+
+def _start_again(state: ReplayState) -> str:
+    return f"abort it: scopes {state.kind} {quote(state.conversation)} --abort, and start again"
 
 
 def cherry_pick(
@@ -380,16 +373,14 @@ def _replay_on_appended(
     repository: Repository, state: ReplayState, tip: Oid, current: Oid, policy: Policy
 ) -> tuple[ReplayState, Oid]:
     """Replay the conflict-resolution branch on top of what was appended to the branch in the meantime."""
-    where = f"{state.conversation}/{state.branch}"
-    hint = f"abort it: scopes cherry-pick {quote(state.conversation)} --abort, and start again"
-    if not is_ancestor(repository, state.original, current):
-        raise Refused(f"{where} was moved since the cherry-pick began", hint=hint)
-    appended = list_new_commits(repository, current, state.original, (state.original,))
+    appended = _appended(repository, state, current)
     picked = list_new_commits(repository, tip, state.original, (state.original,))
     with bulk_objects(repository) as objects:
         result = rewrite_commits(objects, ReplayTarget(current, appended), picked, policy)
         if result.stop is not None:
-            raise Refused(f"messages appended to {where} meanwhile conflict with the picked ones", hint=hint)
+            where = f"{state.conversation}/{state.branch}"
+            text = f"messages appended to {where} meanwhile conflict with the picked ones"
+            raise Refused(text, hint=_start_again(state))
     new_commits = {rewrite.old: rewrite.new for rewrite in result.moved}
     moved = tuple(rewrite._replace(new=new_commits.get(rewrite.new, rewrite.new)) for rewrite in state.moved)
     return replace(state, original=current, onto=current, moved=moved), result.tip
@@ -442,36 +433,25 @@ def _carry_out(
     return _outcome(repository, Replayed, state, plan, tip=plan.tip, replayed=state.moved, operation=operation.id)
 
 
-def _stop(repository: Repository, state: ReplayState, plan: ReplayPlan, stop: Stop) -> ReplayConflicted:
+def _stop(repository: Repository, state: ReplayState, plan: ReplayPlan, stopped: Stop) -> ReplayConflicted:
     """Put a message with conflicts on the conflict-resolution branch, which is created at the first stop."""
     tx, in_progress = Transaction(repository, state.conversation), state.in_progress
-    if in_progress is None:
-        before = read_active_branch(repository, state.conversation)
-        tips = list_branch_tips(repository, state.conversation)
-        joined = "onto" if state.kind == REBASE else "into"
-        name, old = resolution_branch(tips, state.source, state.target, joined=joined), None
-        entry = BranchEntry(purpose=PURPOSE, parent=state.branch, fork=stop.parent, created=now())
-    else:
-        name, old, before = in_progress.branch, in_progress.tip, in_progress.before
-        entry = replace(in_progress.entry, fork=stop.parent)
-    entry = entry_in_progress(
-        entry,
+    name = stop(
+        tx,
+        in_progress,
         kind=state.kind,
         target=state.target,
-        target_tip=stop.parent,
+        target_tip=stopped.parent,
         source=state.source,
-        source_tip=stop.old,
-        before=before,
-        stopped=stop.new,
+        source_tip=stopped.old,
+        stopped=stopped.new,
+        parent=state.branch,
+        activate=in_progress is None,
         details=replay_details(state, plan.todo),
     )
-    tx.move_branch(name, old, stop.new)
-    tx.set_branch_entry(name, entry)
-    if in_progress is None:
-        tx.activate(name)
     where = f"{state.conversation}/{state.branch}"
-    what = f"rebase {where} onto {state.target}" if state.kind == REBASE else f"pick {stop.id[:8]} for {where}"
-    stopped = tx.commit(
+    what = f"rebase {where} onto {state.target}" if state.kind == REBASE else f"pick {stopped.id[:8]} for {where}"
+    operation = tx.commit(
         f"{state.kind}-conflict",
         f"stop to {what}",
         metadata_message=f"stop on {name}",
@@ -483,11 +463,11 @@ def _stop(repository: Repository, state: ReplayState, plan: ReplayPlan, stop: St
         state,
         plan,
         branch=name,
-        tip=stop.new,
+        tip=stopped.new,
         replayed=state.moved,
-        stopped=stop.id,
+        stopped=stopped.id,
         remaining=len(plan.todo),
-        operation=stopped.id,
+        operation=operation.id,
         others=read_others(repository, state.conversation, name),
     )
 
@@ -509,16 +489,15 @@ _AnyOutcome = TypeVar("_AnyOutcome", bound=_ReplayResult)
 def _outcome(
     repository: Repository, kind: type[_AnyOutcome], state: ReplayState, plan: ReplayPlan, **fields: Any
 ) -> _AnyOutcome:
-    """Return an outcome with what every one has of a plan; open conflicts come first, in the order of their numbers."""
+    """Return an outcome with what every one has of a plan."""
     sources = () if plan.stop is None else (plan.stop.old,)  # perhaps of another conversation
-    found = add_earlier(repository, state.conversation, plan.conflicts, state.onto, *sources)
-    conflicts = sorted(found, key=lambda each: (each.status == "resolved", list_order(each)))
+    conflicts = with_earlier(repository, state.conversation, plan.conflicts, state.onto, *sources)
     plain: dict[str, Any] = {"branch": state.branch, "notes": plan.notes, **fields}
     return kind(
         kind=state.kind,
         conversation=state.conversation,
         moved_branch=state.branch,
         onto=state.target if state.kind == REBASE else None,
-        conflicts=tuple(conflicts),
+        conflicts=conflicts,
         **plain,
     )

@@ -100,34 +100,29 @@ def find_divergence(
 
     The trees of merged bases are written to `objects`.
     """
-    bases, in_target, in_source = split_histories(repository, target, source)
+    tips = target, source
+    bases, *commits = split_histories(repository, target, source)
     if bases:
-        base_state = _merge_bases(repository, objects, bases)
-        return compare_sides(objects, target, source, in_target, in_source, bases, base_state)
+        return compare_sides(objects, tips, commits, bases, _merge_bases(repository, objects, bases))
     common = _find_last_common_message(repository, target, source)
-    if common is None:
-        in_target, in_source = (list_new_commits(repository, tip, None) for tip in (target, source))
-        return compare_sides(objects, target, source, in_target, in_source, (), None) if unrelated else None
-    in_target = list_new_commits(repository, target, common[0])
-    in_source = list_new_commits(repository, source, common[1])
-    states = [state_of(objects, base) for base in common]
-    base_state = _merge_states(objects, None, states[0], states[1])
-    return compare_sides(objects, target, source, in_target, in_source, common, base_state)
+    if common is not None:
+        commits = [list_new_commits(repository, tip, base) for tip, base in zip(tips, common, strict=True)]
+        base_state = _merge_states(objects, None, *(state_of(objects, base) for base in common))
+        return compare_sides(objects, tips, commits, common, base_state)
+    commits = [list_new_commits(repository, tip, None) for tip in tips]
+    return compare_sides(objects, tips, commits, (), None) if unrelated else None
 
 
-def compare_sides(  # noqa: PLR0917 - both sides, then their base
+def compare_sides(
     objects: Objects,
-    target: Oid,
-    source: Oid,
-    target_commits: Sequence[Commit],
-    source_commits: Sequence[Commit],
+    tips: tuple[Oid, Oid],
+    commits: Sequence[Sequence[Commit]],
     bases: tuple[Oid, ...],
     base_state: Oid | None,
 ) -> Divergence:
-    """Compare two tips, given the commits of each since a known base."""
-    commits = target_commits, source_commits
+    """Compare target and source, given the commits of each since a known base."""
     sides = []
-    for number, tip in enumerate((target, source)):
+    for number, tip in enumerate(tips):
         state = state_of(objects, tip)
         changes = changes_by_key(objects, base_state, state)
         stating = [commit for commit in commits[number] if can_state(commit)]

@@ -371,37 +371,28 @@ def read_discussion(repository: Repository, in_progress: InProgress, conflict: C
         heads = list(headers_of(_walk_while_recorded(repository, in_progress.tip, conflict)))
     else:
         heads = list(walk_headers_newest_first(repository, [in_progress.tip], {in_progress.stopped}))
-    talk = [head for head in heads if _is_discussion(head)]
-    positions = _list_positions_about(repository, talk[::-1], conflict.id)
+    positions: dict[str, ArguedPosition] = {}
+    addressee = time = None
+    talk = []
+    for head in reversed(heads):
+        extra = read_body(repository, head).extra
+        if _is_discussion(head):
+            argument = read_argument(extra.get(ARGUMENT))
+            if argument is not None and argument.about == conflict.id:
+                positions.pop(head.author, None)
+                author = AgentName(head.author)
+                positions[author] = ArguedPosition(
+                    author=author, time=display_time(head), message=head.id, argument=argument
+                )
+            talk.append(head)
+        elif head.kind == "notice" and head.to:
+            match extra.get("conflict"):
+                case {"id": str(found), "status": "escalated"} if found == conflict.id:
+                    addressee, time = head.to[0], display_time(head)
     if in_progress.kind == HELD and conflict.status not in ENDED:  # the branch has other messages too
-        stated = {each.message for each in positions}
+        stated = {each.message for each in positions.values()}
         talk = [head for head in talk if head.id in stated]
-    addressee, time = next(_walk_escalations(repository, heads, conflict.id), (None, None))
-    return Discussion(tuple(talk[::-1]), positions, addressee, time)
-
-
-def _list_positions_about(
-    repository: Repository, oldest_first: Sequence[MessageHeader], about: str
-) -> tuple[ArguedPosition, ...]:
-    """Return the newest position of each author about a subject, in the order in which they were stated."""
-    found: dict[str, ArguedPosition] = {}
-    for head in oldest_first:
-        argument = read_argument(read_body(repository, head).extra.get(ARGUMENT))
-        if argument is not None and argument.about == about:
-            found.pop(head.author, None)
-            author = AgentName(head.author)
-            found[author] = ArguedPosition(author=author, time=display_time(head), message=head.id, argument=argument)
-    return tuple(found.values())
-
-
-def _walk_escalations(
-    repository: Repository, newest_first: Sequence[MessageHeader], conflict: str
-) -> Iterator[tuple[str, str | None]]:
-    for head in newest_first:
-        if head.kind == "notice" and head.to:
-            match read_body(repository, head).extra.get("conflict"):
-                case {"id": str(found), "status": "escalated"} if found == conflict:
-                    yield head.to[0], display_time(head)
+    return Discussion(tuple(talk), tuple(positions.values()), addressee, time)
 
 
 def _walk_while_recorded(repository: Repository, tip: Oid, conflict: Conflict) -> Iterator[Commit]:

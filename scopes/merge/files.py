@@ -25,7 +25,6 @@ MAX_FILES: Final = 200  # of one merge; the edits of further ones are not read
 MAX_RANGES: Final = 100
 _MAX_PIECES: Final = 100  # of one side that are compared by text
 _TOOL: Final = "tool"  # kind of author
-_NOT_RECORDED: Final = "edit not recorded"
 Outcome: TypeAlias = Literal["compatible", "overlap", "unknown"]
 
 
@@ -182,25 +181,24 @@ def _compare(key: str, target: Sequence[_Change], source: Sequence[_Change]) -> 
     outcome, ranges, shown = _outcome([each.edit for each in target], [each.edit for each in source])
     sides = _side(target, shown[0]), _side(source, shown[1])
     gone = next((name for name, side in zip(("target", "source"), sides, strict=True) if side.deleted), None)
+    note = None
+    if gone is not None:
+        outcome, ranges, note = "overlap", (), f"the {gone} deleted it"
+    path = decoded_key(key).partition("/")[2]
     return FileComparison(
-        key=key,
-        path=decoded_key(key).partition("/")[2],
-        outcome="overlap" if gone is not None else outcome,
-        target=sides[0],
-        source=sides[1],
-        ranges=() if gone is not None else ranges,
-        note=None if gone is None else f"the {gone} deleted it",
+        key=key, path=path, outcome=outcome, target=sides[0], source=sides[1], ranges=ranges, note=note
     )
 
 
 def _side(changes: Sequence[_Change], shown: FileEdit | None) -> FileSide:
     last = changes[-1].edit if changes else None
-    is_known = last is not None and (last.op == "delete" or bool(last.hunks or last.replacements))
+    deleted = last is not None and last.op == "delete"
+    is_known = deleted or (last is not None and bool(last.hunks or last.replacements))
     return FileSide(
         agents=tuple(dict.fromkeys(each.agent for each in changes)),
         messages=tuple(dict.fromkeys(each.head.id for each in changes)),
-        unknown=None if is_known else _NOT_RECORDED,
-        deleted=last is not None and last.op == "delete",
+        unknown=None if is_known else "edit not recorded",
+        deleted=deleted,
         edit=shown or last,
     )
 

@@ -11,16 +11,18 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any, NamedTuple
 
+from scopes.clock import now
 from scopes.errors import Ambiguous, Conflicted, NotFound, Refused
 from scopes.history.metadata import read_metadata
-from scopes.history.names import MAIN, Revision, list_branch_tips
+from scopes.history.names import MAIN, Revision, list_branch_tips, read_active_branch
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, Oid, free_name, is_name, parse_branch_name
 from scopes.merge.plan import list_conflicts_at, open_conflicts_at
+from scopes.merge.resolve import list_order
 from scopes.model.conflicts import Conflict
 from scopes.model.conversation import CONFLICT_RESOLUTION, WAITING, BranchEntry
 from scopes.model.operation import Operation
-from scopes.result import Note
+from scopes.result import Note, plural
 from scopes.store import refs
 from scopes.store.graph import is_ancestor, list_new_commits
 from scopes.store.objects import Objects
@@ -73,19 +75,35 @@ class OthersInProgress(NamedTuple):
 NO_OTHERS = OthersInProgress()
 
 
-def entry_in_progress(
-    entry: BranchEntry,
+def stop(  # the fields are those of `InProgress`
+    tx: Transaction,
+    found: InProgress | None,
     *,
     kind: str,
     target: str,
     target_tip: Oid,
     source: str,
     source_tip: Oid,
-    before: BranchName,
     stopped: Oid,
+    parent: BranchName,
+    activate: bool,
     details: Mapping[str, Any] | None = None,
-) -> BranchEntry:
-    """Return the metadata entry of a conflict-resolution branch; the fields are those of `InProgress`."""
+) -> BranchName:
+    """Put a commit with conflicts on a conflict-resolution branch, and what is in progress into its entry.
+
+    found: what is in progress already, and stops again: it keeps its branch
+    parent: the branch that moves at the end
+    """
+    if found is None:
+        tips, before = (
+            list_branch_tips(tx.repository, tx.conversation),
+            read_active_branch(tx.repository, tx.conversation),
+        )
+        name = _resolution_branch(tips, source, target, joined="onto" if kind == "rebase" else "into")
+        entry, old = BranchEntry(purpose=PURPOSE, parent=parent, fork=target_tip, created=now()), None
+    else:
+        name, entry, old, before = found.branch, found.entry, found.tip, found.before
+        entry = entry if kind == "merge" else replace(entry, fork=target_tip)
     document = {
         "kind": kind,
         "target": target,
@@ -96,7 +114,23 @@ def entry_in_progress(
         "stopped": stopped,
         **(details or {}),
     }
-    return replace(entry, extra={**entry.extra, WAITING: document})
+    tx.move_branch(name, old, stopped)
+    tx.set_branch_entry(name, replace(entry, extra={**entry.extra, WAITING: document}))
+    if activate:
+        tx.activate(name)
+    return name
+
+
+def _resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str) -> BranchName:
+    """Return `conflict-resolution/<source>-into-<target>`, with `-2`, `-3` ... appended if that name is taken.
+
+    Several picked messages (`a, b, c`) are the first of them and a number: `a-and-2-more`.
+    """
+    first, *others = source.split(", ")
+    shown = f"{first}-and-{len(others)}-more" if others else first
+    flat = f"{shown}-{joined}-{target}".replace("/", "-")[:_MAX_STEM_LENGTH].rstrip(".")
+    stem = f"{PURPOSE}/{flat if is_name(flat) else 'merge'}"
+    return parse_branch_name(free_name(stem, taken))
 
 
 def entry_finished(entry: BranchEntry, status: str) -> BranchEntry:
@@ -246,24 +280,18 @@ def require_free(repository: Repository, conversation: ConversationId, branch: B
 
 
 def end_resolution(tx: Transaction, in_progress: InProgress, entry: BranchEntry | None) -> BranchName:
-    """Set or remove the entry of a conflict-resolution branch; return the branch that becomes active instead."""
+    """Set or remove the entry of a conflict-resolution branch; return the branch that becomes active instead.
+
+    That is the one before, what moves, main, or any. The conflict-resolution branch itself is none of them while there
+    is another branch: an abort deletes it. Nor is one that has ended since: what is appended there is on no other one.
+    """
     tx.set_branch_entry(in_progress.branch, entry)
-    active = _branch_after(tx.repository, in_progress)
+    tips, own = list_branch_tips(tx.repository, in_progress.conversation), in_progress.branch
+    waiting = {each.branch for each in list_in_progress(tx.repository, in_progress.conversation)} - {own}
+    names = (in_progress.before, moving_branch(in_progress), MAIN, *sorted(tips))
+    active = next((n for n in names if n in tips and (n in waiting or not n.startswith(f"{PURPOSE}/"))), own)
     tx.activate(active)
     return active
-
-
-def _branch_after(repository: Repository, in_progress: InProgress) -> BranchName:
-    """Return the branch that becomes active at the end of a resolution: the one before, what moves, main, or any.
-
-    The conflict-resolution branch itself is none of them while there is another branch: an abort deletes it. Nor is one
-    that has ended since: what is appended there is on no other branch.
-    """
-    tips = list_branch_tips(repository, in_progress.conversation)
-    own = in_progress.branch
-    waiting = {each.branch for each in list_in_progress(repository, in_progress.conversation)} - {own}
-    names = (in_progress.before, moving_branch(in_progress), MAIN, *sorted(tips))
-    return next((n for n in names if n in tips and (n in waiting or not n.startswith(f"{PURPOSE}/"))), own)
 
 
 def follow_rename(entry: BranchEntry, old: BranchName, new: BranchName) -> BranchEntry:
@@ -285,17 +313,6 @@ def restore_hint(repository: Repository, conversation: ConversationId, branch: B
     return "restore it: scopes undo"
 
 
-def _dropped_messages(repository: Repository, in_progress: InProgress, operation: Operation) -> tuple[Note, ...]:
-    """Return a note with the number of messages that were on a conflict-resolution branch alone."""
-    if not repository.has(in_progress.stopped):
-        return ()
-    count = len(list(list_new_commits(repository, in_progress.tip, in_progress.stopped)))
-    if not count:
-        return ()
-    text = f"{count} message{'s' if count > 1 else ''} on {in_progress.branch} went with it"
-    return (Note(text, f"restore the branch: scopes undo {operation.id[:8]}"),)
-
-
 def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, Operation, tuple[Note, ...]]:
     """Delete a conflict-resolution branch; return the branch that is active then, the operation, and notes."""
     tx = Transaction(repository, in_progress.conversation)
@@ -308,12 +325,15 @@ def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, 
         metadata_message=f"abort {in_progress.branch}",
         details=sides_of(in_progress),
     )
-    return active, operation, _dropped_messages(repository, in_progress, operation)
-
-
-def list_order(conflict: Conflict) -> tuple[str, str]:
-    """Return the sort key of conflicts that were not resolved automatically: their order is that of their numbers."""
-    return conflict.key, conflict.id
+    new = (
+        list_new_commits(repository, in_progress.tip, in_progress.stopped)
+        if repository.has(in_progress.stopped)
+        else ()
+    )
+    if not new:
+        return active, operation, ()
+    text = f"{len(new)} {plural(len(new), 'message')} on {in_progress.branch} went with it"
+    return active, operation, (Note(text, f"restore the branch: scopes undo {operation.id[:8]}"),)
 
 
 def list_conflicts_of(objects: Objects, in_progress: InProgress) -> list[Conflict]:
@@ -375,15 +395,3 @@ def read_moving_tip(repository: Repository, in_progress: InProgress) -> Oid:
         hint = f"{restore_hint(repository, conversation, branch)}, or abort: {command}"
         raise NotFound(f"{conversation}/{branch} was deleted", hint=hint)
     return tip
-
-
-def resolution_branch(taken: Mapping[BranchName, Oid], source: str, target: str, *, joined: str = "into") -> BranchName:
-    """Return `conflict-resolution/<source>-into-<target>`, with `-2`, `-3` ... appended if that name is taken.
-
-    Several picked messages (`a, b, c`) are the first of them and a number: `a-and-2-more`.
-    """
-    first, *others = source.split(", ")
-    shown = f"{first}-and-{len(others)}-more" if others else first
-    flat = f"{shown}-{joined}-{target}".replace("/", "-")[:_MAX_STEM_LENGTH].rstrip(".")
-    stem = f"{PURPOSE}/{flat if is_name(flat) else 'merge'}"
-    return parse_branch_name(free_name(stem, taken))

@@ -12,9 +12,8 @@ A resolution is a notice that records how a conflict was resolved; the conflict'
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from heapq import heappop, heappush
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,17 +22,18 @@ from scopes.history.messages import ROOT_KIND, MessageHeader, RecordedTimes, hea
 from scopes.history.metadata import read_metadata
 from scopes.history.names import find_directory, list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
-from scopes.merge.keys import decoded_key, group_of, noun_of
+from scopes.merge.keys import decoded_key, noun_of
 from scopes.merge.plan import is_written_by_scopes, list_conflicts_at
-from scopes.model.conflicts import Conflict, Resolution, decode_resolution
+from scopes.merge.resolve import chosen_values
+from scopes.model.conflicts import decode_resolution
 from scopes.model.encoding import relative_path
 from scopes.model.message import FILES, Message
 from scopes.result import plural
 from scopes.sanitize import clip
+from scopes.store.graph import split_histories
 from scopes.store.objects import Commit
 from scopes.store.repository import Repository
 
-_ONE, _TWO, _BOTH = 1, 2, 3
 _LaneT = TypeVar("_LaneT")
 
 
@@ -56,14 +56,6 @@ class Lane(NamedTuple):
     def tip(self) -> int:
         """The position of the commit that was merged."""
         return self.end - 1
-
-
-class Sides(NamedTuple):
-    """The positions that only one parent of a merge reaches, in order, and the newest position that both reach."""
-
-    target: tuple[int, ...]
-    source: tuple[int, ...]
-    fork: int | None
 
 
 def lane_changes(before: Sequence[_LaneT], after: Sequence[_LaneT]) -> tuple[list[_LaneT], list[_LaneT]]:
@@ -110,39 +102,6 @@ class LaneMap:
                 coming += 1
             found.append(stack)
         return found
-
-    def sides_of(self, lane: Lane) -> Sides:
-        """Return what each side of the merge of a lane added since the histories of both parted.
-
-        Only positions above the newest common commits are visited: a position is above those of all its ancestors.
-        """
-        if lane.target is None:
-            return Sides((), tuple(range(lane.start, lane.end)), None)
-        colors = {lane.target: _ONE}
-        colors[lane.tip] = colors.get(lane.tip, 0) | _TWO
-        heap = [-position for position in colors]
-        heap.sort()
-        different = sum(color != _BOTH for color in colors.values())
-        added: dict[int, list[int]] = {_ONE: [], _TWO: []}
-        common: list[int] = []
-        while heap and different:
-            position = -heappop(heap)
-            color = colors[position]
-            if color == _BOTH:
-                common.append(position)
-            else:
-                different -= 1
-                added[color].append(position)
-            for parent in self._parents[position]:
-                before = colors.get(parent)
-                after = colors[parent] = color | (before or 0)
-                if before is None:
-                    heappush(heap, -parent)
-                    different += after != _BOTH
-                elif before != _BOTH and after == _BOTH:
-                    different -= 1
-        common += [-position for position in heap]
-        return Sides(tuple(reversed(added[_ONE])), tuple(reversed(added[_TWO])), max(common, default=None))
 
     def _find(self, tips: Sequence[Oid]) -> list[Lane]:
         """Follow the walk from its end to find out where each parent of a merge began.
@@ -214,11 +173,15 @@ def describe_resolution(repository: Repository, oid: Oid, document: Mapping[str,
     key, resolution = document.get("key"), decode_resolution(document)
     if not isinstance(key, str) or resolution is None:
         return ""
-    record = list_conflicts_at(repository, oid).get(str(document.get("id")))
+    group, _, name = decoded_key(key).partition("/")
+    what = f"{noun_of(group) or group} {name}".strip()
+    if group == FILES and resolution.choice == "both":
+        return f"{what}: both sides edited it, and it was not merged here"
+    values = " | ".join(dict.fromkeys(map(_value_text, resolved_values(repository, oid, document))))
+    took = f"took {resolution.choice}" + (f" ({values})" if values else "")
     because = f": {resolution.reason}" if resolution.reason else ""
-    if group_of(key) == FILES and resolution.choice == "both":
-        return f"{_name(key)}: both sides edited it, and it was not merged here"
-    return " ".join(f"{_name(key)}: {_outcome(resolution, record)}, by {resolution.actor}{because}".split())
+    outcome = values if resolution.choice == "value" else took
+    return " ".join(f"{what}: {outcome}, by {resolution.actor}{because}".split())
 
 
 def resolved_values(repository: Repository, oid: Oid, document: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -230,27 +193,10 @@ def resolved_values(repository: Repository, oid: Oid, document: Mapping[str, Any
     resolution = decode_resolution(document)
     if resolution is None:
         return ()
-    if resolution.choice == "value":
-        return (resolution.value,)
-    return _chosen_values(resolution, list_conflicts_at(repository, oid).get(str(document.get("id"))))
-
-
-def _name(key: str) -> str:
-    """Return a key as a phrase: `decision db`."""
-    group, _, name = decoded_key(key).partition("/")
-    return f"{noun_of(group_of(key)) or group} {name}".strip()
-
-
-def _outcome(resolution: Resolution, record: Conflict | None) -> str:
-    if resolution.choice == "value":
-        return _value_text(resolution.value)
-    values = " | ".join(dict.fromkeys(map(_value_text, _chosen_values(resolution, record))))
-    return f"took {resolution.choice}" + (f" ({values})" if values else "")
-
-
-def _chosen_values(resolution: Resolution, record: Conflict | None) -> tuple[Any, ...]:
-    sides = {"source": ("source",), "target": ("target",), "base": ("base",), "both": ("source", "target")}
-    return tuple(each.value for side in sides.get(resolution.choice, ()) for each in getattr(record, side, ()))
+    record = None
+    if resolution.choice != "value":
+        record = list_conflicts_at(repository, oid).get(str(document.get("id")))
+    return chosen_values(record, resolution)
 
 
 def _value_text(value: Any) -> str:
@@ -387,9 +333,11 @@ class MarkedLanes:
     def mark(self, number: int, read: ReadMessage | None = None) -> LaneMark:
         """Return the mark of a lane; with `read` also the digest of its merge."""
         lane = self._map.lanes[number]
-        sides = self._map.sides_of(lane)
-        target, source = self._ids_of(self._without_notice(lane, sides.target)), self._ids_of(sides.source)
-        fork = None if sides.fork is None else self.heads[sides.fork]
+        own, other, fork = self._sides_of(lane)
+        first = None if lane.target is None else self.heads[lane.target]
+        notice = None if first is None or not is_written_by_scopes(first) else first.oid  # it began a resolution
+        target = {head.id for head in own if head.kind != ROOT_KIND and head.oid != notice}
+        source = {head.id for head in other if head.kind != ROOT_KIND}
         ids = dict.fromkeys(head.id for head in self.heads[lane.start : lane.end] if _is_written(head))
         by_id = {head.id: head for head in self.heads[lane.start : lane.end]}
         agents = [shown_author(by_id[each]) for each in ids if by_id[each].author_kind == "agent"]
@@ -411,20 +359,23 @@ class MarkedLanes:
         directory = find_directory(self._repository, self._conversation)
         since = " since the fork point" if mark.fork_number else ""
         lines = [
-            _describe_side(name, count, [self.heads[position] for position in positions], read, directory)
-            for name, count, positions in (
-                (f"{into or 'here'}{since}", len(target - source), sides.target),
-                (mark.branch, mark.messages, sides.source),
-            )
+            _describe_side(f"{into or 'here'}{since}", len(target - source), own, read, directory),
+            _describe_side(mark.branch, mark.messages, other, read, directory),
         ]
         return mark._replace(digest=(*lines, *self._describe_conflicts(lane, read)))
 
-    def _ids_of(self, positions: Iterable[int]) -> set[MessageId]:
-        return {head.id for head in (self.heads[position] for position in positions) if head.kind != ROOT_KIND}
+    def _sides_of(self, lane: Lane) -> tuple[list[MessageHeader], list[MessageHeader], MessageHeader | None]:
+        """Return what each side of a merge added since both parted, oldest first, and the newest message of both.
 
-    def _without_notice(self, lane: Lane, positions: Sequence[int]) -> list[int]:
-        """Return the positions without that of the notice with which scopes began the resolution of this merge."""
-        return [each for each in positions if each != lane.target or not is_written_by_scopes(self.heads[each])]
+        That is None if there is none, or the walk does not have it.
+        """
+        if lane.target is None:
+            return [], list(self.heads[lane.start : lane.end]), None
+        parents = self._commits[lane.target].oid, self._commits[lane.tip].oid
+        bases, own, other = split_histories(self._repository, *parents)
+        common = [place for place in map(self._map.find_position, bases) if place is not None]
+        fork = self.heads[max(common)] if common else None
+        return list(map(header_of, own)), list(map(header_of, other)), fork
 
     def _describe_conflicts(self, lane: Lane, read: ReadMessage) -> Iterator[str]:
         """Yield a line with the conflicts of a merge and how they were resolved, by rules or afterwards by somebody."""

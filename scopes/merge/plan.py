@@ -184,14 +184,10 @@ def merge_records(objects: Objects, divergence: Divergence) -> dict[str, BlobCha
             if other is None or other.new is None or change.new is None:
                 changes[path] = change.new if other is None or other.new is None else other.new
             elif other.new != change.new:
-                changes[path] = _choose_record(objects, other.new, change.new)
+                data = {blob: read_blob(objects, blob) for blob in (other.new, change.new)}
+                # the same in both directions: a resolved one if there is one
+                changes[path] = min(data, key=lambda blob: (decode_conflict(data[blob]).resolution is None, data[blob]))
     return changes
-
-
-def _choose_record(objects: Objects, *blobs: Oid) -> Oid:
-    """Return one of several records of a conflict, the same in both directions: a resolved one if there is one."""
-    data = {blob: read_blob(objects, blob) for blob in blobs}
-    return min(blobs, key=lambda blob: (decode_conflict(data[blob]).resolution is None, data[blob]))
 
 
 def list_inherited(objects: Objects, divergence: Divergence) -> list[Conflict]:
@@ -467,12 +463,14 @@ def plan_merge(
 def plan_of(objects: Objects, divergence: Divergence, policy: Policy) -> MergePlan:
     """Find the conflicts of a divergence and resolve those that the policy resolves."""
     disagreements = find_disagreements(objects, divergence)
+    shared = {message_id_of(commit) for commit in divergence.target.commits}
+    messages = (message_id_of(commit) for commit in divergence.source.commits if not is_root(commit))
     conflicts, notes = auto_resolve(describe(objects, divergence, disagreements), policy)
     return MergePlan(
         divergence=divergence,
         disagreements=disagreements,
         conflicts=tuple(conflicts),
-        messages=_list_new_messages(divergence.source, divergence.target),
+        messages=tuple(dict.fromkeys(each for each in messages if each not in shared)),
         notes=tuple(notes),
     )
 
@@ -511,12 +509,6 @@ def _take_source(
         kept = {path for path, change in ours.items() if change.new is not None}
         changes = {path: blob for path, blob in changes.items() if blob is not None or path not in kept}
     return changes
-
-
-def _list_new_messages(source: Side, target: Side) -> tuple[MessageId, ...]:
-    shared = {message_id_of(commit) for commit in target.commits}
-    messages = (message_id_of(commit) for commit in source.commits if not is_root(commit))
-    return tuple(dict.fromkeys(each for each in messages if each not in shared))
 
 
 def write_state(objects: Objects, plan: MergePlan) -> Oid | None:

@@ -216,18 +216,17 @@ def _replay(objects: Objects, target: ReplayTarget, commit: Commit, policy: Poli
     message = read_body(objects, commit)
     # Reading the new commits is slow: do it only if they can conflict by message, or to name the authors of conflicts.
     concerns_others = message.retracts is not None or message.id in target.known
-    plan = _plan(objects, target, commit, policy, with_commits=concerns_others)
+    stating, resolved = target.find_stating(objects, commit), target.still_resolved
+
+    def plan_with(new_commits: Sequence[Commit]) -> MergePlan:
+        divergence = divergence_of(objects, target.tip, commit, new_commits, stating, still_resolved=resolved)
+        return plan_of(objects, divergence, policy)
+
+    plan = plan_with(target.new_commits if concerns_others else ())
     if plan.conflicts and not concerns_others:
-        plan = _plan(objects, target, commit, policy, with_commits=True)
+        plan = plan_with(target.new_commits)
     state = _add_missing_claims(objects, write_state(objects, plan), message, plan, target.resolved)
     return _rewrite(objects, target.tip, commit, state), plan
-
-
-def _plan(objects: Objects, target: ReplayTarget, commit: Commit, policy: Policy, *, with_commits: bool) -> MergePlan:
-    new_commits = target.new_commits if with_commits else ()
-    stating = target.find_stating(objects, commit)
-    divergence = divergence_of(objects, target.tip, commit, new_commits, stating, still_resolved=target.still_resolved)
-    return plan_of(objects, divergence, policy)
 
 
 def divergence_of(

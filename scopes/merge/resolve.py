@@ -80,9 +80,7 @@ class EarlierResolutions:
     """
 
     def __init__(self, repository: Repository, conversation: ConversationId, *tips: Oid) -> None:
-        self._repository = repository
-        self._conversation = conversation
-        self._more_tips = tips
+        self._repository, self._conversation, self._more_tips = repository, conversation, tips
 
     def find(self, conflict: Conflict) -> tuple[EarlierResolution, ...]:
         """Return how the question of a conflict was resolved before, one for each outcome, the newest first.
@@ -92,7 +90,16 @@ class EarlierResolutions:
         question = _question_of(conflict)
         newest: dict[_Values | None, EarlierResolution] = {}
         for made in () if question is None else self._by_question.get(question, ()):
-            newest.setdefault(_outcome(made), _earlier(conflict, made))
+            resolution = made.resolution
+            earlier = EarlierResolution(
+                conflict=made.record.id,
+                choice=_choice_with(conflict, made),
+                values=chosen_values(made.record, resolution),
+                actor=resolution.actor,
+                reason=resolution.reason,
+                time=format_seconds(made.time),
+            )
+            newest.setdefault(_outcome(made), earlier)
         return tuple(newest.values())
 
     @cached_property
@@ -114,12 +121,21 @@ class EarlierResolutions:
         return found
 
 
-def add_earlier(
+def list_order(conflict: Conflict) -> tuple[str, str]:
+    """Return the sort key of conflicts that were not resolved automatically: their order is that of their numbers."""
+    return conflict.key, conflict.id
+
+
+def with_earlier(
     repository: Repository, conversation: ConversationId, conflicts: Iterable[Conflict], *tips: Oid
-) -> list[Conflict]:
-    """Return conflicts of a conversation; the open ones say how the same question was resolved before."""
+) -> tuple[Conflict, ...]:
+    """Return the conflicts of a conversation, open ones first, in the order of their numbers.
+
+    The open ones say how the same question was resolved before.
+    """
     earlier = EarlierResolutions(repository, conversation, *tips)
-    return [each if each.status in ENDED else replace(each, earlier=earlier.find(each)) for each in conflicts]
+    found = [each if each.status in ENDED else replace(each, earlier=earlier.find(each)) for each in conflicts]
+    return tuple(sorted(found, key=lambda each: (each.status == "resolved", list_order(each))))
 
 
 def walk_resolved(repository: Repository, tips: Iterable[Oid]) -> Iterator[tuple[str, Commit]]:
@@ -148,9 +164,12 @@ def _comparable(key: str, values: Iterable[Any]) -> _Values:
     return tuple(sorted({encoding.dump(value) for value in plain}))
 
 
-def _chosen_values(record: Conflict, resolution: Resolution) -> tuple[Any, ...]:
+def chosen_values(record: Conflict | None, resolution: Resolution) -> tuple[Any, ...]:
+    """Return the values that a resolution chose of a record; none of a side if there is no record."""
     if resolution.choice == "value":
         return (resolution.value,)
+    if record is None:
+        return ()
     if resolution.choice == BOTH:
         unique = {encoding.dump(value): value for value in _values((*record.target, *record.source))}
         return tuple(unique[data] for data in sorted(unique))
@@ -162,18 +181,7 @@ def _outcome(made: _Made) -> _Values | None:
     """Return the values that a resolution led to, in their comparable form; None for both sides."""
     if made.resolution.choice == BOTH:
         return None
-    return _comparable(made.record.key, _chosen_values(made.record, made.resolution))
-
-
-def _earlier(conflict: Conflict, made: _Made) -> EarlierResolution:
-    return EarlierResolution(
-        conflict=made.record.id,
-        choice=_choice_with(conflict, made),
-        values=_chosen_values(made.record, made.resolution),
-        actor=made.resolution.actor,
-        reason=made.resolution.reason,
-        time=format_seconds(made.time),
-    )
+    return _comparable(made.record.key, chosen_values(made.record, made.resolution))
 
 
 def _choice_with(conflict: Conflict, made: _Made) -> Choice | None:
@@ -257,23 +265,12 @@ def _choose_spelling(conflict: Conflict) -> Choice | None:
 
 def _automatic(conflict: Conflict, policy: Policy) -> Choice | None:
     """Return the choice of the automatic strategy; conflicts of high severity have none."""
-    if conflict.type == "priority-disagreement" and policy.auto_priority:
-        return _higher_priority(conflict)
-    return CONFLICT_TYPES[conflict.type].automatic
-
-
-def _higher_priority(conflict: Conflict) -> Choice | None:
-    ranks = [_rank(side) for side in (conflict.target, conflict.source)]
-    if None in ranks or group_of(conflict.key) != PRIORITIES:
+    if conflict.type != "priority-disagreement" or not policy.auto_priority:
+        return CONFLICT_TYPES[conflict.type].automatic
+    target, source = _values(conflict.target), _values(conflict.source)
+    if not target or not source or any(value not in URGENCIES for value in (*target, *source)):
         return None
-    return "target" if (ranks[0] or 0) >= (ranks[1] or 0) else "source"
-
-
-def _rank(positions: Iterable[Position]) -> int | None:
-    values = [position.value for position in positions]
-    if not values or any(value not in URGENCIES for value in values):
-        return None
-    return max(URGENCIES.index(value) for value in values)
+    return "target" if max(map(URGENCIES.index, target)) >= max(map(URGENCIES.index, source)) else "source"
 
 
 def _resolve_one(conflict: Conflict, rule: str | None, policy: Policy) -> Conflict:

@@ -156,8 +156,8 @@ class Fork:
             time(lambda: split_histories(repository, target, source))
             bases, own, other = split_histories(repository, target, source)
             base_state = state_of(repository, bases[0])
-            time(lambda: compare_sides(repository, target, source, own, other, bases, base_state))
-            divergence = compare_sides(repository, target, source, own, other, bases, base_state)
+            time(lambda: compare_sides(repository, (target, source), (own, other), bases, base_state))
+            divergence = compare_sides(repository, (target, source), (own, other), bases, base_state)
             time(lambda: find_disagreements(repository, divergence))
             self._run_later_stages(repository, divergence, time)
         return taken

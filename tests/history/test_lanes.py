@@ -60,14 +60,6 @@ def lanes(text, *tips, hidden=()):
     return shown(commits, walk(commits, tips, hidden), tips)
 
 
-def sides(text, tip, number=0):
-    order = walk(drawn(text), [tip])
-    found = LaneMap(order)
-    result = found.sides_of(found.lanes[number])
-    names = [" ".join(order[position].oid for position in side) for side in result[:2]]
-    return (*names, None if result.fork is None else order[result.fork].oid)
-
-
 def test_a_history_without_merges_has_no_lanes():
     assert lanes("a b=a c=b", "c") == "a b c"
     assert LaneMap([]).lanes == ()
@@ -114,22 +106,8 @@ def test_a_merge_of_what_the_walk_already_has_is_no_lane():
     assert lanes(text, "a", "b", "m") == "o a b m"
 
 
-def test_both_sides_of_a_merge_are_what_the_other_has_not():
-    assert sides("o a=o b=a x=o y=x m=b,y", "m") == ("a b", "x y", "o")
-    assert sides("o x=o m=o,x", "m") == ("", "x", "o")
-    assert sides("o u m=o,u", "m") == ("o", "u", None)
-
-
-def test_the_sides_of_a_second_merge_begin_after_the_first():
-    assert sides("o a=o x=o m=a,x b=m y=x n=b,y", "n", 1) == ("a m b", "y", "x")
-
-
-def test_the_sides_of_a_criss_cross_merge_leave_out_what_both_have():
-    assert sides("o a=o b=o m=a,b n=b,a t=m,n", "t", 1) == ("m", "n", "b")
-
-
 @pytest.mark.parametrize("seed", range(60))
-def test_lanes_and_sides_are_right_in_any_history(seed):
+def test_lanes_are_right_in_any_history(seed):
     chosen = random.Random(seed)
     commits = drawn("c0")
     for number in range(1, 40):
@@ -145,11 +123,6 @@ def test_lanes_and_sides_are_right_in_any_history(seed):
         inside = {commit.oid for commit in order[lane.start : lane.end]}
         one, two = (reach[parent] for parent in merge.parents)
         assert inside <= two - one
-        result = found.sides_of(lane)
-        assert [{order[position].oid for position in side} for side in result[:2]] == [one - two, two - one]
-        assert result.fork is not None
-        assert order[result.fork].oid in one & two
-        assert not any(order[result.fork].oid in reach[other] - {other} for other in one & two)
         if lane.outer is not None:
             outer = found.lanes[lane.outer]
             assert outer.start <= lane.start < lane.end <= outer.end
