@@ -111,7 +111,7 @@ def _check_store(repository: Repository, more_checks: MoreChecks, *, locked: boo
     findings = list(walk_pack_defects(repository))
     branches: dict[str, Oid] = {}
     seen: set[Oid] = set()
-    if not any(finding.where.endswith(".idx") for finding in findings):
+    if not any(finding.where.endswith(".idx") and finding.severity == "error" for finding in findings):
         values: dict[str, str] = {}
         try:
             values = repository.list_refs()

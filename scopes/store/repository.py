@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, NotFound, Refused, ScopesError, TooNew
+from scopes.errors import Busy, Corrupt, Inaccessible, Invalid, MissingObject, NotFound, Refused, ScopesError, TooNew
 from scopes.ids import ConversationId, Oid, OperationId, is_oid
 from scopes.model.operation import Operation, decode_operation
 from scopes.regular_file import MAX_CONFIG_BYTES, read_regular, sync
@@ -260,12 +260,12 @@ class Repository:
                 found = find_loose(self._objects, oid)
                 self._last_was_packed = found is None
                 found = found or self._find_packed(oid)  # it may have been packed a moment ago
-        except (pygit2.GitError, ValueError) as error:
+        except (pygit2.GitError, ValueError, MemoryError) as error:
             raise Corrupt(f"object {oid} is damaged", hint="see: scopes verify") from error
         except OSError as error:
             raise refusal(f"read object {oid}", self.path, error) from error
         if found is None:
-            raise NotFound(f"object {oid} is not in the store", hint="see: scopes verify")
+            raise MissingObject(f"object {oid} is not in the store", hint="see: scopes verify")
         return found
 
     def _find_packed(self, oid: Oid) -> tuple[str, bytes] | None:
@@ -558,8 +558,10 @@ def create_store(path: str, *, durable: bool = True) -> bool:
 
     Raises:
         Invalid: `path` exists and is something else.
-        Inaccessible: the store cannot be written there.
+        Inaccessible: the store cannot be written there, or belongs to another user.
     """
+    if os.path.exists(path):
+        check_owner(path)
     if is_store(path):
         return False
     if is_clone(path):
