@@ -218,9 +218,8 @@ def count_by_conversation(
     with suppress(Corrupt):
         gone = read_gone(repository.path)
     with suppress(Corrupt):
-        setting = read_setting(
-            repository.config.store_level(), DEFAULT_REMOTE
-        )  # lists are cached by the files of the store
+        # not from the other levels: a list is cached by the files of the store
+        setting = read_setting(repository.config.store_file, DEFAULT_REMOTE)
         remote, addresses = find_default(repository.path, setting), read_addresses(repository.path)
         family = list_family(addresses, remote) if remote in addresses else ()
     manifests: dict[Oid, Oid] = {}
