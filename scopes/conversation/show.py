@@ -575,7 +575,7 @@ def count_by_conversation(
     try:
         gone, addresses = read_gone(repository.path), read_addresses(repository.path)
         setting = read_setting(
-            repository.config.store_level(), DEFAULT_REMOTE
+            repository.config.store_file, DEFAULT_REMOTE
         )  # lists are cached by the files of the store
         remote = find_default(repository.path, setting)
     except Corrupt:

@@ -23,7 +23,6 @@ from scopes.store.config import (
     find_setting,
     is_read_from_store,
     nearest_key,
-    open_user_file,
     read_setting,
     write_setting,
 )
@@ -126,13 +125,11 @@ def set_setting(
         raise Invalid(f"{key} {effect} and is read from your own settings only", hint="set it with --level user")
     if level == "store" and repository is None:
         raise NotFound("there is no store for the setting", hint="create one: scopes init, or use --level user")
-    if level == "user" or repository is None:
-        files, path = open_user_file(home), os.path.join(home, ".gitconfig")
-    else:
-        files, path = repository.config.store_level(), os.path.join(repository.path, "config")
-    before = read_setting(files, key)
+    own = os.path.join(home, ".gitconfig")  # the first write creates it
+    path = own if level == "user" or repository is None else repository.config.store_file
+    before = read_setting(path, key)
     with defer_signals():
-        if not write_setting(files, path, key, value):
+        if not write_setting(path, key, value):
             raise NotFound(f"{key} is not set at the level {level}", hint="see: scopes config list --show-origin")
         if repository is not None:
             repository.committed = f"the setting {key}"

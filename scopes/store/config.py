@@ -215,12 +215,6 @@ class Config:
         yield from (setting for setting in _walk_settings(self._files) if setting.key.startswith("scopes."))
         yield from self._overrides.values()
 
-    def store_level(self) -> pygit2.Config:
-        """Return the store's configuration file, for writing."""
-        from scopes.store.objects import pygit2
-
-        return pygit2.Config(self.store_file)
-
     def _find_own(self, key: str) -> str | None:
         """Return the value of a setting from the configuration files that only the user can write."""
         own = (each for each in _walk_settings(self._files) if each.origin in {"system", "user"})
@@ -254,13 +248,6 @@ def environment_settings(environ: Mapping[str, str]) -> dict[str, Setting]:
             key = "scopes." + name.removeprefix(_ENVIRONMENT_PREFIX).replace("_", "").lower()
             found[key] = Setting(key, value, "environment")
     return found
-
-
-def open_user_file(home: str) -> pygit2.Config:
-    """Open the user's git configuration for writing; the first write creates the file."""
-    from scopes.store.objects import pygit2
-
-    return pygit2.Config(os.path.join(home, ".gitconfig"))
 
 
 def user_config() -> pygit2.Config:
@@ -365,25 +352,28 @@ def check_value(key: str, value: str) -> str:
     raise Invalid(f"{value!a} is not a valid value of {key}", hint=hint)
 
 
-def read_setting(files: pygit2.Config, key: str) -> str | None:
+def read_setting(path: str, key: str) -> str | None:
     """Return the value of a key in a configuration file; None if it has none, or one that is not UTF-8 text."""
+    from scopes.store.objects import pygit2
+
     try:
-        return str(files[key])
+        return str(pygit2.Config(path)[key])
     except (KeyError, UnicodeDecodeError):
         return None
 
 
-def write_setting(files: pygit2.Config, path: str, key: str, value: str | None) -> bool:
-    """Set a value in the configuration file at `path`, or remove it if it is None; False if there was none to remove.
+def write_setting(path: str, key: str, value: str | None) -> bool:
+    """Set a value in a configuration file, or remove it if it is None; return False if there was none to remove.
 
     Raises:
         Busy: another program keeps the file locked.
         Inaccessible: the file cannot be written, or it was written and could not be synced; the message says which.
     """
-    if value is None and key not in files:
-        return False
     from scopes.store.objects import is_locked, pygit2, refusal
 
+    files = pygit2.Config(path)
+    if value is None and key not in files:
+        return False
     for may_retry in (True, False):
         try:
             if value is None:
@@ -409,7 +399,7 @@ def write_setting(files: pygit2.Config, path: str, key: str, value: str | None) 
 
 def find_machine_id(config: Config) -> str | None:
     """Return the id of this machine; None if it has none yet."""
-    known = read_setting(config.store_level(), _MACHINE_ID)
+    known = read_setting(config.store_file, _MACHINE_ID)
     return known if known is not None and _ID.fullmatch(known) else None
 
 
@@ -423,7 +413,7 @@ def machine_id(config: Config, operation: OperationId) -> str:
     if known is not None:
         return known
     made = sha256(f"machine {operation}".encode()).hexdigest()[:_DIGITS]
-    write_setting(config.store_level(), config.store_file, _MACHINE_ID, made)
+    write_setting(config.store_file, _MACHINE_ID, made)
     return made
 
 

@@ -82,11 +82,9 @@ def pack(repository: Repository) -> None:
     """
     remove_leftovers(repository)
     # --force: the lock is held, so no other gc runs.
+    words, settings = (("--aggressive",), _SEARCH) if _is_unsearched(repository) else ((), ())
     lock = repository.lock.descriptor
-    if _is_unsearched(repository):
-        run_git(repository.path, "gc", "--quiet", "--force", "--aggressive", settings=_SEARCH, lock=lock)
-    else:
-        run_git(repository.path, "gc", "--quiet", "--force", lock=lock)
+    run_git(repository.path, "gc", "--quiet", "--force", *words, settings=settings, lock=lock)
     _sync_packs(repository)
 
 

@@ -61,7 +61,6 @@ DIRECTORY_MODE = b"40000"
 MAX_TIME_SECONDS = 2**32 - 1  # libgit2 stores commit times as unsigned 32-bit numbers
 _AFTER_TREE = len("tree \n") + 40
 _PARENT_LENGTH = len("parent \n") + 40
-_RAW_OID_LENGTH = 20
 
 _UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]+")
 _TREE_LINE = re.compile(rb"([^ ]*) ([^\0]*)\0(.{20})", re.DOTALL)
@@ -291,9 +290,6 @@ def find_in_tree(data: bytes, name: str) -> TreeEntry | None:
         Corrupt: the bytes are not a tree.
     """
     encoded = name.encode("utf-8", "surrogateescape")
-    start = b"%s %s\0" % (FILE_MODE, encoded)
-    if data.startswith(start) and len(data) >= len(start) + _RAW_OID_LENGTH:  # the first entry, as a message is
-        return TreeEntry(name, Oid(data[len(start) : len(start) + _RAW_OID_LENGTH].hex()), is_tree=False)
     return next((_entry(*line) for line in _read_lines(data) if line[1] == encoded), None)
 
 

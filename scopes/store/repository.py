@@ -598,9 +598,6 @@ def _build(path: str, *, durable: bool) -> None:
     for key, value in _STORE_CONFIG.items():
         repository.config[key] = value
     os.chmod(path, 0o700)
-    for directory, _, files in os.walk(path):
-        for name in files:
-            os.chmod(os.path.join(directory, name), 0o600)
     if durable:
         for synced in ("config", "HEAD", ""):  # an empty config after a power cut would hide every message
             sync(os.path.join(path, synced))

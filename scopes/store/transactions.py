@@ -291,11 +291,10 @@ def finish_pending(repository: Repository) -> Operation | None:
     marker, last = repository.raw_ref(refs.PENDING), repository.raw_ref(refs.OPERATIONS)
     pending = repository.find_pending(marker, last)
     if pending is None:
-        if marker is not None:
-            set_ref(repository, RefChange(refs.PENDING, marker, None), "finished before")
-        return (
-            None if last is None or marker != last else read_operation(repository, read_commit(repository, Oid(last)))
-        )
+        if marker is None:
+            return None
+        set_ref(repository, RefChange(refs.PENDING, marker, None), "finished before")
+        return read_operation(repository, read_commit(repository, Oid(marker))) if marker == last else None
     commit, operation = pending
     move_refs(repository, operation, commit)
     return operation
@@ -360,22 +359,19 @@ def set_ref(repository: Repository, change: RefChange, reason: str) -> None:
 
 def _set(git: pygit2.Repository, ref: str, new: str | None, current: str | None, reason: str) -> None:
     existing = git.references.get(ref) if current is not None else None
-    if existing is not None and new is not None and (current or "").startswith(SYMBOLIC) != new.startswith(SYMBOLIC):
-        existing.delete()  # a mirror clone made it direct, and libgit2 cannot change the kind of a ref
+    is_symbolic = (new or "").startswith(SYMBOLIC)
+    if existing is not None and (new is None or (current or "").startswith(SYMBOLIC) != is_symbolic):
+        existing.delete()  # a mirror clone makes a symbolic ref direct, and libgit2 cannot change the kind of a ref
         existing = None
     if new is None:
-        if existing is not None:
-            existing.delete()
-    elif new.startswith(SYMBOLIC):
-        target = new.removeprefix(SYMBOLIC)
-        if existing is None:
-            git.create_reference_symbolic(ref, target, force=False, message=reason)
-        else:
-            existing.set_target(target, reason)
-    elif existing is None:
-        git.create_reference_direct(ref, pygit2.Oid(hex=new), force=False, message=reason)
+        return
+    name = new.removeprefix(SYMBOLIC)
+    if existing is not None:
+        existing.set_target(name if is_symbolic else pygit2.Oid(hex=name), reason)
+    elif is_symbolic:
+        git.create_reference_symbolic(ref, name, force=False, message=reason)
     else:
-        existing.set_target(pygit2.Oid(hex=new), reason)
+        git.create_reference_direct(ref, pygit2.Oid(hex=name), force=False, message=reason)
 
 
 def _copy_reflogs(repository: Repository, operation: Operation) -> None:

@@ -73,9 +73,8 @@ def rename_remote(repository: Repository, name: str, new: str) -> RemoteChanged:
                 tx.rename_ref(SENT + before, SENT + after, sent)
         if tx:
             tx.commit("remote", f"rename the remote {name} to {new}")
-        files = repository.config.store_level()
-        if read_setting(files, DEFAULT_REMOTE) in names:
-            write_setting(files, f"{repository.path}/config", DEFAULT_REMOTE, new)
+        if read_setting(repository.config.store_file, DEFAULT_REMOTE) in names:
+            write_setting(repository.config.store_file, DEFAULT_REMOTE, new)
     return RemoteChanged(
         name=new, address=members[0].address.text, change="renamed", before=name, default=_is_default(repository, new)
     )

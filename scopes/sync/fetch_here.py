@@ -29,7 +29,7 @@ _SHORT: Final = 12
 
 def choose_manifests(repository: Repository) -> None:
     """Let every later fetch without a choice get manifests; call it inside `exclusive_write`."""
-    write_setting(repository.config.store_level(), f"{repository.path}/config", SETTING, "true")
+    write_setting(repository.config.store_file, SETTING, "true")
 
 
 def fetch_chosen(

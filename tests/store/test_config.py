@@ -16,7 +16,6 @@ from scopes.store.config import (
     Setting,
     check_key,
     is_read_from_store,
-    open_user_file,
     user_config,
     write_setting,
 )
@@ -213,7 +212,7 @@ def test_other_keys_are_refused_with_the_list_of_keys(key):
 
 
 def write(repository, value):
-    return write_setting(repository.config.store_level(), path_of(repository), "scopes.author", value)
+    return write_setting(path_of(repository), "scopes.author", value)
 
 
 def path_of(repository):
@@ -271,11 +270,11 @@ def test_a_failed_sync_leaves_the_setting_and_is_reported(repository, monkeypatc
 
 
 def test_the_first_write_creates_the_user_configuration(tmp_path):
-    write_setting(open_user_file(str(tmp_path)), str(tmp_path / ".gitconfig"), "scopes.author", "carol")
+    write_setting(str(tmp_path / ".gitconfig"), "scopes.author", "carol")
     assert "author = carol" in (tmp_path / ".gitconfig").read_text()
 
 
 def test_a_missing_directory_is_inaccessible(tmp_path):
     gone = tmp_path / "gone"
     with pytest.raises((Inaccessible, Corrupt)):
-        write_setting(open_user_file(str(gone)), str(gone / ".gitconfig"), "scopes.author", "carol")
+        write_setting(str(gone / ".gitconfig"), "scopes.author", "carol")
