@@ -45,7 +45,7 @@ from scopes.history.names import (
     resolve_conversation,
     resolve_revision,
 )
-from scopes.history.transaction import AGENT_FILES, decode_leaf, find_tree, read_json, walk_changes_below
+from scopes.history.transaction import AGENT_FILES, decode_leaf, find_tree, read_json
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.merge.compare import state_of
 from scopes.merge.keys import agent_of, decoded_key, folded_key, key_of_path
@@ -414,8 +414,9 @@ def _walk_facts(repository: Repository, record: Operation, uuid: str) -> Iterato
     The cause of a fact is the agent that made it; with a decision, it is the person who decided.
     """
     files: list[tuple[str, list[str], _Document, _Document]] = []
-    for change in record.changes:
-        for name, *blobs in walk_changes_below(repository, change, uuid) if change.ref in _FACT_REFS else ():
+    for change in (each for each in record.changes if each.ref in _FACT_REFS):
+        trees = [find_tree(repository, value, uuid) for value in (change.old, change.new)]
+        for name, *blobs in sorted(diff_blobs(repository, *trees), key=itemgetter(0)) if trees[0] != trees[1] else ():
             one, two = (None if blob is None else read_json(repository, Oid(blob)) for blob in blobs)
             files.append((change.ref, name.removesuffix("=").split("/"), one, two))
     deciders = [after.get("actor") for _, path, _, after in files if path[0] == "decisions" and after is not None]

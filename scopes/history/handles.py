@@ -19,7 +19,6 @@ from scopes.history.messages import (
     MessageHeader,
     count_messages,
     read_body,
-    read_root,
     walk_headers_newest_first,
     walk_headers_oldest_first,
 )
@@ -28,6 +27,7 @@ from scopes.history.names import (
     MAIN,
     Revision,
     conversation_ids,
+    find_root,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
@@ -259,11 +259,10 @@ def read_uuid(repository: Repository, conversation: ConversationId) -> str:
     Raises:
         NotFound: there is no such conversation, or its history has no root.
     """
-    main = read_metadata(repository, conversation).branches.get(MAIN)
-    tip = next(iter(list_branch_tips(repository, conversation).values()), None)
-    if tip is None:
+    root = find_root(repository, conversation)
+    if root is None:
         raise NotFound(f"there is no conversation {conversation!a}", hint="list them: scopes list")
-    return read_root(repository, read_commit(repository, tip), None if main is None else main.fork).uuid
+    return root.uuid
 
 
 class Limits(NamedTuple):

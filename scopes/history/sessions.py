@@ -22,10 +22,9 @@ from scopes.history.messages import (
     read_body,
     read_message_at,
     read_message_bytes_at,
-    read_root_of,
 )
 from scopes.history.metadata import read_metadata
-from scopes.history.names import MAIN, Revision, find_root_commit, list_branch_tips
+from scopes.history.names import MAIN, Revision, find_root, list_branch_tips
 from scopes.history.sources import TRACKING
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.model import encoding
@@ -219,25 +218,22 @@ def note_merged(branch: BranchHandle, before: Oid, source: str, *, dry_run: bool
     """
     if not _is_taken(branch, before):
         return ()
-    if dry_run:
-        return (
-            Note(_taken_text(branch, "is", "would go", "then"), f"to leave it to the session: do not merge {source}"),
-        )
-    return (Note(_taken_text(branch), "to leave it to the session: scopes undo"),)
+    cure = f"do not merge {source}" if dry_run else "scopes undo"
+    return (Note(_taken_text(branch, is_planned=dry_run), f"to leave it to the session: {cure}"),)
 
 
 def _is_taken(branch: BranchHandle, before: Oid) -> bool:
     """Return True if a session went on from the commit that a branch had before somebody else moved it."""
-    return (
-        not is_root(read_commit(branch.repository, before))
-        and _is_imported(branch, before)
-        and is_followed(branch, before)
-    )
+    if is_root(read_commit(branch.repository, before)):
+        return False
+    root = find_root(branch.repository, branch.conversation.id)
+    return root is not None and root.format is not None and is_followed(branch, before)
 
 
-def _taken_text(branch: BranchHandle, was: str = "was", go: str = "go", since: str = "now") -> str:
-    prefix = IMPORT_PREFIXES[0]
-    return f"{branch} {was} the branch of a session, whose next messages {go} to a branch {prefix}... from {since} on"
+def _taken_text(branch: BranchHandle, *, is_planned: bool = False) -> str:
+    was, go, since = ("is", "would go", "then") if is_planned else ("was", "go", "now")
+    where = f"a branch {IMPORT_PREFIXES[0]}..."
+    return f"{branch} {was} the branch of a session, whose next messages {go} to {where} from {since} on"
 
 
 def find_successor(branch: BranchHandle) -> BranchName | None:
@@ -300,19 +296,7 @@ def note_notes_branch(repository: Repository, revision: Revision) -> tuple[Note,
 
 def _tracked_as(name: BranchName, tracked: Mapping[str, str]) -> set[str]:
     """Return where the last imports left the branches of sources that have a name here."""
-    return {oid for ref, oid in tracked.items() if _flat(_name_of(ref)) == _flat(encode_component(name))}
-
-
-def _is_imported(branch: BranchHandle, tip: Oid) -> bool:
-    root = find_root_commit(branch.repository, branch.conversation.id)
-    return (
-        root is not None
-        and read_root_of(branch.repository, read_commit(branch.repository, root), tip).format is not None
-    )
-
-
-def _name_of(ref: str) -> str:
-    return ref.rpartition("/")[2]
+    return {oid for ref, oid in tracked.items() if _flat(ref.rpartition("/")[2]) == _flat(encode_component(name))}
 
 
 def _flat(name: str) -> str:
