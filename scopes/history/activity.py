@@ -19,7 +19,6 @@ from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
     header_of,
-    is_retracted,
     message_id_of,
     read_body,
     subject_of,
@@ -29,7 +28,7 @@ from scopes.history.names import list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
 from scopes.model.message import PURGED, PURGED_TEXT, Message, Part, file_operations
 from scopes.model.tools import command_of, is_refused, summarize_calls, touches_of_call
-from scopes.store.graph import is_ancestor, walk_newest_first
+from scopes.store.graph import is_ancestor
 from scopes.store.objects import Commit, one_line
 from scopes.store.repository import Objects, Repository, read_commit
 
@@ -344,18 +343,6 @@ SUMMARY = "summary"
 SILENT = SUMMARIES | {"tool-results", "system", "meta", "notice", "interrupt"}
 
 
-def walk_compactions(
-    repository: Repository, tip: Oid, heads_newest_first: Iterable[MessageHeader]
-) -> Iterator[tuple[MessageHeader, Message]]:
-    """Yield the compactions among the messages of a branch, newest first, without retracted ones."""
-    for head in heads_newest_first:
-        if head.kind in SUMMARIES:
-            message = read_body(repository, head)
-            is_compaction = message.kind == "compaction" or message.extra.get("context_root") is True
-            if is_compaction and not is_retracted(repository, tip, head.id):
-                yield head, message
-
-
 def is_news(head: MessageHeader) -> bool:
     """Return True if a message has content that a summary would cover, judged by its commit."""
     has_content = head.subject not in {NO_TEXT, PURGED_TEXT}
@@ -372,28 +359,3 @@ def count_since(
             heads = walk_headers_newest_first(repository, [tips[branch]])
             return sum(map(is_news, takewhile(lambda head: head.oid != summary.oid, heads)))
     return None
-
-
-ACCEPTS = "accepts"  # the field of a decision that names its candidate
-
-
-class Acceptance(NamedTuple):
-    """A decision that accepts a candidate and is not retracted on every branch."""
-
-    candidate: str
-    message: MessageId
-    author: str
-
-
-def read_acceptances(repository: Repository, conversation: ConversationId) -> Mapping[str, Acceptance]:
-    """Return what was accepted on any branch and not retracted there, by candidate."""
-    tips = set(list_branch_tips(repository, conversation).values())
-    found: dict[str, Acceptance] = {}
-    for commit in walk_newest_first(repository, sorted(tips)):
-        candidate = read_body(repository, commit).extra.get(ACCEPTS) if commit.kind == "decision" else None
-        if not isinstance(candidate, str):
-            continue
-        head = header_of(commit)
-        if any(is_ancestor(repository, head.oid, tip) and not is_retracted(repository, tip, head.id) for tip in tips):
-            found.setdefault(candidate, Acceptance(candidate, head.id, head.author))
-    return found

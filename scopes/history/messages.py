@@ -46,7 +46,6 @@ from scopes.store.objects import (
     find_in_tree,
     format_commit,
     format_tree,
-    header_safe,
     is_hash_of,
     parse_tree_id,
 )
@@ -321,21 +320,6 @@ def check_author(author: Author | str) -> Author:
     if kind not in AUTHOR_KINDS:
         raise Invalid(f"{kind!a} is not a valid author kind", hint="valid kinds: " + ", ".join(AUTHOR_KINDS))
     return Author(parse_agent_name(name), kind)
-
-
-def check_typed_author(author: Author) -> Author:
-    """Check an author whose name was typed: a commit must be able to store it as it is, but for a final full stop.
-
-    Raises:
-        Invalid: as `check_author`, or git would drop characters of the name.
-    """
-    checked = check_author(author)
-    stored = header_safe(author.name)
-    if stored != author.name.removesuffix("."):
-        raise Invalid(
-            f"{author.name!a} is not a valid author name", hint=f"a commit would store it as {stored!a}: use that"
-        )
-    return checked
 
 
 def default_author(config: Config) -> Author:

@@ -154,13 +154,15 @@ def find_nearest(text: str, known: list[str]) -> list[str]:
     """Return up to three names similar to a text, best first; `conv-39` means conv-039, and no other number."""
     from difflib import get_close_matches
 
+    similar = get_close_matches(text, known, cutoff=_SIMILAR)
     stem, _, number = text.rpartition("-")
     if not number.isdecimal():
-        return get_close_matches(text, known)
+        return similar
     same_number = [name for name in known if name.removeprefix(f"{stem}-").lstrip("0") == number.lstrip("0")]
-    return same_number or [name for name in get_close_matches(text, known) if name.rpartition("-")[0] != stem]
+    return same_number or [name for name in similar if name.rpartition("-")[0] != stem]
 
 
+_SIMILAR: Final = 0.65  # `ann` is similar to `anm`, with one letter of three another one
 _FEW: Final = 20  # conversations are read sooner than the index is opened
 
 

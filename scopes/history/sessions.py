@@ -8,9 +8,9 @@ was started by a tool call and forks at the root commit.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.handles import BranchHandle, StoreHandle
@@ -21,36 +21,22 @@ from scopes.history.messages import (
     is_root,
     read_body,
     read_message_at,
-    read_message_bytes_at,
 )
 from scopes.history.metadata import read_metadata
 from scopes.history.names import MAIN, Revision, find_root, list_branch_tips
 from scopes.history.sources import TRACKING
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
-from scopes.model import encoding
-from scopes.model.conversation import ACP, BranchEntry
+from scopes.model.conversation import ACP
 from scopes.model.encoding import encode_component
 from scopes.model.message import Message
 from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_new_commits
-from scopes.store.locks import is_session_locked, session_lock_path
 from scopes.store.objects import Commit
 from scopes.store.repository import Objects, Repository, read_commit
 
 HOOKS: Final = "hooks"  # of agents and of git
 WATCH: Final = "watch"
 ACP_RECORDER: Final = "acp"
-
-
-def walk_live_sessions(branches: Mapping[BranchName, BranchEntry]) -> Iterator[tuple[str, str, str]]:
-    """Yield the session id, agent and directory of each session that was recorded live, the earlier ones too."""
-    for entry in branches.values():
-        match entry.extra.get(ACP):
-            case {"session": last, "agent": str(agent), "cwd": str(directory), **more}:
-                earlier = more.get("stale")
-                for session in (last, *(earlier if isinstance(earlier, list) else ())):
-                    if isinstance(session, str):
-                        yield session, agent, directory
 
 
 class SubAgent(NamedTuple):
@@ -189,15 +175,6 @@ def is_followed(branch: BranchHandle, tip: Oid) -> bool:
     return tip in _tracked_as(branch.name, tracked)
 
 
-def is_written_by_session(branch: BranchHandle) -> bool:
-    """Return True if a session goes on writing a branch: an import follows it, or `scopes acp` records it now."""
-    match branch.entry.extra.get(ACP):
-        case {"agent": str(agent), "session": str(session)}:
-            if is_session_locked(session_lock_path(branch.repository.path, (agent, session))):
-                return True
-    return is_followed(branch, branch.tip)
-
-
 def note_followed(branch: BranchHandle, appended: Oid, verb: str = "append") -> tuple[Note, ...]:
     """Return a note if the commit that was appended to a branch has taken it from the session that wrote it.
 
@@ -302,13 +279,3 @@ def _tracked_as(name: BranchName, tracked: Mapping[str, str]) -> set[str]:
 def _flat(name: str) -> str:
     """Return a name as a branch has it whose own name was taken, see `importers.branch_updates`."""
     return name.replace("/", "-").replace("%2F", "-")
-
-
-_OPEN_MARK: Final = b'"open":true'
-
-
-def is_open(repository: Repository, commit: Commit) -> bool:
-    """Return True if a message was the last one of its session when that was imported: it may have grown since."""
-    data = read_message_bytes_at(repository, commit.tree)
-    document: Any = encoding.load(data) if _OPEN_MARK in data else None
-    return isinstance(document, dict) and document.get("open") is True

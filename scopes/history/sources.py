@@ -37,9 +37,9 @@ from scopes.ids import BranchName, MessageId, Oid, is_message_id, is_name
 from scopes.lazy_patterns import compile_lazily
 from scopes.model import encoding
 from scopes.store import refs
-from scopes.store.objects import COMMIT, TREE, Commit, Identity, find_in_tree, format_commit
+from scopes.store.objects import COMMIT, Identity, format_commit
 from scopes.store.refs import FETCHED_SOURCES
-from scopes.store.repository import Objects, Repository, read_commit, read_data
+from scopes.store.repository import Objects, Repository, read_commit
 from scopes.store.trees import BlobChange, find_blob, read_blob, update_tree, walk_blobs
 
 SOURCES = "refs/scopes/sources/"
@@ -243,17 +243,6 @@ def with_last_path(repository: Repository, record: SourceRecord) -> SourceRecord
     return record
 
 
-def walk_source_paths(repository: Repository) -> Iterator[tuple[str, str]]:
-    """Yield the key of each source that was imported here, with the path where its file was last."""
-    commit = repository.find_ref(refs.SOURCE_PATHS)
-    if commit is None:
-        return
-    for file, oid in walk_blobs(repository, read_commit(repository, Oid(commit)).tree):
-        match encoding.load(read_blob(repository, oid)):
-            case {"path": str(path)}:
-                yield file.replace("/", ""), path
-
-
 def write_source_paths(objects: Objects, previous: Oid | None, paths: Mapping[str, str]) -> Oid:
     """Write the paths of sources, by key, over the previous ones; return the new commit, the same if none changes."""
     tree = None if previous is None else read_commit(objects, previous).tree
@@ -293,11 +282,6 @@ class SourceInSet(NamedTuple):
     def key(self) -> str:
         """The key of the source."""
         return source_key(self.record.format, self.record.native_id, self.record.part)
-
-
-def is_set(objects: Objects, commit: Commit) -> bool:
-    """Return True for a set of sources."""
-    return commit.subject == SET_SUBJECT and find_in_tree(read_data(objects, commit.tree, TREE), SET_FILE) is not None
 
 
 def walk_set(objects: Objects, commit: Oid) -> Iterator[SourceInSet]:
