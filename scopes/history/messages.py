@@ -614,13 +614,9 @@ def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHea
         if claim == {"retracted": True} and message.retracts is not None:
             found[target] = Amendment(message, retracted=True)
         elif message.amends is not None and claim == {"amended": content_hash(message)}:
-            found[target] = Amendment(_cleared(repository, message, data), retracted=False)
+            clear = repository.clear_message  # the hash is that of what is stored, also while text leaves redacted
+            found[target] = Amendment(message if clear is None else decode(clear(data)), retracted=False)
     return found
-
-
-def _cleared(repository: Repository, message: Message, data: bytes) -> Message:
-    """Return a message as it is read while text leaves redacted; its hash is that of what is stored."""
-    return message if repository.clear_message is None else decode(repository.clear_message(data))
 
 
 def find_claim(repository: Repository, tip: Oid, message: MessageId) -> Mapping[str, object]:

@@ -168,27 +168,13 @@ class Transaction(RefTransaction):
         """Move a branch; None means that the branch does not exist."""
         self.move_ref(refs.branch_ref(self.conversation, branch), old, new)
 
-    def delete_branch(self, branch: BranchName, tip: Oid) -> None:
-        """Delete a branch without a copy in the trash."""
-        self.move_branch(branch, tip, None)
-
-    def rename_branch(self, branch: BranchName, new: BranchName, tip: Oid) -> None:
-        """Give a branch another name; its metadata entry is left alone."""
+    def trash(self, branch: BranchName | None) -> None:
+        """Move a branch to the trash; None for the metadata."""
         conversation = self.conversation
-        self.rename_ref(refs.branch_ref(conversation, branch), refs.branch_ref(conversation, new), tip)
-
-    def trash_branch(self, branch: BranchName) -> None:
-        """Move a branch to the trash."""
-        self._trash(refs.branch_ref(self.conversation, branch))
-
-    def trash_metadata(self) -> None:
-        """Move the metadata to the trash."""
-        self._trash(refs.meta_ref(self.conversation))
-
-    def _trash(self, ref: str) -> None:
+        ref = refs.meta_ref(conversation) if branch is None else refs.branch_ref(conversation, branch)
         value = self.repository.find_ref(ref)
         if value is not None:
-            self.rename_ref(ref, refs.trash_ref(self.conversation, self.operation_id, ref), value)
+            self.rename_ref(ref, refs.trash_ref(conversation, self.operation_id, ref), value)
 
     def activate(self, branch: BranchName) -> None:
         """Make a branch the active one."""
