@@ -26,6 +26,7 @@ from scopes.history.messages import (
 )
 from scopes.history.names import list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import PURGED, PURGED_TEXT, Message, Part, file_operations
 from scopes.model.tools import command_of, is_refused, summarize_calls, touches_of_call
 from scopes.store.graph import is_ancestor
@@ -229,7 +230,7 @@ _MAX_COMMAND, _MAX_SUBJECT = 480, 100
 _MAX_COMMAND_IN_FACT = 60
 _MAX_OUTPUT = 200_000
 _MAX_CALL = 20_000
-_TEST = re.compile(
+_TEST = compile_lazily(
     r"(?:^|[;&|(\n])[ \t]*"
     r"(?:(?:\w+=\S*|sudo|time|timeout \d+\w?|uv run|poetry run|pipenv run|npx|bundle exec)[ \t]+){0,5}"
     r"((?:(?:\S{0,200}/)?(?:python3? -m )?(?:pytest|unittest|go test|cargo (?:test|nextest)"
@@ -237,12 +238,12 @@ _TEST = re.compile(
     r"|tox|nox|jest|vitest|ctest|rspec|phpunit|(?:mvn|gradle|\./gradlew|dotnet|swift|deno) test)\b)"
     r"""(?:[ \t](?:[^\n;&|'"\\]|\\.|'[^'\n]*'|"(?:[^"\\\n]|\\.)*")*)?)"""  # a quoted `|` ends no command
 )
-_REDIRECTION = re.compile(r" ?[0-9]?>+ ?\S*$")
-_FAILED = re.compile(r"^(?:--- )?FAIL(?:ED|URES?)?\b|\b[1-9]\d* (?:failed|failures?|failing)\b", re.MULTILINE)
-_EXIT_CODE = re.compile(
+_REDIRECTION = compile_lazily(r" ?[0-9]?>+ ?\S*$")
+_FAILED = compile_lazily(r"^(?:--- )?FAIL(?:ED|URES?)?\b|\b[1-9]\d* (?:failed|failures?|failing)\b", re.MULTILINE)
+_EXIT_CODE = compile_lazily(
     r"\A(?:[^\n]*\n){0,4}?[^\n]*\b(?:exit(?:ed with)? code|exit_code)\D{0,4}(\d{1,9})", re.IGNORECASE
 )
-_COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
+_COMMIT = compile_lazily(r"^\[([^\]\s]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
 
 
 class Activity:
