@@ -5,9 +5,12 @@ from __future__ import annotations
 from shlex import quote
 
 from scopes.agents.registry import Registry
+from scopes.errors import Invalid
+from scopes.history.messages import check_author
 from scopes.history.names import find_nearest
 from scopes.model.message import Author
 from scopes.result import Note
+from scopes.store.objects import header_safe
 from scopes.store.repository import Repository
 
 _SETTING = "scopes.agent."
@@ -37,3 +40,18 @@ def note_unknown_agent(repository: Repository, key: str) -> tuple[Note, ...]:
     near = find_nearest(name, names)
     hint = f"did you mean {' or '.join(near)}?" if near else f"register it: scopes agents register {quote(name)}"
     return (Note(f"no agent {name} is registered: the setting is not used until there is one", hint),)
+
+
+def check_typed_author(author: Author) -> Author:
+    """Check an author whose name was typed: a commit must be able to store it as it is, but for a final full stop.
+
+    Raises:
+        Invalid: as `check_author`, or git would drop characters of the name.
+    """
+    checked = check_author(author)
+    stored = header_safe(author.name)
+    if stored != author.name.removesuffix("."):
+        raise Invalid(
+            f"{author.name!a} is not a valid author name", hint=f"a commit would store it as {stored!a}: use that"
+        )
+    return checked

@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 from scopes.agents.agent import Agent, AgentType, check_agent
+from scopes.agents.authors import check_typed_author
 from scopes.agents.inbox import deliver, remove_entries
 from scopes.agents.registry import Registry, agent_changes, store_registry
 from scopes.clock import now
 from scopes.errors import Refused
-from scopes.history.messages import check_typed_author
 from scopes.ids import AgentName, OperationId
 from scopes.model.message import Author
 from scopes.result import Note, Result, plural

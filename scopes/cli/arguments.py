@@ -140,7 +140,7 @@ def author_of(invocation: Invocation, name: str | None, kind: str | None) -> Aut
 
     author: Author = Author_(name) if name is not None else default_author(invocation.config())
     author = author if kind is None else author._replace(kind=kind)
-    from scopes.history.messages import check_typed_author
+    from scopes.agents.authors import check_typed_author
 
     author = check_typed_author(author)
     repository = invocation.repository()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 
+from scopes.agents.authors import check_typed_author
 from scopes.agents.inbox import remove_message
 from scopes.agents.registry import Registry, write_registry
 from scopes.collaboration.records import Entry, check_argument, event_field
@@ -21,7 +22,7 @@ from scopes.collaboration.report import (
 from scopes.conversation.append import message_writers
 from scopes.errors import Refused
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import check_typed_author, plain_message
+from scopes.history.messages import plain_message
 from scopes.history.names import resolve_conversation
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId

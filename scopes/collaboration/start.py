@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scopes.agents.agent import EVERYBODY, Agent
+from scopes.agents.authors import check_typed_author
 from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.registry import Registry, write_registry
 from scopes.agents.send import address, delivery_of, expand
@@ -17,7 +18,7 @@ from scopes.collaboration.report import OPEN, Collaboration, list_collaborations
 from scopes.conversation.append import message_writers
 from scopes.errors import Invalid
 from scopes.history.handles import BranchHandle, StoreHandle
-from scopes.history.messages import check_typed_author, plain_message
+from scopes.history.messages import plain_message
 from scopes.history.names import parse_new_branch_name
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, BranchName, ConversationId, MessageId, OperationId, free_name

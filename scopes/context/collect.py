@@ -14,7 +14,6 @@ from scopes.context.project_files import TouchedFile
 from scopes.context.turns import Turn, has_content, make_turn, may_be_turn
 from scopes.context.work_items import find_work_item
 from scopes.errors import NotFound
-from scopes.history.activity import walk_compactions
 from scopes.history.messages import (
     Amendment,
     MessageHeader,
@@ -28,6 +27,7 @@ from scopes.history.metadata import read_metadata
 from scopes.history.names import Revision, resolve_revision
 from scopes.history.sessions import reader_notes
 from scopes.ids import ConversationId, MessageId, Oid
+from scopes.memory.compaction_base import walk_compactions
 from scopes.merge.lanes import may_be_resolution, resolution_line
 from scopes.merge.plan import is_written_by_scopes
 from scopes.model.conversation import CONFLICT_RESOLUTION

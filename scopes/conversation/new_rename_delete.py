@@ -157,7 +157,7 @@ def rename_branch(repository: Repository, conversation: str, branch: str, new: s
             raise Refused(f"branch {new_name!a} already exists in {handle.id}", hint="choose another name")
         entries = handle.metadata.branches
         tx = Transaction(repository, handle.id)
-        tx.rename_branch(name, new_name, tips[name])
+        tx.rename_ref(refs.branch_ref(handle.id, name), refs.branch_ref(handle.id, new_name), tips[name])
         tx.set_branch_entry(name, None)
         renamed = entries.get(name, BranchEntry())
         tx.set_branch_entry(new_name, replace(renamed, id=branch_id(name, renamed), name=None))
@@ -257,8 +257,8 @@ def delete(repository: Repository, conversation: str, *, dry_run: bool = False) 
         there = read_remote_branches(repository, find_root_commit(repository, handle.id))
         tx = Transaction(repository, handle.id)
         for branch in tips:
-            tx.trash_branch(branch)
-        tx.trash_metadata()
+            tx.trash(branch)
+        tx.trash(None)
         tx.deactivate()
         operation = tx.commit("delete", f"delete {handle.id}")
     notes = _notes_on_remotes(there, handle.id)
@@ -295,7 +295,7 @@ def delete_branch(
         known = read_remote_branches(repository, find_root_commit(repository, handle.id))
         there = [remote for remote, branches in known.items() if key in branches]
         tx = Transaction(repository, handle.id)
-        tx.trash_branch(target.name)
+        tx.trash(target.name)
         tx.set_branch_entry(target.name, None)
         operation = tx.commit("delete-branch", f"delete {target}", metadata_message=f"delete {target.name}")
     notes = _notes_on_remotes(there, f"{handle.id}/{target.name}")

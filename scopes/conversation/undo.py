@@ -595,6 +595,6 @@ def _hint_later(repository: Repository, operations: Sequence[Operation], target:
         if record.id == target.id:
             break
         for change in record.changes if record.id not in taken_back else ():
-            if change.ref == ref and any(each.path == path for each in walk_path_changes(repository, change)):
+            if change.ref == ref and any(each == path for each, _, _ in walk_path_changes(repository, change)):
                 return f"undo first '{record.summary}': scopes undo {quote(record.id[:8])}"
     return LIST_OPERATIONS

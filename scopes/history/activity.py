@@ -19,7 +19,6 @@ from scopes.history.messages import (
     NO_TEXT,
     MessageHeader,
     header_of,
-    is_retracted,
     message_id_of,
     read_body,
     subject_of,
@@ -27,9 +26,10 @@ from scopes.history.messages import (
 )
 from scopes.history.names import list_branch_tips
 from scopes.ids import BranchName, ConversationId, MessageId, Oid
+from scopes.lazy_patterns import compile_lazily
 from scopes.model.message import PURGED, PURGED_TEXT, Message, Part, file_operations
 from scopes.model.tools import command_of, is_refused, summarize_calls, touches_of_call
-from scopes.store.graph import is_ancestor, walk_newest_first
+from scopes.store.graph import is_ancestor
 from scopes.store.objects import Commit, Objects, one_line, read_commit
 from scopes.store.repository import Repository
 
@@ -230,7 +230,7 @@ _MAX_COMMAND, _MAX_SUBJECT = 480, 100
 _MAX_COMMAND_IN_FACT = 60
 _MAX_OUTPUT = 200_000
 _MAX_CALL = 20_000
-_TEST = re.compile(
+_TEST = compile_lazily(
     r"(?:^|[;&|(\n])[ \t]*"
     r"(?:(?:\w+=\S*|sudo|time|timeout \d+\w?|uv run|poetry run|pipenv run|npx|bundle exec)[ \t]+){0,5}"
     r"((?:(?:\S{0,200}/)?(?:python3? -m )?(?:pytest|unittest|go test|cargo (?:test|nextest)"
@@ -238,12 +238,12 @@ _TEST = re.compile(
     r"|tox|nox|jest|vitest|ctest|rspec|phpunit|(?:mvn|gradle|\./gradlew|dotnet|swift|deno) test)\b)"
     r"""(?:[ \t](?:[^\n;&|'"\\]|\\.|'[^'\n]*'|"(?:[^"\\\n]|\\.)*")*)?)"""  # a quoted `|` ends no command
 )
-_REDIRECTION = re.compile(r" ?[0-9]?>+ ?\S*$")
-_FAILED = re.compile(r"^(?:--- )?FAIL(?:ED|URES?)?\b|\b[1-9]\d* (?:failed|failures?|failing)\b", re.MULTILINE)
-_EXIT_CODE = re.compile(
+_REDIRECTION = compile_lazily(r" ?[0-9]?>+ ?\S*$")
+_FAILED = compile_lazily(r"^(?:--- )?FAIL(?:ED|URES?)?\b|\b[1-9]\d* (?:failed|failures?|failing)\b", re.MULTILINE)
+_EXIT_CODE = compile_lazily(
     r"\A(?:[^\n]*\n){0,4}?[^\n]*\b(?:exit(?:ed with)? code|exit_code)\D{0,4}(\d{1,9})", re.IGNORECASE
 )
-_COMMIT = re.compile(r"^\[([^\]\s]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
+_COMMIT = compile_lazily(r"^\[([^\]\s]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
 
 
 class Activity:
@@ -344,18 +344,6 @@ SUMMARY = "summary"
 SILENT = SUMMARIES | {"tool-results", "system", "meta", "notice", "interrupt"}
 
 
-def walk_compactions(
-    repository: Repository, tip: Oid, heads_newest_first: Iterable[MessageHeader]
-) -> Iterator[tuple[MessageHeader, Message]]:
-    """Yield the compactions among the messages of a branch, newest first, without retracted ones."""
-    for head in heads_newest_first:
-        if head.kind in SUMMARIES:
-            message = read_body(repository, head)
-            is_compaction = message.kind == "compaction" or message.extra.get("context_root") is True
-            if is_compaction and not is_retracted(repository, tip, head.id):
-                yield head, message
-
-
 def is_news(head: MessageHeader) -> bool:
     """Return True if a message has content that a summary would cover, judged by its commit."""
     has_content = head.subject not in {NO_TEXT, PURGED_TEXT}
@@ -372,28 +360,3 @@ def count_since(
             heads = walk_headers_newest_first(repository, [tips[branch]])
             return sum(map(is_news, takewhile(lambda head: head.oid != summary.oid, heads)))
     return None
-
-
-ACCEPTS = "accepts"  # the field of a decision that names its candidate
-
-
-class Acceptance(NamedTuple):
-    """A decision that accepts a candidate and is not retracted on every branch."""
-
-    candidate: str
-    message: MessageId
-    author: str
-
-
-def read_acceptances(repository: Repository, conversation: ConversationId) -> Mapping[str, Acceptance]:
-    """Return what was accepted on any branch and not retracted there, by candidate."""
-    tips = set(list_branch_tips(repository, conversation).values())
-    found: dict[str, Acceptance] = {}
-    for commit in walk_newest_first(repository, sorted(tips)):
-        candidate = read_body(repository, commit).extra.get(ACCEPTS) if commit.kind == "decision" else None
-        if not isinstance(candidate, str):
-            continue
-        head = header_of(commit)
-        if any(is_ancestor(repository, head.oid, tip) and not is_retracted(repository, tip, head.id) for tip in tips):
-            found.setdefault(candidate, Acceptance(candidate, head.id, head.author))
-    return found

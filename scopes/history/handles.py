@@ -21,7 +21,6 @@ from scopes.history.messages import (
     header_of,
     message_id_of,
     read_body,
-    read_root,
     walk_headers_newest_first,
     walk_headers_oldest_first,
 )
@@ -31,6 +30,7 @@ from scopes.history.names import (
     Revision,
     conversation_ids,
     could_be_id,
+    find_root,
     list_branch_tips,
     read_active_branch,
     resolve_branch,
@@ -275,11 +275,10 @@ def read_uuid(repository: Repository, conversation: ConversationId) -> str:
     Raises:
         NotFound: there is no such conversation, or its history has no root.
     """
-    main = read_metadata(repository, conversation).branches.get(MAIN)
-    tip = next(iter(list_branch_tips(repository, conversation).values()), None)
-    if tip is None:
+    root = find_root(repository, conversation)
+    if root is None:
         raise NotFound(f"there is no conversation {conversation!a}", hint="list them: scopes list")
-    return read_root(repository, read_commit(repository, tip), None if main is None else main.fork).uuid
+    return root.uuid
 
 
 class Limits(NamedTuple):

@@ -50,7 +50,6 @@ from scopes.store.objects import (
     find_in_tree,
     format_commit,
     format_tree,
-    header_safe,
     object_id,
     parse_tree_id,
     read_blob,
@@ -322,21 +321,6 @@ def check_author(author: Author | str) -> Author:
     if kind not in AUTHOR_KINDS:
         raise Invalid(f"{kind!a} is not a valid author kind", hint="valid kinds: " + ", ".join(AUTHOR_KINDS))
     return Author(parse_agent_name(name), kind)
-
-
-def check_typed_author(author: Author) -> Author:
-    """Check an author whose name was typed: a commit must be able to store it as it is, but for a final full stop.
-
-    Raises:
-        Invalid: as `check_author`, or git would drop characters of the name.
-    """
-    checked = check_author(author)
-    stored = header_safe(author.name)
-    if stored != author.name.removesuffix("."):
-        raise Invalid(
-            f"{author.name!a} is not a valid author name", hint=f"a commit would store it as {stored!a}: use that"
-        )
-    return checked
 
 
 def default_author(config: Config) -> Author:
@@ -631,13 +615,9 @@ def find_amendments(repository: Repository, tip: Oid, heads: Iterable[MessageHea
         if claim == {"retracted": True} and message.retracts is not None:
             found[target] = Amendment(message, retracted=True)
         elif message.amends is not None and claim == {"amended": content_hash(message)}:
-            found[target] = Amendment(_cleared(repository, message, data), retracted=False)
+            clear = repository.clear_message  # the hash is that of what is stored, also while text leaves redacted
+            found[target] = Amendment(message if clear is None else decode(clear(data)), retracted=False)
     return found
-
-
-def _cleared(repository: Repository, message: Message, data: bytes) -> Message:
-    """Return a message as it is read while text leaves redacted; its hash is that of what is stored."""
-    return message if repository.clear_message is None else decode(repository.clear_message(data))
 
 
 def find_claim(repository: Repository, tip: Oid, message: MessageId) -> Mapping[str, object]:

@@ -169,8 +169,7 @@ def clocks_of_edit(
 
 def decode_any_clock(data: bytes | None) -> Clock:
     """Decode a clock that is written anew; a damaged one must not keep the user from changing the value."""
-    match = None if data is None else _LINE.fullmatch(data)
-    return NO_CLOCK if match is None or data is None else decode_clock(data)
+    return NO_CLOCK if data is None or _LINE.fullmatch(data) is None else decode_clock(data)
 
 
 def _changed_registers(
@@ -261,7 +260,7 @@ def read_metadata_at(objects: Objects, commit: Oid) -> Metadata:
         elif path == ARCHIVED:
             archived = True
         elif path.startswith(TAGS):
-            tags[decode_component(path[len(TAGS) :])] = _decode_tag(read_blob(objects, oid))
+            tags[decode_component(path[len(TAGS) :])] = Oid(read_blob(objects, oid).decode("ascii", "replace").strip())
         elif path.startswith(BRANCHES):
             name = BranchName(decode_component(path[len(BRANCHES) :]))
             branches[name] = decode_branch_entry(read_blob(objects, oid))
@@ -301,10 +300,6 @@ def _decode_request(data: bytes) -> MergeRequest | None:
         return decode_merge_request(data)
     except Corrupt:
         return None
-
-
-def _decode_tag(data: bytes) -> Oid:
-    return Oid(data.decode("ascii", "replace").strip())
 
 
 def decode_line(data: bytes) -> str:

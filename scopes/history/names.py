@@ -33,7 +33,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds, now_nanoseconds, parse_date
 from scopes.errors import Ambiguous, Corrupt, Invalid, NotFound
-from scopes.history.messages import OWN_ADDRESS, RecordedTimes, header_of, is_root, read_root, read_root_of
+from scopes.history.messages import OWN_ADDRESS, RecordedTimes, header_of, is_root, read_root_of
 from scopes.history.metadata import find_remote_branch, list_remote_names, read_directory_and_fork, read_metadata
 from scopes.ids import (
     MAX_NAME_BYTES,
@@ -47,7 +47,7 @@ from scopes.ids import (
     parse_conversation_id,
     parse_tag_name,
 )
-from scopes.model.conversation import CONFLICT_RESOLUTION
+from scopes.model.conversation import CONFLICT_RESOLUTION, Root
 from scopes.result import plural
 from scopes.store import refs
 from scopes.store.graph import walk_newest_first, walk_oldest_first
@@ -155,13 +155,15 @@ def find_nearest(text: str, known: list[str]) -> list[str]:
     """Return up to three names similar to a text, best first; `conv-39` means conv-039, and no other number."""
     from difflib import get_close_matches
 
+    similar = get_close_matches(text, known, cutoff=_SIMILAR)
     stem, _, number = text.rpartition("-")
     if not number.isdecimal():
-        return get_close_matches(text, known)
+        return similar
     same_number = [name for name in known if name.removeprefix(f"{stem}-").lstrip("0") == number.lstrip("0")]
-    return same_number or [name for name in get_close_matches(text, known) if name.rpartition("-")[0] != stem]
+    return same_number or [name for name in similar if name.rpartition("-")[0] != stem]
 
 
+_SIMILAR: Final = 0.65  # `ann` is similar to `anm`, with one letter of three another one
 _FEW: Final = 20  # conversations are read sooner than the index is opened
 
 
@@ -213,14 +215,12 @@ def _encode_origin(repository: Repository, metadata: Oid) -> bytes:
 
 def _find_origin(repository: Repository, conversation: ConversationId) -> Origin:
     """Return the origin of a conversation; an empty one if it is damaged, deleted or renamed meanwhile."""
-    metadata, tips = read_metadata(repository, conversation), list_branch_tips(repository, conversation)
-    main = metadata.branches.get(MAIN)
+    directory = read_metadata(repository, conversation).directory
     try:
-        tip = read_commit(repository, next(iter(tips.values())))
-        root = read_root(repository, tip, None if main is None else main.fork)
-    except (Corrupt, NotFound, StopIteration):
-        return Origin(metadata.directory)
-    return Origin(metadata.directory or root.cwd, root.uuid, root.native_id)
+        root = find_root(repository, conversation)
+    except (Corrupt, NotFound):
+        root = None
+    return Origin(directory) if root is None else Origin(directory or root.cwd, root.uuid, root.native_id)
 
 
 def find_directory(repository: Repository, conversation: ConversationId) -> str | None:
@@ -446,6 +446,12 @@ def find_root_commit(repository: Repository, conversation: ConversationId) -> Oi
     return next((commit.oid for commit in commits if is_root(commit)), None)
 
 
+def find_root(repository: Repository, conversation: ConversationId) -> Root | None:
+    """Return the root of a conversation; None if it is damaged or deleted."""
+    oid = find_root_commit(repository, conversation)
+    return None if oid is None else read_root_of(repository, read_commit(repository, oid), oid)
+
+
 def read_active_branch(repository: Repository, conversation: ConversationId) -> BranchName:
     """Return the active branch; if it is not set or was deleted, return main or else the first branch.
 
@@ -566,14 +572,11 @@ def find_copies(repository: Repository, text: str) -> list[Revision]:
         Ambiguous: it is a prefix of several ids.
     """
     tips = _tips_by_conversation(repository)
-    if not could_be_id(text) or (not is_whole_id(text) and any(each.startswith(text) for each in tips)):
-        return []
-    if not tips or find_latest_with_branch(repository, text) is not None:
-        return []
-    try:
-        return _resolve_ids(repository, text, tips)
-    except NotFound:
-        return []
+    is_named = not is_whole_id(text) and any(each.startswith(text) for each in tips)
+    if could_be_id(text) and not is_named and find_latest_with_branch(repository, text) is None:
+        with suppress(NotFound):
+            return _resolve_ids(repository, text, tips)
+    return []
 
 
 def find_latest_with_branch(repository: Repository, text: str) -> ConversationId | None:

@@ -8,9 +8,9 @@ was started by a tool call and forks at the root commit.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from scopes.errors import Corrupt, NotFound
 from scopes.history.handles import BranchHandle, StoreHandle
@@ -21,37 +21,22 @@ from scopes.history.messages import (
     is_root,
     read_body,
     read_message_at,
-    read_message_bytes_at,
-    read_root_of,
 )
 from scopes.history.metadata import read_metadata
-from scopes.history.names import MAIN, Revision, find_root_commit, list_branch_tips
+from scopes.history.names import MAIN, Revision, find_root, list_branch_tips
 from scopes.history.sources import TRACKING
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
-from scopes.model import encoding
-from scopes.model.conversation import ACP, BranchEntry
+from scopes.model.conversation import ACP
 from scopes.model.encoding import encode_component
 from scopes.model.message import Message
 from scopes.result import Note, plural
 from scopes.store.graph import is_ancestor, list_new_commits
-from scopes.store.locks import is_file_locked, session_lock_path
 from scopes.store.objects import Commit, Objects, read_commit
 from scopes.store.repository import Repository
 
 HOOKS: Final = "hooks"  # of agents and of git
 WATCH: Final = "watch"
 ACP_RECORDER: Final = "acp"
-
-
-def walk_live_sessions(branches: Mapping[BranchName, BranchEntry]) -> Iterator[tuple[str, str, str]]:
-    """Yield the session id, agent and directory of each session that was recorded live, the earlier ones too."""
-    for entry in branches.values():
-        match entry.extra.get(ACP):
-            case {"session": last, "agent": str(agent), "cwd": str(directory), **more}:
-                earlier = more.get("stale")
-                for session in (last, *(earlier if isinstance(earlier, list) else ())):
-                    if isinstance(session, str):
-                        yield session, agent, directory
 
 
 class SubAgent(NamedTuple):
@@ -190,15 +175,6 @@ def is_followed(branch: BranchHandle, tip: Oid) -> bool:
     return tip in _tracked_as(branch.name, tracked)
 
 
-def is_written_by_session(branch: BranchHandle) -> bool:
-    """Return True if a session goes on writing a branch: an import follows it, or `scopes acp` records it now."""
-    match branch.entry.extra.get(ACP):
-        case {"agent": str(agent), "session": str(session)}:
-            if is_file_locked(session_lock_path(branch.repository.path, (agent, session))):
-                return True
-    return is_followed(branch, branch.tip)
-
-
 def note_followed(branch: BranchHandle, appended: Oid, verb: str = "append") -> tuple[Note, ...]:
     """Return a note if the commit that was appended to a branch has taken it from the session that wrote it.
 
@@ -219,25 +195,22 @@ def note_merged(branch: BranchHandle, before: Oid, source: str, *, dry_run: bool
     """
     if not _is_taken(branch, before):
         return ()
-    if dry_run:
-        return (
-            Note(_taken_text(branch, "is", "would go", "then"), f"to leave it to the session: do not merge {source}"),
-        )
-    return (Note(_taken_text(branch), "to leave it to the session: scopes undo"),)
+    cure = f"do not merge {source}" if dry_run else "scopes undo"
+    return (Note(_taken_text(branch, is_planned=dry_run), f"to leave it to the session: {cure}"),)
 
 
 def _is_taken(branch: BranchHandle, before: Oid) -> bool:
     """Return True if a session went on from the commit that a branch had before somebody else moved it."""
-    return (
-        not is_root(read_commit(branch.repository, before))
-        and _is_imported(branch, before)
-        and is_followed(branch, before)
-    )
+    if is_root(read_commit(branch.repository, before)):
+        return False
+    root = find_root(branch.repository, branch.conversation.id)
+    return root is not None and root.format is not None and is_followed(branch, before)
 
 
-def _taken_text(branch: BranchHandle, was: str = "was", go: str = "go", since: str = "now") -> str:
-    prefix = IMPORT_PREFIXES[0]
-    return f"{branch} {was} the branch of a session, whose next messages {go} to a branch {prefix}... from {since} on"
+def _taken_text(branch: BranchHandle, *, is_planned: bool = False) -> str:
+    was, go, since = ("is", "would go", "then") if is_planned else ("was", "go", "now")
+    where = f"a branch {IMPORT_PREFIXES[0]}..."
+    return f"{branch} {was} the branch of a session, whose next messages {go} to {where} from {since} on"
 
 
 def find_successor(branch: BranchHandle) -> BranchName | None:
@@ -300,31 +273,9 @@ def note_notes_branch(repository: Repository, revision: Revision) -> tuple[Note,
 
 def _tracked_as(name: BranchName, tracked: Mapping[str, str]) -> set[str]:
     """Return where the last imports left the branches of sources that have a name here."""
-    return {oid for ref, oid in tracked.items() if _flat(_name_of(ref)) == _flat(encode_component(name))}
-
-
-def _is_imported(branch: BranchHandle, tip: Oid) -> bool:
-    root = find_root_commit(branch.repository, branch.conversation.id)
-    return (
-        root is not None
-        and read_root_of(branch.repository, read_commit(branch.repository, root), tip).format is not None
-    )
-
-
-def _name_of(ref: str) -> str:
-    return ref.rpartition("/")[2]
+    return {oid for ref, oid in tracked.items() if _flat(ref.rpartition("/")[2]) == _flat(encode_component(name))}
 
 
 def _flat(name: str) -> str:
     """Return a name as a branch has it whose own name was taken, see `importers.branch_updates`."""
     return name.replace("/", "-").replace("%2F", "-")
-
-
-_OPEN_MARK: Final = b'"open":true'
-
-
-def is_open(repository: Repository, commit: Commit) -> bool:
-    """Return True if a message was the last one of its session when that was imported: it may have grown since."""
-    data = read_message_bytes_at(repository, commit.tree)
-    document: Any = encoding.load(data) if _OPEN_MARK in data else None
-    return isinstance(document, dict) and document.get("open") is True

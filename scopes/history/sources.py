@@ -39,17 +39,13 @@ from scopes.model import encoding
 from scopes.store import refs
 from scopes.store.objects import (
     COMMIT,
-    TREE,
     BlobChange,
-    Commit,
     Identity,
     Objects,
     find_blob,
-    find_in_tree,
     format_commit,
     read_blob,
     read_commit,
-    read_data,
     update_tree,
     walk_blobs,
 )
@@ -257,17 +253,6 @@ def with_last_path(repository: Repository, record: SourceRecord) -> SourceRecord
     return record
 
 
-def walk_source_paths(repository: Repository) -> Iterator[tuple[str, str]]:
-    """Yield the key of each source that was imported here, with the path where its file was last."""
-    commit = repository.find_ref(refs.SOURCE_PATHS)
-    if commit is None:
-        return
-    for file, oid in walk_blobs(repository, read_commit(repository, Oid(commit)).tree):
-        match encoding.load(read_blob(repository, oid)):
-            case {"path": str(path)}:
-                yield file.replace("/", ""), path
-
-
 def write_source_paths(objects: Objects, previous: Oid | None, paths: Mapping[str, str]) -> Oid:
     """Write the paths of sources, by key, over the previous ones; return the new commit, the same if none changes."""
     tree = None if previous is None else read_commit(objects, previous).tree
@@ -307,11 +292,6 @@ class SourceInSet(NamedTuple):
     def key(self) -> str:
         """The key of the source."""
         return source_key(self.record.format, self.record.native_id, self.record.part)
-
-
-def is_set(objects: Objects, commit: Commit) -> bool:
-    """Return True for a set of sources."""
-    return commit.subject == SET_SUBJECT and find_in_tree(read_data(objects, commit.tree, TREE), SET_FILE) is not None
 
 
 def walk_set(objects: Objects, commit: Oid) -> Iterator[SourceInSet]:

@@ -56,11 +56,6 @@ def heading_of(repository: Repository, title: str | None, newest_first: Iterable
     return None if prompt is None else Heading(prompt, PROMPT)
 
 
-def main_tip(tips: Mapping[BranchName, Oid]) -> Oid | None:
-    """Return the tip of the branch main, or else of the first branch; None if there is no branch."""
-    return tips.get(MAIN) or next(iter(tips.values()), None)
-
-
 def walk_main(
     repository: Repository, tips: Mapping[BranchName, Oid], known: Mapping[Oid, Commit] | None = None
 ) -> Iterable[Commit]:
@@ -68,7 +63,7 @@ def walk_main(
 
     `known` are commits that were read before; they are not read again.
     """
-    tip = main_tip(tips)
+    tip = tips.get(MAIN) or next(iter(tips.values()), None)
     return () if tip is None else walk_newest_first(repository, [tip], known=known or {})
 
 

@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from scopes.clock import format_time, new_id, now, now_nanoseconds, parse_date, parse_time
@@ -169,27 +168,13 @@ class Transaction(RefTransaction):
         """Move a branch; None means that the branch does not exist."""
         self.move_ref(refs.branch_ref(self.conversation, branch), old, new)
 
-    def delete_branch(self, branch: BranchName, tip: Oid) -> None:
-        """Delete a branch without a copy in the trash."""
-        self.move_branch(branch, tip, None)
-
-    def rename_branch(self, branch: BranchName, new: BranchName, tip: Oid) -> None:
-        """Give a branch another name; its metadata entry is left alone."""
+    def trash(self, branch: BranchName | None) -> None:
+        """Move a branch to the trash; None for the metadata."""
         conversation = self.conversation
-        self.rename_ref(refs.branch_ref(conversation, branch), refs.branch_ref(conversation, new), tip)
-
-    def trash_branch(self, branch: BranchName) -> None:
-        """Move a branch to the trash."""
-        self._trash(refs.branch_ref(self.conversation, branch))
-
-    def trash_metadata(self) -> None:
-        """Move the metadata to the trash."""
-        self._trash(refs.meta_ref(self.conversation))
-
-    def _trash(self, ref: str) -> None:
+        ref = refs.meta_ref(conversation) if branch is None else refs.branch_ref(conversation, branch)
         value = self.repository.find_ref(ref)
         if value is not None:
-            self.rename_ref(ref, refs.trash_ref(self.conversation, self.operation_id, ref), value)
+            self.rename_ref(ref, refs.trash_ref(conversation, self.operation_id, ref), value)
 
     def activate(self, branch: BranchName) -> None:
         """Make a branch the active one."""
@@ -362,14 +347,6 @@ COUNTERS: Final = frozenset({"next", "sequence"})
 """Files of refs/scopes/agents with the number that comes next: no number is given twice, so undo leaves them."""
 
 
-class PathChange(NamedTuple):
-    """What an operation did to one file; None if there is no file."""
-
-    path: str
-    before: Oid | None
-    after: Oid | None
-
-
 def tree_of(objects: Objects, commit: str | None) -> Oid | None:
     """Return the tree of a commit; None if there is no commit."""
     return None if commit is None else read_commit(objects, Oid(commit)).tree
@@ -382,26 +359,14 @@ def find_tree(objects: Objects, commit: str | None, directory: str) -> Oid | Non
     return entry.oid if entry is not None and entry.is_tree else None
 
 
-def walk_path_changes(objects: Objects, change: RefChange) -> Iterator[PathChange]:
-    """Yield the files of a shared ref that an operation changed, without counters.
+def walk_path_changes(objects: Objects, change: RefChange) -> Iterator[tuple[str, Oid | None, Oid | None]]:
+    """Yield the files of a shared ref that an operation changed with their blobs, without counters.
 
     Raises:
         NotFound, Corrupt: an object is missing or damaged.
     """
-    for path, before, after in diff_blobs(objects, tree_of(objects, change.old), tree_of(objects, change.new)):
-        if change.ref != refs.AGENTS or path not in COUNTERS:
-            yield PathChange(path, before, after)
-
-
-def walk_changes_below(objects: Objects, change: RefChange, directory: str) -> Iterator[PathChange]:
-    """Yield the files below a directory of a shared ref that an operation changed, by path, which begins below it.
-
-    Raises:
-        NotFound, Corrupt: an object is missing or damaged.
-    """
-    before, after = (find_tree(objects, value, directory) for value in (change.old, change.new))
-    if before != after:
-        yield from (PathChange(*each) for each in sorted(diff_blobs(objects, before, after), key=itemgetter(0)))
+    changes = diff_blobs(objects, tree_of(objects, change.old), tree_of(objects, change.new))
+    return (each for each in changes if change.ref != refs.AGENTS or each[0] not in COUNTERS)
 
 
 class NamesOfUuids:

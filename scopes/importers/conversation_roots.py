@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from scopes.history.messages import is_root
 from scopes.history.metadata import read_metadata, read_metadata_at
 from scopes.history.names import MAIN, conversation_ids
-from scopes.history.sessions import walk_live_sessions
 from scopes.ids import BranchName, ConversationId, Oid
 from scopes.model.conversation import ACP, BranchEntry
 from scopes.store.objects import Objects, read_commit
@@ -133,3 +132,14 @@ def _root_in(objects: Objects, branches: Mapping[BranchName, BranchEntry]) -> Oi
     main = branches.get(MAIN)
     is_known = main is not None and main.fork is not None and is_root(read_commit(objects, main.fork))
     return main.fork if main is not None and is_known else None
+
+
+def walk_live_sessions(branches: Mapping[BranchName, BranchEntry]) -> Iterator[tuple[str, str, str]]:
+    """Yield the session id, agent and directory of each session that was recorded live, the earlier ones too."""
+    for entry in branches.values():
+        match entry.extra.get(ACP):
+            case {"session": last, "agent": str(agent), "cwd": str(directory), **more}:
+                earlier = more.get("stale")
+                for session in (last, *(earlier if isinstance(earlier, list) else ())):
+                    if isinstance(session, str):
+                        yield session, agent, directory

@@ -6,18 +6,22 @@ Nothing is imported, and of each file only the beginning is read, which tells it
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scopes.clock import format_seconds, parse_time
 from scopes.errors import CannotImport, NotFound, ScopesError
-from scopes.history.sources import find_source_record, walk_source_paths
+from scopes.history.sources import find_source_record
+from scopes.ids import Oid
 from scopes.importers.discovery import find_sources, find_standard_folders, list_standard_places
 from scopes.importers.expand import FolderSource
 from scopes.importers.formats.base import DATABASE_HEADER, Format, Source, choose_format
 from scopes.importers.formats.collection import SEPARATOR
 from scopes.importers.results import Skipped
+from scopes.model import encoding
 from scopes.result import Result
+from scopes.store import refs
+from scopes.store.objects import read_blob, read_commit, walk_blobs
 from scopes.store.operations import walk_operations
 from scopes.store.repository import Repository
 
@@ -180,3 +184,14 @@ def _time_of_last_import(repository: Repository) -> int:
     operations = (operation for _, operation in walk_operations(repository))
     imports = (operation.time for operation in operations if operation.kind == _IMPORT)
     return parse_time(next(imports, "")) or 0
+
+
+def walk_source_paths(repository: Repository) -> Iterator[tuple[str, str]]:
+    """Yield the key of each source that was imported here, with the path where its file was last."""
+    commit = repository.find_ref(refs.SOURCE_PATHS)
+    if commit is None:
+        return
+    for file, oid in walk_blobs(repository, read_commit(repository, Oid(commit)).tree):
+        match encoding.load(read_blob(repository, oid)):
+            case {"path": str(path)}:
+                yield file.replace("/", ""), path

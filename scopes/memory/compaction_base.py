@@ -6,10 +6,11 @@ source of the previous one was amended or retracted, an older one is continued, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from scopes.history.activity import walk_compactions
-from scopes.history.messages import MessageHeader, walk_headers_newest_first
+from scopes.history.activity import SUMMARIES
+from scopes.history.messages import MessageHeader, is_retracted, read_body, walk_headers_newest_first
 from scopes.ids import MessageId, Oid
 from scopes.memory.source_messages import headers_beyond, read_amended, read_source_messages, source_ids
 from scopes.model.encoding import leaf
@@ -62,3 +63,15 @@ def find_compaction_base(repository: Repository, tip: Oid) -> CompactionBase | N
             for source in (base.head.id, *source_ids(base.message.extra.get("summarizes")))
         )
     return next((base for base in newest_first if not stale[base.head.id]), None)
+
+
+def walk_compactions(
+    repository: Repository, tip: Oid, heads_newest_first: Iterable[MessageHeader]
+) -> Iterator[tuple[MessageHeader, Message]]:
+    """Yield the compactions among the messages of a branch, newest first, without retracted ones."""
+    for head in heads_newest_first:
+        if head.kind in SUMMARIES:
+            message = read_body(repository, head)
+            is_compaction = message.kind == "compaction" or message.extra.get("context_root") is True
+            if is_compaction and not is_retracted(repository, tip, head.id):
+                yield head, message

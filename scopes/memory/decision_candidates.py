@@ -7,16 +7,25 @@ the number of the sentence among the candidates of the message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from shlex import quote
+from typing import NamedTuple
 
 from scopes.clock import now
 from scopes.conversation.append import message_writers
 from scopes.errors import Ambiguous, Invalid, NotFound, Refused
-from scopes.history.activity import ACCEPTS, read_acceptances
 from scopes.history.handles import ConversationHandle, Scope, resolve_scope
-from scopes.history.messages import MessageHeader, check_author, headers_of, plain_message
+from scopes.history.messages import (
+    MessageHeader,
+    check_author,
+    header_of,
+    headers_of,
+    is_retracted,
+    plain_message,
+    read_body,
+)
+from scopes.history.names import list_branch_tips
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, Oid, OperationId
 from scopes.memory.extraction import clip, why_decision
@@ -26,7 +35,7 @@ from scopes.memory.source_messages import read_source_messages
 from scopes.model.message import Author, Message
 from scopes.model.validation import check_payload
 from scopes.result import Result
-from scopes.store.graph import walk_oldest_first
+from scopes.store.graph import is_ancestor, walk_newest_first, walk_oldest_first
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write, require_unpurged
 
@@ -230,3 +239,28 @@ def _candidates_in(head: MessageHeader, message: Message, branch: BranchName) ->
 
 def _topic_of(text: str) -> str:
     return " ".join(list(dict.fromkeys(walk_words(text)))[:_TOPIC_WORDS])
+
+
+ACCEPTS = "accepts"  # the field of a decision that names its candidate
+
+
+class Acceptance(NamedTuple):
+    """A decision that accepts a candidate and is not retracted on every branch."""
+
+    candidate: str
+    message: MessageId
+    author: str
+
+
+def read_acceptances(repository: Repository, conversation: ConversationId) -> Mapping[str, Acceptance]:
+    """Return what was accepted on any branch and not retracted there, by candidate."""
+    tips = set(list_branch_tips(repository, conversation).values())
+    found: dict[str, Acceptance] = {}
+    for commit in walk_newest_first(repository, sorted(tips)):
+        candidate = read_body(repository, commit).extra.get(ACCEPTS) if commit.kind == "decision" else None
+        if not isinstance(candidate, str):
+            continue
+        head = header_of(commit)
+        if any(is_ancestor(repository, head.oid, tip) and not is_retracted(repository, tip, head.id) for tip in tips):
+            found.setdefault(candidate, Acceptance(candidate, head.id, head.author))
+    return found

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from shlex import quote
 
 from scopes.errors import Refused
-from scopes.history.activity import walk_compactions
 from scopes.history.handles import StoreHandle
 from scopes.history.messages import (
     MessageHeader,
@@ -19,6 +18,7 @@ from scopes.history.messages import (
 )
 from scopes.history.transaction import Transaction
 from scopes.ids import BranchName, ConversationId, MessageId, OperationId
+from scopes.memory.compaction_base import walk_compactions
 from scopes.model.message import Author
 from scopes.result import Result
 from scopes.store.repository import Repository

@@ -317,7 +317,7 @@ def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, 
     """Delete a conflict-resolution branch; return the branch that is active then, the operation, and notes."""
     tx = Transaction(repository, in_progress.conversation)
     active = end_resolution(tx, in_progress, None)
-    tx.delete_branch(in_progress.branch, in_progress.tip)
+    tx.move_branch(in_progress.branch, in_progress.tip, None)
     summary = f"abort {in_progress.conversation}/{in_progress.branch}"
     operation = tx.commit(
         f"{in_progress.kind}-abort",

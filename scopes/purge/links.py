@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from scopes.errors import Corrupt, NotFound
-from scopes.history.activity import ACCEPTS
 from scopes.ids import Oid
 from scopes.importers.purged_texts import walk_texts
+from scopes.memory.decision_candidates import ACCEPTS
 from scopes.model import encoding
 from scopes.model.conflicts import Conflict, decode_conflict
 from scopes.model.encoding import leaf

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from scopes.history.messages import is_root, message_id_of, read_body
 from scopes.history.metadata import read_metadata
 from scopes.history.names import conversation_ids, find_root_commit, list_branch_tips
-from scopes.history.sessions import walk_live_sessions
 from scopes.history.sources import (
     SOURCES,
     TRACKING,
@@ -29,6 +28,7 @@ from scopes.history.sources import (
 )
 from scopes.ids import ConversationId, MessageId, Oid
 from scopes.importers.beginning import prove_by_id, prove_by_text, prove_by_time
+from scopes.importers.conversation_roots import walk_live_sessions
 from scopes.model.message import Message
 from scopes.store.graph import walk_newest_first, walk_oldest_first
 from scopes.store.repository import Repository

@@ -12,7 +12,15 @@ from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from scopes.errors import Corrupt
-from scopes.history.sources import DESCRIPTION_FILE, SET_FILE, Purged, file_of, is_set, read_source_record, source_key
+from scopes.history.sources import (
+    DESCRIPTION_FILE,
+    SET_FILE,
+    SET_SUBJECT,
+    Purged,
+    file_of,
+    read_source_record,
+    source_key,
+)
 from scopes.history.transaction import AGENT_FILES, ALLOWED_FILES, INBOX_FILES
 from scopes.ids import Oid
 from scopes.importers.purged_texts import DISTINCT, Quotes, is_path, parse_json, walk_named_texts, walk_texts
@@ -44,6 +52,7 @@ from scopes.store.objects import (
     TreeEntry,
     find_blob,
     find_entry,
+    find_in_tree,
     format_tree,
     one_line,
     parse_tree,
@@ -339,3 +348,8 @@ def _names_one(data: bytes, uuids: Collection[str]) -> bool:
 
 def _has_one(pattern: re.Pattern[bytes], data: bytes, names: Collection[str]) -> bool:
     return bool(names) and any(match.decode() in names for match in pattern.findall(data))
+
+
+def is_set(objects: Objects, commit: Commit) -> bool:
+    """Return True for a set of sources."""
+    return commit.subject == SET_SUBJECT and find_in_tree(read_data(objects, commit.tree, TREE), SET_FILE) is not None

@@ -9,11 +9,11 @@ user decides.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from scopes.history.messages import header_of, is_root, message_id_of, read_stored_body
-from scopes.history.sessions import is_open
+from scopes.history.messages import header_of, is_root, message_id_of, read_message_bytes_at, read_stored_body
 from scopes.ids import MessageId, Oid
+from scopes.model import encoding
 from scopes.model.message import Message, decode, purged_parts
 from scopes.store.graph import is_ancestor, list_merge_bases
 from scopes.store.objects import Commit, read_commit
@@ -113,3 +113,13 @@ def _is_shorter(mine: _Form, there: _Form, parent: MessageId | None, *, goes_on:
 def _read(repository: Repository, commit: Commit) -> _Form:
     data = read_stored_body(repository, header_of(commit))
     return _Form(decode(data), is_open(repository, commit), len(data))
+
+
+_OPEN_MARK: Final = b'"open":true'
+
+
+def is_open(repository: Repository, commit: Commit) -> bool:
+    """Return True if a message was the last one of its session when that was imported: it may have grown since."""
+    data = read_message_bytes_at(repository, commit.tree)
+    document: Any = encoding.load(data) if _OPEN_MARK in data else None
+    return isinstance(document, dict) and document.get("open") is True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scopes.conversation.append import append
-from scopes.conversation.new_rename_delete import delete, new
+from scopes.conversation.new_rename_delete import new
 from scopes.history.messages import plain_message
 from scopes.history.names import list_latest
 
@@ -27,11 +27,6 @@ def test_the_last_message_counts_and_after_an_append_it_is_another_one(store):
     assert list_latest(store) == ORDER
     append(store, "conv-002", plain_message("ann", "more"))
     assert list_latest(store) == ["conv-002", *ORDER[:-1]]
-
-
-def test_a_deleted_conversation_is_not_in_the_order_any_more(store):
-    delete(store, "conv-005")
-    assert list_latest(store) == ORDER[1:]
 
 
 def test_of_some_conversations_only_these_are_in_it(store):

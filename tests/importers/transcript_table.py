@@ -17,9 +17,10 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from scopes.history.sources import SOURCES, TRACKING, walk_source_paths
+from scopes.history.sources import SOURCES, TRACKING
 from scopes.importers.discovery import find_sources
 from scopes.importers.formats.registry import FORMATS
+from scopes.importers.found_transcripts import walk_source_paths
 from scopes.importers.import_sources import import_sources
 from scopes.importers.results import Imported
 from scopes.store.refs import HEADS

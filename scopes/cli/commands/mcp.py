@@ -6,11 +6,11 @@ import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
+from scopes.agents.authors import check_typed_author
 from scopes.cli import usage
 from scopes.cli.host_options import hook_environment, store_option, user_directories
 from scopes.cli.invocation import Invocation
 from scopes.errors import Invalid, Refused
-from scopes.history.messages import check_typed_author
 from scopes.hosts.mcp_servers import HOSTS, install, remove
 from scopes.hosts.mcp_status import mcp_status as read_status
 from scopes.hosts.program import program_words

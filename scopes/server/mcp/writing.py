@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from scopes.agents.authors import note_misspelled, with_registered_kind
+from scopes.agents.authors import check_typed_author, note_misspelled, with_registered_kind
 from scopes.agents.delivery import SentMessage, deliver_to_programs
 from scopes.agents.inbox import read_inbox
 from scopes.agents.registry import Registry
@@ -22,13 +22,13 @@ from scopes.conversation.new_rename_delete import new
 from scopes.errors import Invalid, NotFound, Refused, ScopesError
 from scopes.facts.propose import Proposal, propose
 from scopes.history.handles import BranchHandle, StoreHandle, read_uuid
-from scopes.history.messages import check_typed_author
 from scopes.history.names import complete_message_id, resolve_branch, resolve_revision
-from scopes.history.sessions import NOTES, is_written_by_session
+from scopes.history.sessions import NOTES, is_followed
 from scopes.history.transaction import Transaction
 from scopes.ids import AgentName, MessageId
 from scopes.memory.add import add as add_memory
 from scopes.merge.plan import derived_id
+from scopes.model.conversation import ACP
 from scopes.model.encoding import without_none
 from scopes.model.message import EXAMPLES, TYPED_KINDS, Author, Message, encode, payload_key
 from scopes.result import Note
@@ -39,6 +39,7 @@ from scopes.server.mcp.inboxes import how_to_register, require_receivers, take_m
 from scopes.server.mcp.merges import Sides, abort_own, hinted_for_agent
 from scopes.server.mcp.positions import find_directory, position, without_conversation
 from scopes.server.mcp.reading import Budget, Where
+from scopes.store.locks import is_file_locked, session_lock_path
 from scopes.store.repository import Repository
 from scopes.store.transactions import exclusive_write
 
@@ -356,3 +357,12 @@ def _find(branch: BranchHandle, message_id: MessageId) -> Document | None:
     except NotFound:
         return None
     return {"oid": found.oid, **position(repository, conversation, found.branch or branch.name)}
+
+
+def is_written_by_session(branch: BranchHandle) -> bool:
+    """Return True if a session goes on writing a branch: an import follows it, or `scopes acp` records it now."""
+    match branch.entry.extra.get(ACP):
+        case {"agent": str(agent), "session": str(session)}:
+            if is_file_locked(session_lock_path(branch.repository.path, (agent, session))):
+                return True
+    return is_followed(branch, branch.tip)
