@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import islice
+from itertools import islice, takewhile
 from operator import attrgetter
 from shlex import quote
 from typing import NamedTuple
@@ -393,6 +393,8 @@ class _Branches:
         if status == "active" and messages and tip.oid in above:
             status = "merged"  # S4-8
         own_commits = [commit for oid, commit in self.by_oid.items() if oid in own and oid in self.ids]
+        newest_first = (header_of(self.by_oid[oid]) for oid in reversed(self.by_oid) if oid in reachable)
+        after_summary = takewhile(lambda head: head.kind != SUMMARY, newest_first)
         return BranchRow(
             name=name,
             messages=len(messages - copied),
@@ -408,20 +410,9 @@ class _Branches:
             last_activity=later_of(known_seconds(tip.time), entry.created),
             compactions=kinds["compaction"],
             interrupts=kinds["interrupt"],
-            newer=self._count_newer(reachable) if SUMMARY in kinds else None,
+            newer=sum(map(is_news, after_summary)) if SUMMARY in kinds else None,
             reason=None if entry.parent is None else _find_reason(name, own_commits),
         )
-
-    def _count_newer(self, reachable: set[Oid]) -> int:
-        """Count the messages after the last summary of a branch."""
-        newer = 0
-        for oid in reversed(self.by_oid):
-            if oid in reachable:
-                head = header_of(self.by_oid[oid])
-                if head.kind == SUMMARY:
-                    break
-                newer += is_news(head)
-        return newer
 
     def explain(self, rows: list[BranchRow]) -> tuple[BranchRow, ...]:
         """Return rows with what their messages do not tell: sub-agents, sessions, and how remotes differ."""
@@ -435,9 +426,7 @@ class _Branches:
                 sub_agent=self._find_sub_agent(row),
                 session=sessions.get(row.name),
                 reason=OTHER_SESSION if row.name in sessions else row.reason,
-                remotes=compare_with_remotes(self._repository, there, row.name, self._entries.get(row.name), row.tip)
-                if there
-                else (),
+                remotes=compare_with_remotes(self._repository, there, row.name, self._entries.get(row.name), row.tip),
             )
             for row in rows
         )
