@@ -232,8 +232,7 @@ def read_content(message: Message) -> Content:
     lines = tuple(_content_lines(message))
     tools = tuple(str(part.fields.get("name")) for part in message.parts if part.type == "tool_call")
     words = (match[0] for line in lines for match in _WORDS.finditer(line))
-    limited = frozenset(word for word, _ in zip(words, range(_MAX_WORDS), strict=False))
-    return Content(message.id, (message.kind, message.author.kind, tools), lines, limited)
+    return Content(message.id, (message.kind, message.author.kind, tools), lines, frozenset(islice(words, _MAX_WORDS)))
 
 
 def pair_messages(left: Sequence[Content], right: Sequence[Content]) -> list[Pair]:

@@ -45,6 +45,7 @@ class ListFilter(NamedTuple):
     projects: the conversation began in one of them
     model: the model of the newest answer, as for `agent`: `claude`, `opus`
     limit: the number of rows, the newest first; None for all
+    clear: returns a name as it is shown; nothing is found by what it hides
     """
 
     since: int | None = None
@@ -54,11 +55,12 @@ class ListFilter(NamedTuple):
     tag: str | None = None
     limit: int | None = None
     until: int | None = None
+    clear: Callable[[str], str] = str
 
     @property
     def conditional(self) -> bool:
         """Return True if there is a condition besides the number of rows."""
-        return self._replace(limit=None) != ALL
+        return self._replace(limit=None, clear=str) != ALL
 
     @property
     def needs_details(self) -> bool:
@@ -73,7 +75,9 @@ class ListFilter(NamedTuple):
                 second = format_seconds(end // _SECOND)[:_TO_SECOND]
                 selected = [row for row in selected if is_meant((row.activity or "")[:_TO_SECOND], second)]
         if self.agent is not None:
-            agents = _matching(self.agent, (name for row in selected for name in row.participants))
+            names = {name: self.clear(name) for name in {name for row in selected for name in row.participants}}
+            shown = _matching(self.agent, names.values())
+            agents = {name for name, each in names.items() if each in shown}
             sources = _matching(self.agent, (row.source for row in selected if row.source is not None))
             selected = [row for row in selected if row.source in sources or not agents.isdisjoint(row.participants)]
         if self.model is not None:

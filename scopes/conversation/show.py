@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import islice
+from itertools import islice, takewhile
 from operator import attrgetter
 from shlex import quote
 from typing import NamedTuple
@@ -391,6 +391,8 @@ class _Branches:
         if status == "active" and messages and tip.oid in above:
             status = "merged"  # S4-8
         own_commits = [commit for oid, commit in self.by_oid.items() if oid in own and oid in self.ids]
+        newest_first = (header_of(self.by_oid[oid]) for oid in reversed(self.by_oid) if oid in reachable)
+        after_summary = takewhile(lambda head: head.kind != SUMMARY, newest_first)
         return BranchRow(
             name=name,
             messages=len(messages - copied),
@@ -406,20 +408,9 @@ class _Branches:
             last_activity=later_of(known_seconds(tip.time), entry.created),
             compactions=kinds["compaction"],
             interrupts=kinds["interrupt"],
-            newer=self._count_newer(reachable) if SUMMARY in kinds else None,
+            newer=sum(map(is_news, after_summary)) if SUMMARY in kinds else None,
             reason=None if entry.parent is None else _find_reason(name, own_commits),
         )
-
-    def _count_newer(self, reachable: set[Oid]) -> int:
-        """Count the messages after the last summary of a branch."""
-        newer = 0
-        for oid in reversed(self.by_oid):
-            if oid in reachable:
-                head = header_of(self.by_oid[oid])
-                if head.kind == SUMMARY:
-                    break
-                newer += is_news(head)
-        return newer
 
     def explain(self, rows: list[BranchRow]) -> tuple[BranchRow, ...]:
         """Return rows with what their messages do not tell: sub-agents, sessions, and how remotes differ."""
@@ -433,9 +424,7 @@ class _Branches:
                 sub_agent=self._find_sub_agent(row),
                 session=sessions.get(row.name),
                 reason=OTHER_SESSION if row.name in sessions else row.reason,
-                remotes=compare_with_remotes(self._repository, there, row.name, self._entries.get(row.name), row.tip)
-                if there
-                else (),
+                remotes=compare_with_remotes(self._repository, there, row.name, self._entries.get(row.name), row.tip),
             )
             for row in rows
         )
@@ -513,22 +502,21 @@ class RowReader:
         hidden = [name for name, entry in metadata.branches.items() if entry.is_hidden and not is_only]
         newest = max(commit.time for commit in commits)
         recorded = self._times.find_newest((commit.oid, commit.time, commit.author.email) for commit in commits) or 0
-        moments = [self._read_moment(commit) for commit in commits if commit.time == newest]
+        moment = parse_time(root.created) or 0
+        with suppress(Corrupt, NotFound):  # commits have whole seconds, messages nanoseconds
+            for commit in commits:
+                if commit.time == newest and not is_root(commit):
+                    message = read_message_at(self._repository, commit.tree)
+                    moment = max(moment, parse_time(message.time or "") or 0)
         return ConversationRow(
             id=refs_of.conversation,
             participants=participants_of(self._repository, commits, self._participants),
             branches=sum(name not in hidden for name in refs_of.tips),
             last_activity=later_of(known_seconds(newest), root.created),
-            moment=max(*moments, parse_time(root.created) or 0),
+            moment=moment,
             recorded_at=known_seconds(recorded) if recorded > newest else None,
             title=metadata.title,
         )
-
-    def _read_moment(self, commit: Commit) -> int:
-        """Return the time of a message in nanoseconds; commits have whole seconds. 0 if it cannot be read."""
-        with suppress(Corrupt, NotFound):
-            return 0 if is_root(commit) else parse_time(read_message_at(self._repository, commit.tree).time or "") or 0
-        return 0
 
     def read_details(self, refs_of: ConversationRefs, row: ConversationRow) -> ConversationRow:
         """Add the fields that need a walk over the history, which is read once."""
@@ -542,6 +530,10 @@ class RowReader:
             if author_kind_of(author.email) == "agent":
                 agents[AgentName(author.name)] += count
         answers = (commit for commit in commits if author_kind_of(commit.author.email) == "agent")
+        model = None
+        with suppress(Corrupt, NotFound):
+            models = (read_message_at(repository, each.tree).model for each in islice(answers, _ANSWERS_TRIED))
+            model = next((name for name in models if name is not None), None)
         main_line = walk_main(repository, refs_of.tips, known) if metadata.title is None else ()
         return row._replace(
             uuid=root.uuid,
@@ -551,17 +543,9 @@ class RowReader:
             messages=len(set(map(message_id_of, commits))),
             directory=metadata.directory or root.cwd,
             agent=min(agents, key=lambda name: (-agents[name], name), default=None),
-            model=_newest_model(repository, islice(answers, _ANSWERS_TRIED)),
+            model=model,
             tags=tuple(sorted(metadata.tags)) or None,
         )
-
-
-def _newest_model(repository: Repository, newest_first: Iterable[Commit]) -> str | None:
-    """Return the model of the first message that names one; None if none does or it cannot be read."""
-    with suppress(Corrupt, NotFound):
-        models = (read_message_at(repository, commit.tree).model for commit in newest_first)
-        return next((model for model in models if model is not None), None)
-    return None
 
 
 def count_by_conversation(

@@ -121,8 +121,12 @@ def undo(
         if operation is None:
             target, notes = _find_newest(repository, limit, any_actor=any_actor)
         else:
-            target = _last_of_command(repository, operation)
-            if target.id in _canceled(record for _, record in walk_operations(repository)):
+            target, canceled = operation, set[OperationId]()
+            for _, record in walk_operations(repository):
+                _cancel(record, canceled)
+                if target is operation and operation.id in record.details.get(SAME_COMMAND, ()):
+                    target = record  # the last one of the command
+            if target.id in canceled:
                 raise Refused(f"operation {target.id[:8]} was undone already", hint="redo it: scopes redo")
         done = _reverse(repository, target, redo=False, dry_run=dry_run, conversation=limit)
         return replace(done, notes=(*done.notes, *notes))
@@ -182,18 +186,14 @@ def _find_newest(
             other = record if other is None and not skipped and record.kind not in FINAL else other
             continue
         if record.kind not in FINAL:
-            return record, (*_note_one_more(last), *_note_kept(record, since))
+            if last is None or last.kind != UNDO:
+                return record, _note_kept(record, since)
+            # who was killed may not know that the undo before was committed
+            text = f"this is one more step back; the last undo took back: {last.summary.removeprefix('undo ')}"
+            return record, (Note(text, "if that was enough: scopes redo"),)
         if conversation is None and canceled <= seen:
             raise _final(record)
     raise _nothing(UNDO, "" if any_actor else repository.caller.actor, other)
-
-
-def _note_one_more(last: Operation | None) -> tuple[Note, ...]:
-    """Return a note that tells what was undone before, which the caller may not know if that was killed."""
-    if last is None or last.kind != UNDO:
-        return ()
-    text = f"this is one more step back; the last undo took back: {last.summary.removeprefix('undo ')}"
-    return (Note(text, "if that was enough: scopes redo"),)
 
 
 def _reverse(
@@ -256,16 +256,6 @@ def _same_command(repository: Repository, target: Operation) -> tuple[Operation,
     return tuple(record for _, record in (walk_operations(repository) if wanted else ()) if record.id in wanted)
 
 
-def _last_of_command(repository: Repository, operation: Operation) -> Operation:
-    """Return the last operation of the command that recorded an operation; appends are one already."""
-    if operation.kind == APPEND:
-        return operation
-    for _, record in walk_operations(repository):
-        if record.id == operation.id or operation.id in record.details.get(SAME_COMMAND, ()):
-            return record
-    return operation
-
-
 def _describe_changes(
     repository: Repository, changes: Sequence[RefChange], *, redo: bool
 ) -> tuple[BranchName | None, tuple[Note, ...]]:
@@ -315,15 +305,8 @@ def _list_after(
     return decode_in_progress(conversation, read_metadata_at(repository, Oid(metadata.new)).branches, tips)
 
 
-def _canceled(newest_first: Iterable[Operation]) -> set[OperationId]:
-    """Return the operations that were undone by an undo or redo that was not undone itself."""
-    canceled: set[OperationId] = set()
-    for record in newest_first:
-        _cancel(record, canceled)
-    return canceled
-
-
 def _cancel(record: Operation, canceled: set[OperationId]) -> None:
+    """Add what an undo or redo that was not undone itself has undone; records come newest first."""
     if record.undoes is not None and record.id not in canceled:
         canceled.add(record.undoes)
     if record.id in canceled:

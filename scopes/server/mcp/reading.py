@@ -53,7 +53,8 @@ class ReadingTools:
         """
         with self._access.find(client) as store:
             projects = (_find_project(),) if here else ()
-            wanted = ListFilter(agent=agent, projects=projects, limit=_check_rows(limit))
+            clear = str if agent is None else clear_text
+            wanted = ListFilter(agent=agent, projects=projects, limit=_check_rows(limit), clear=clear)
             found = ConversationList(conversations=(), notes=(NO_STORE,))
             if store is not None:
                 found = list_conversations(store.repository, self._access.index, wanted=wanted)
