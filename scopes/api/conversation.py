@@ -264,12 +264,7 @@ class Conversation(ConversationHandle):
         return list_candidates(self.repository, self._name(branch))
 
     def accept_decision(
-        self,
-        candidate: str,
-        *,
-        topic: str | None = None,
-        author: Who = None,
-        branch: str | None = None,
+        self, candidate: str, *, topic: str | None = None, author: Who = None, branch: str | None = None
     ) -> scopes.DecisionAccepted:
         """Append a decision with the text of a candidate, named by its id or a unique prefix.
 
@@ -333,13 +328,7 @@ class Conversation(ConversationHandle):
         return amend.retract(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
 
     def withdraw_decision(
-        self,
-        topic: str,
-        reason: str = "",
-        *,
-        author: Who = None,
-        branch: str | None = None,
-        dry_run: bool = False,
+        self, topic: str, reason: str = "", *, author: Who = None, branch: str | None = None, dry_run: bool = False
     ) -> scopes.DecisionWithdrawn:
         """Withdraw the decision on a topic, in any spelling, by appending a new message.
 
