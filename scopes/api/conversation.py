@@ -165,26 +165,19 @@ def make_message(text: str, author: Author, kind: MessageKind, fields: MessageFi
 
 
 def count_usage(
-    repository: Repository,
-    by: By | Sequence[By],
-    conversations: Sequence[str] | None,
-    *,
-    since: str | None = None,
-    until: str | None = None,
-    model: str | None = None,
-    agent: str | None = None,
-    utc: bool = False,
-    prices: str | os.PathLike[str] | None = None,
+    repository: Repository, by: By | Sequence[By], conversations: Sequence[str] | None, options: UsageOptions
 ) -> scopes.Usage:
-    """Return what model answers of all conversations, or of some, have used; the options are UsageOptions."""
+    """Return what model answers of all conversations, or of some, have used."""
     from scopes.usage.prices import configured_prices, read_prices
     from scopes.usage.usage import UsageRequest, usage
 
-    start, end = parse_window(since, until, now_nanoseconds(), utc=utc)
+    only: dict[str, Any] = {**options}
+    since, until, prices = (only.pop(name, None) for name in ("since", "until", "prices"))
+    start, end = parse_window(since, until, now_nanoseconds(), utc=only.get("utc", False))
     table = configured_prices(repository.config) if prices is None else read_prices(os.fspath(prices))
     groups = (by,) if isinstance(by, str) else tuple(by)
     chosen = None if conversations is None else tuple(conversations)
-    return usage(repository, UsageRequest(groups, start, end, chosen, model=model, agent=agent, utc=utc), table)
+    return usage(repository, UsageRequest(groups, start, end, chosen, **only), table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,12 +254,7 @@ class Conversation(ConversationHandle):
         return list_candidates(self.repository, self._name(branch))
 
     def accept_decision(
-        self,
-        candidate: str,
-        *,
-        topic: str | None = None,
-        author: Who = None,
-        branch: str | None = None,
+        self, candidate: str, *, topic: str | None = None, author: Who = None, branch: str | None = None
     ) -> scopes.DecisionAccepted:
         """Append a decision with the text of a candidate, named by its id or a unique prefix.
 
@@ -330,13 +318,7 @@ class Conversation(ConversationHandle):
         return append.retract(self.repository, self.id, message, reason, author=self._author(author), branch=branch)
 
     def withdraw_decision(
-        self,
-        topic: str,
-        reason: str = "",
-        *,
-        author: Who = None,
-        branch: str | None = None,
-        dry_run: bool = False,
+        self, topic: str, reason: str = "", *, author: Who = None, branch: str | None = None, dry_run: bool = False
     ) -> scopes.DecisionWithdrawn:
         """Withdraw the decision on a topic, in any spelling, by appending a new message.
 
@@ -399,7 +381,7 @@ class Conversation(ConversationHandle):
 
     def usage(self, by: By | Sequence[By] = "model", **options: Unpack[UsageOptions]) -> scopes.Usage:
         """Return the tokens and the cost of the model answers of all branches, as `Store.usage` does of all."""
-        return count_usage(self.repository, by, [self.id], **options)
+        return count_usage(self.repository, by, [self.id], options)
 
     def checkout(
         self,
@@ -513,14 +495,14 @@ class Conversation(ConversationHandle):
         """
         from scopes.context.context import context
 
-        request, tokenizer = self._request(self._name(branch), at, **options)
+        request, tokenizer = self._request(self._name(branch), at, options)
         return context(self.repository, request, tokenizer, cache_directory(os.environ))
 
     def context_diff(self, left: str, right: str, **options: Unpack[ContextOptions]) -> scopes.ContextDifference:
         """Compare the contexts of two branches or messages, turn by turn."""
         from scopes.context.context_diff import diff_contexts
 
-        request, tokenizer = self._request(self.id, None, **options)
+        request, tokenizer = self._request(self.id, None, options)
         names = self.id, f"{left}..{right}"
         return diff_contexts(self.repository, request, tokenizer, cache_directory(os.environ), names)
 
@@ -898,22 +880,15 @@ class Conversation(ConversationHandle):
 
         return argue(self.repository, self.id, branch, argument, author=self._author(author))
 
-    def _request(
-        self,
-        where: str,
-        at: str | None,
-        *,
-        max_tokens: int | None = None,
-        task: str | None = None,
-        model: str | None = None,
-        project: str | os.PathLike[str] | None = None,
-    ) -> tuple[Request, TokenizerChoice]:
+    def _request(self, where: str, at: str | None, options: ContextOptions) -> tuple[Request, TokenizerChoice]:
         from scopes.context.request import new_request
 
         config = self.repository.config
+        size: dict[str, Any] = {**options}
+        model, project = size.pop("model", None), size.pop("project", None)
         row = None if model is None else resolve_model(model, config.walk())
         directory = "" if project is None else os.fspath(project)
-        request = new_request(config, row, where=where, at=at, max_tokens=max_tokens, task=task, project=directory)
+        request = new_request(config, row, where=where, at=at, project=directory, **size)
         return request, choose_tokenizer(rank_file_paths(os.environ), row)
 
     def _name(self, branch: str | None) -> str:

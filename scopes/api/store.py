@@ -187,7 +187,7 @@ class Store(StoreHandle):
         by: what the rows are for: `day`, `week`, `month`, `model`, `agent`, `project`, `conversation`, or several of
             them, of which one may be a period. An answer that several conversations have counts for the first.
         """
-        return count_usage(self.repository, by, conversations, **options)
+        return count_usage(self.repository, by, conversations, options)
 
     def import_file(
         self, path: str | os.PathLike[str], *, dry_run: bool = False, strict: bool = False, join: bool = True

@@ -172,11 +172,46 @@ class Describe(Protocol):
         """Take a function that counts the messages that are still to be added, for a progress bar."""
 
 
+Tips: TypeAlias = Mapping[ConversationId, Mapping[BranchName, Oid]]
+
+_PLACE_NEW = """
+    WITH RECURSIVE reached (entry) AS (
+        SELECT number FROM commits WHERE oid = :tip
+        AND NOT EXISTS (SELECT 1 FROM place WHERE conversation = :conversation AND place.entry = number)
+        UNION SELECT parent FROM edge JOIN reached ON edge.child = reached.entry
+        WHERE NOT EXISTS (SELECT 1 FROM place WHERE conversation = :conversation AND place.entry = parent)
+    ) INSERT INTO place SELECT :conversation, entry FROM reached"""
+_IS_TOP = """
+    SELECT NOT EXISTS (
+        SELECT 1 FROM edge JOIN place ON place.entry = edge.child AND place.conversation = ? WHERE edge.parent = ?
+    )"""
+_DEAD_MESSAGES = """
+    SELECT message.number, (SELECT oid FROM commits WHERE commits.message = message.number) FROM message
+    WHERE NOT EXISTS (
+        SELECT 1 FROM commits JOIN place ON place.entry = commits.number WHERE commits.message = message.number
+    )"""
+_DESCRIBED_BY_DEAD = """
+    SELECT dead.oid, (
+        SELECT other.oid FROM commits AS other JOIN place ON place.entry = other.number
+        WHERE other.message = dead.message ORDER BY other.number LIMIT 1
+    ) AS living FROM commits AS dead
+    WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = dead.number) AND living IS NOT NULL
+    AND dead.number = (SELECT min(number) FROM commits WHERE commits.message = dead.message)"""
+_COUNT_CONVERSATIONS = "SELECT count(DISTINCT conversation) FROM branch"
+_COUNT_UNREADABLE = """
+    SELECT count(*) FROM commits WHERE message IS NULL AND EXISTS (SELECT 1 FROM edge WHERE child = number)"""
+_DELETE_UNREACHABLE = (
+    "DELETE FROM edge WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = child)",
+    "DELETE FROM commits WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = number)",
+)
+
+
 class Writer:
     """Writes through one connection, in the current transaction; no other may add meanwhile."""
 
-    def __init__(self, connection: sqlite3.Connection, describe: Describe) -> None:
+    def __init__(self, connection: sqlite3.Connection, repository: Repository, describe: Describe) -> None:
         self._connection = connection
+        self._repository = repository
         self._describe = describe
         self._values: dict[tuple[str, str], int] = {}
         self._recent: dict[Oid, int] = {}  # numbers of the commits added last, which most commits follow
@@ -246,58 +281,67 @@ class Writer:
             document.time,
         )
 
-    def remove(self, number: int, commit: Commit) -> None:
-        """Delete a message. Its document is made again: a full-text table without contents needs the old texts.
+    def list_new(self, tips: Mapping[BranchName, Oid]) -> list[Commit] | None:
+        """Return the commits that are not in the index, parents first; None if the history is damaged."""
+        try:
+            return list(walk_oldest_first(self._repository, tips.values(), self))
+        except (Corrupt, NotFound):
+            return None
+
+    def count_new(self, tips: Mapping[BranchName, Oid]) -> int:
+        """Count the messages of a conversation that are not in the index; none if the history is damaged."""
+        return len([commit for commit in self.list_new(tips) or () if commit.parents])
+
+    def move(self, conversation: ConversationId, old: Mapping[BranchName, Oid], new: Mapping[BranchName, Oid]) -> bool:
+        """Record the tips of a conversation and the commits that they reach; return True if commits were lost."""
+        number = self.value_number("conversation", conversation)
+        places = [{"tip": tip, "conversation": number} for tip in dict.fromkeys(new.values())]
+        self._connection.executemany(_PLACE_NEW, places)
+        tops = [self.number_of(oid) for oid in {*old.values()} - {*new.values()}]
+        lost = any(self._connection.execute(_IS_TOP, (number, top)).fetchone()[0] for top in tops)
+        if lost:
+            self._connection.execute("DELETE FROM place WHERE conversation = ?", (number,))
+            self._connection.executemany(_PLACE_NEW, places)
+        self._connection.execute("DELETE FROM branch WHERE conversation = ?", (conversation,))
+        rows = [(conversation, name, self.number_of(oid)) for name, oid in new.items()]
+        self._connection.executemany("INSERT INTO branch VALUES (?, ?, ?)", rows)
+        return lost
+
+    def delete_unreachable(self) -> None:
+        """Delete the commits that no branch reaches any more, and their messages.
 
         Raises:
-            Corrupt, NotFound: the message cannot be read any more.
+            UnusableIndex: a message was described by a commit that goes, and by one that stays it is another: one may
+                be purged where the other is not, as in a restored store.
         """
-        document = self._describe(commit)
+        try:
+            for number, oid in self._connection.execute(_DEAD_MESSAGES).fetchall():
+                self._remove(number, oid)
+            for dead, living in self._connection.execute(_DESCRIBED_BY_DEAD).fetchall():
+                if self._document(dead) != self._document(living):
+                    raise UnusableIndex(None)
+        except (Corrupt, NotFound) as error:
+            raise UnusableIndex(None) from error
+        for statement in _DELETE_UNREACHABLE:
+            self._connection.execute(statement)
+
+    def _remove(self, number: int, oid: Oid) -> None:
+        """Delete a message. Its document is made again: a full-text table without contents needs the old texts."""
+        document = self._document(oid)
         if document is None:
-            raise NotFound(f"commit {commit.oid} has no message")
+            raise NotFound(f"commit {oid} has no message")
         self._connection.execute(_DELETE_TEXT, (number, *map(searchable, document.texts)))
         touched = [(value, number) for value in self._touched(document)]
         self._connection.executemany("DELETE FROM touched WHERE value = ? AND message = ?", touched)
         self._connection.execute("DELETE FROM message WHERE number = ?", (number,))
 
+    def _document(self, oid: Oid) -> IndexDocument | None:
+        return self._describe(read_commit(self._repository, oid))
+
     def _touched(self, document: IndexDocument) -> set[int]:
         tools = {self.value_number("tool", name) for name in document.tools}
         files = {self.value_number("file", path) for path in document.files}
         return tools | files | {self.value_number(field, text) for field, text in document.outcomes}
-
-
-Tips: TypeAlias = Mapping[ConversationId, Mapping[BranchName, Oid]]
-
-_PLACE_NEW = """
-    WITH RECURSIVE reached (entry) AS (
-        SELECT number FROM commits WHERE oid = :tip
-        AND NOT EXISTS (SELECT 1 FROM place WHERE conversation = :conversation AND place.entry = number)
-        UNION SELECT parent FROM edge JOIN reached ON edge.child = reached.entry
-        WHERE NOT EXISTS (SELECT 1 FROM place WHERE conversation = :conversation AND place.entry = parent)
-    ) INSERT INTO place SELECT :conversation, entry FROM reached"""
-_IS_TOP = """
-    SELECT NOT EXISTS (
-        SELECT 1 FROM edge JOIN place ON place.entry = edge.child AND place.conversation = ? WHERE edge.parent = ?
-    )"""
-_DEAD_MESSAGES = """
-    SELECT message.number, (SELECT oid FROM commits WHERE commits.message = message.number) FROM message
-    WHERE NOT EXISTS (
-        SELECT 1 FROM commits JOIN place ON place.entry = commits.number WHERE commits.message = message.number
-    )"""
-_DESCRIBED_BY_DEAD = """
-    SELECT dead.oid, (
-        SELECT other.oid FROM commits AS other JOIN place ON place.entry = other.number
-        WHERE other.message = dead.message ORDER BY other.number LIMIT 1
-    ) AS living FROM commits AS dead
-    WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = dead.number) AND living IS NOT NULL
-    AND dead.number = (SELECT min(number) FROM commits WHERE commits.message = dead.message)"""
-_COUNT_CONVERSATIONS = "SELECT count(DISTINCT conversation) FROM branch"
-_COUNT_UNREADABLE = """
-    SELECT count(*) FROM commits WHERE message IS NULL AND EXISTS (SELECT 1 FROM edge WHERE child = number)"""
-_DELETE_UNREACHABLE = (
-    "DELETE FROM edge WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = child)",
-    "DELETE FROM commits WHERE NOT EXISTS (SELECT 1 FROM place WHERE entry = number)",
-)
 
 
 def tips_by_conversation(refs: Mapping[str, str]) -> Tips:
@@ -323,40 +367,24 @@ def sync_index(
     Raises:
         UnusableIndex: the index must be rebuilt.
     """
-    writer = Writer(connection, describe)
+    writer = Writer(connection, repository, describe)
     tips = tips_by_conversation(refs)
     before = _known_tips(connection)
+    changed = [each for each in sorted({*before, *tips}) if before.get(each, {}) != tips.get(each, {})]
+    describe.expect(lambda: sum(map(writer.count_new, (tips.get(each, {}) for each in changed))))
     read = 0
     lost = False
-    describe.expect(lambda: _count_new(repository, tips, before, writer))
-    for conversation in sorted({*before, *tips}):
-        old, new = before.get(conversation, {}), tips.get(conversation, {})
-        if old != new:
-            commits = _new_commits(repository, new, writer)
-            for commit in commits or ():
-                writer.add(commit)
-                read += 1
-            lost |= _move(connection, writer, conversation, old, {} if commits is None else new)
+    for conversation in changed:
+        new = tips.get(conversation, {})
+        commits = writer.list_new(new)
+        for commit in commits or ():
+            writer.add(commit)
+            read += 1
+        lost |= writer.move(conversation, before.get(conversation, {}), {} if commits is None else new)
     if lost:
-        _delete_unreachable(connection, repository, writer, describe)
+        writer.delete_unreachable()
     _save_status(connection, refs, len(tips))
     return read
-
-
-def _new_commits(repository: Repository, tips: Mapping[BranchName, Oid], known: Writer) -> list[Commit] | None:
-    """Return the commits that are not in the index, parents first; None if the history is damaged."""
-    try:
-        return list(walk_oldest_first(repository, tips.values(), known))
-    except (Corrupt, NotFound):
-        return None
-
-
-def _count_new(repository: Repository, tips: Tips, before: Tips, known: Writer) -> int:
-    """Count the messages that are not in the index; those of two conversations count twice, damaged ones not at all."""
-    changed = (new for conversation, new in tips.items() if before.get(conversation) != new)
-    return sum(
-        len([commit for commit in _new_commits(repository, new, known) or () if commit.parents]) for new in changed
-    )
 
 
 def _known_tips(connection: sqlite3.Connection) -> Tips:
@@ -365,53 +393,6 @@ def _known_tips(connection: sqlite3.Connection) -> Tips:
     for conversation, name, oid in rows:
         found.setdefault(conversation, {})[name] = oid
     return found
-
-
-def _move(
-    connection: sqlite3.Connection,
-    writer: Writer,
-    conversation: ConversationId,
-    old: Mapping[BranchName, Oid],
-    new: Mapping[BranchName, Oid],
-) -> bool:
-    """Record the tips of a conversation and the commits that they reach; return True if commits were lost."""
-    number = writer.value_number("conversation", conversation)
-    _place(connection, number, new)
-    tops = [writer.number_of(oid) for oid in {*old.values()} - {*new.values()}]
-    lost = any(connection.execute(_IS_TOP, (number, top)).fetchone()[0] for top in tops)
-    if lost:
-        connection.execute("DELETE FROM place WHERE conversation = ?", (number,))
-        _place(connection, number, new)
-    connection.execute("DELETE FROM branch WHERE conversation = ?", (conversation,))
-    rows = [(conversation, name, writer.number_of(oid)) for name, oid in new.items()]
-    connection.executemany("INSERT INTO branch VALUES (?, ?, ?)", rows)
-    return lost
-
-
-def _place(connection: sqlite3.Connection, conversation: int, tips: Mapping[BranchName, Oid]) -> None:
-    for tip in dict.fromkeys(tips.values()):
-        connection.execute(_PLACE_NEW, {"tip": tip, "conversation": conversation})
-
-
-def _delete_unreachable(
-    connection: sqlite3.Connection, repository: Repository, writer: Writer, describe: Describe
-) -> None:
-    """Delete the commits that no branch reaches any more, and their messages.
-
-    Raises:
-        UnusableIndex: a message was described by a commit that goes, and by one that stays it is another: one may be
-            purged where the other is not, as in a restored store.
-    """
-    try:
-        for number, oid in connection.execute(_DEAD_MESSAGES).fetchall():
-            writer.remove(number, read_commit(repository, oid))
-        for dead, living in connection.execute(_DESCRIBED_BY_DEAD).fetchall():
-            if describe(read_commit(repository, dead)) != describe(read_commit(repository, living)):
-                raise UnusableIndex(None)
-    except (Corrupt, NotFound) as error:
-        raise UnusableIndex(None) from error
-    for statement in _DELETE_UNREACHABLE:
-        connection.execute(statement)
 
 
 def _save_status(connection: sqlite3.Connection, refs: Mapping[str, str], conversations: int) -> None:

@@ -219,15 +219,9 @@ def _positions(documents: object) -> tuple[Position, ...]:
     for document in documents if isinstance(documents, list) else ():
         match document:
             case {"value": value, **rest}:
-                message, agent, confidence = (rest.get(name) for name in ("message", "agent", "confidence"))
-                positions.append(
-                    Position(
-                        value,
-                        message if isinstance(message, str) else None,
-                        agent if isinstance(agent, str) else None,
-                        share_of(confidence),
-                    )
-                )
+                given = (rest.get(name) for name in ("message", "agent"))
+                message, agent = (text if isinstance(text, str) else None for text in given)
+                positions.append(Position(value, message, agent, share_of(rest.get("confidence"))))
     return tuple(positions)
 
 

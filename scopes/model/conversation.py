@@ -22,6 +22,7 @@ _DERIVED = "name:"  # begins the id of a branch that has none of its own
 _ID_DIGITS = 12
 _BRANCH_ID = compile_lazily(rf"{_DERIVED}.{{0,1000}}|[0-9a-f]{{{_ID_DIGITS}}}")
 _RANDOM_ID = compile_lazily(rf"[0-9a-f]{{{_ID_DIGITS}}}")  # of a branch, or of a project
+_ENTRY_FIELDS: Final = ("purpose", "agent", "parent", "fork", "created", "status", "id", "name")
 PURPOSES = ("analysis", "alternative-solution", "verification", "collaboration", CONFLICT_RESOLUTION)
 
 
@@ -93,8 +94,7 @@ def parse_purpose(text: str) -> str:
 
 def encode_root(root: Root) -> bytes:
     """Encode the document of a root commit."""
-    known = {"uuid": root.uuid, "created": root.created, "format": root.format, "native_id": root.native_id}
-    document: dict[str, Any] = {key: value for key, value in {**known, "cwd": root.cwd}.items() if value is not None}
+    document: dict[str, Any] = encoding.without_none(**root._asdict())
     return encoding.dump({"v": FORMAT_VERSION, "kind": "root", "conversation": document})
 
 
@@ -113,17 +113,8 @@ def decode_root(data: bytes) -> Root:
 
 def encode_branch_entry(entry: BranchEntry) -> bytes:
     """Encode the metadata of a branch."""
-    known = {
-        "purpose": entry.purpose,
-        "agent": entry.agent,
-        "parent": entry.parent,
-        "fork": entry.fork,
-        "created": entry.created,
-        "status": entry.status,
-        "id": entry.id,
-        "name": entry.name,
-    }
-    return encoding.dump({"v": FORMAT_VERSION, **{k: v for k, v in known.items() if v is not None}, **entry.extra})
+    known = {name: value for name in _ENTRY_FIELDS if (value := getattr(entry, name)) is not None}
+    return encoding.dump({"v": FORMAT_VERSION, **known, **entry.extra})
 
 
 def decode_branch_entry(data: bytes) -> BranchEntry:
@@ -135,8 +126,7 @@ def decode_branch_entry(data: bytes) -> BranchEntry:
     document: Any = encoding.load(data)
     if not isinstance(document, dict):
         raise Corrupt("the metadata of a branch is damaged", hint="see: scopes verify")
-    names = ("purpose", "agent", "parent", "fork", "created", "status", "id", "name")
-    known = {name: document.pop(name) for name in names if isinstance(document.get(name), str)}
+    known = {name: document.pop(name) for name in _ENTRY_FIELDS if isinstance(document.get(name), str)}
     if not is_oid(known.get("fork", "0" * 40)):
         document["fork"] = known.pop("fork")
     if "name" in known and not (is_name(known["name"]) and len(known["name"].encode()) <= MAX_NAME_BYTES):

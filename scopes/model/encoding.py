@@ -73,8 +73,7 @@ def load(data: bytes, decoder: json.JSONDecoder | None = None) -> Json:
             checked.
     """
     try:
-        text = data.decode()
-        document = _load_line(text, decoder or _STORED)
+        document: Json = (decoder or _STORED).decode(data.decode())
     except json.JSONDecodeError as error:
         raise _damaged(f"invalid JSON at character {error.pos}") from error
     except UnicodeDecodeError as error:
@@ -83,19 +82,6 @@ def load(data: bytes, decoder: json.JSONDecoder | None = None) -> Json:
         raise _damaged("nested too deeply") from error
     except ValueError as error:
         raise _damaged("a number is out of range") from error
-    return document
-
-
-def _load_line(text: str, decoder: json.JSONDecoder) -> Json:
-    """Decode a document as `dump` writes it; any other text is decoded again, or its errors are found."""
-    try:
-        document: Json
-        document, end = decoder.raw_decode(text)
-        if text[end:] == "\n":
-            return document
-    except json.JSONDecodeError:
-        pass
-    document = decoder.decode(text)
     return document
 
 

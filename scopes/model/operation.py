@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from scopes.errors import Corrupt
 from scopes.ids import OperationId
@@ -99,13 +99,12 @@ def _is_ref_name(name: str) -> bool:
 
 GOOD, UNTRUSTED, UNKNOWN_KEY, BAD = "good", "untrusted key", "unknown key", "bad"
 EXPIRED, EXPIRED_KEY, REVOKED_KEY, UNCHECKED = "expired", "expired key", "revoked key", "not checked"
-SIGNATURE_STATES: Final = (GOOD, UNTRUSTED, UNKNOWN_KEY, BAD, EXPIRED, EXPIRED_KEY, REVOKED_KEY, UNCHECKED)
 
 
 class Signature(NamedTuple):
     """Git's verdict about the signature of a commit; the other fields are only reliable if it is `good`.
 
-    state: one of SIGNATURE_STATES
+    state: one of the words above
     signer: the owner of the key, from the user's own keys; None if they do not have it
     key: the key that the signature claims to be made with
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple, TypeAlias
 
 from scopes.clock import format_seconds, local_day, now_nanoseconds, parse_window
@@ -202,10 +202,10 @@ class HitReader:
         self._index = index
         self._conversation = conversation
         self._context = context
-        self._branches: dict[ConversationId, list[BranchName]] = {}
-        self._reachable: dict[tuple[ConversationId, BranchName], frozenset[int]] = {}
-        self._headings: dict[ConversationId, Heading | None] = {}
-        self._heads: dict[tuple[ConversationId, BranchName], list[MessageHeader]] = {}
+        self._branches_of = cache(self._list_branches)
+        self._entries = cache(self._list_entries)
+        self._headers = cache(self._list_headers)
+        self._heading = cache(self._read_heading)
 
     def read(self, row: Row, marks: Sequence[Mark]) -> SearchHit:
         """Read the message of a row; its snippet is marked by the first of the marks that finds anything.
@@ -269,29 +269,23 @@ class HitReader:
                 return branch
         raise IndexDamaged(f"no branch of {conversation} reaches an entry")
 
-    def _branches_of(self, conversation: ConversationId) -> list[BranchName]:
+    def _list_branches(self, conversation: ConversationId) -> list[BranchName]:
         """Return the branches of a conversation: main first, then by name."""
-        if conversation not in self._branches:
-            rows = self._index.rows("SELECT name FROM branch WHERE conversation = ?", (conversation,))
-            self._branches[conversation] = sorted((name for (name,) in rows), key=lambda name: (name != MAIN, name))
-        return self._branches[conversation]
+        rows = self._index.rows("SELECT name FROM branch WHERE conversation = ?", (conversation,))
+        return sorted((name for (name,) in rows), key=lambda name: (name != MAIN, name))
 
-    def _entries(self, conversation: ConversationId, branch: BranchName) -> frozenset[int]:
-        key = (conversation, branch)
-        if key not in self._reachable:
-            self._reachable[key] = frozenset(row[0] for row in self._index.rows(_REACHABLE, key))
-        return self._reachable[key]
+    def _list_entries(self, conversation: ConversationId, branch: BranchName) -> frozenset[int]:
+        return frozenset(row[0] for row in self._index.rows(_REACHABLE, (conversation, branch)))
+
+    def _list_headers(self, conversation: ConversationId, branch: BranchName) -> list[MessageHeader]:
+        return list(walk_headers_oldest_first(self._repository, [self._tip(conversation, branch)]))
 
     def _neighbors(
         self, conversation: ConversationId, branch: BranchName, message: MessageId
     ) -> tuple[tuple[Neighbor, ...], tuple[Neighbor, ...]]:
         if not self._context:
             return (), ()
-        key = (conversation, branch)
-        if key not in self._heads:
-            tip = self._tip(conversation, branch)
-            self._heads[key] = list(walk_headers_oldest_first(self._repository, [tip]))
-        heads = self._heads[key]
+        heads = self._headers(conversation, branch)
         at = next((number for number, head in enumerate(heads) if head.id == message), 0)
         before, after = heads[max(0, at - self._context) : at], heads[at + 1 : at + 1 + self._context]
         return tuple(map(self._neighbor, before)), tuple(map(self._neighbor, after))
@@ -310,15 +304,11 @@ class HitReader:
         """The branches and metadata of all conversations: one listing is quicker than thousands of look-ups."""
         return self._repository.list_refs(refs.HEADS, refs.META)
 
-    def _heading(self, conversation: ConversationId) -> Heading | None:
+    def _read_heading(self, conversation: ConversationId) -> Heading | None:
         """Return the title of a conversation, or its first prompt; the index knows where that is."""
-        if conversation not in self._headings:
-            found = self._refs.get(refs.meta_ref(conversation))
-            title = read_metadata_at(self._repository, Oid(found)).title if found else None
-            self._headings[conversation] = heading_of(
-                self._repository, title, () if title else self._beginning(conversation)
-            )
-        return self._headings[conversation]
+        found = self._refs.get(refs.meta_ref(conversation))
+        title = read_metadata_at(self._repository, Oid(found)).title if found else None
+        return heading_of(self._repository, title, () if title else self._beginning(conversation))
 
     def _beginning(self, conversation: ConversationId) -> list[Commit]:
         """Return the root of a conversation after the first message of each kind that may be its first prompt."""

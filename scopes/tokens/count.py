@@ -55,17 +55,9 @@ ENCODINGS = {
             "o200k_base",
             "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken",
             "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-            "|".join(
-                (
-                    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTION}",
-                    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTION}",
-                    r"\p{N}{1,3}",
-                    r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
-                    r"\s*[\r\n]+",
-                    r"\s+(?!\S)",
-                    r"\s+",
-                )
-            ),
+            rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTION}"
+            rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTION}"
+            r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
         ),
         Encoding(
             "cl100k_base",
