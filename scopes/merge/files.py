@@ -1,14 +1,15 @@
 """Show what both sides of a merge did to the files that both changed: the last edit of each, and whether lines overlap.
 
-Only line numbers are compared: of two sides with one recorded edit each, which begin at the text of the merge base. The
-text of a file is never reconstructed; of other edits the outcome is "unknown". Nothing here decides a conflict.
+Only what the recorded edits say plainly is used: a text that was replaced by another one, or a patch with line numbers.
+The text of a file is never reconstructed; where edits do not tell, the outcome is "unknown". Nothing here decides a
+conflict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import product
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from scopes.history.activity import find_call, find_call_message, is_failed
@@ -22,6 +23,7 @@ from scopes.store.objects import Commit, Objects, find_entry
 
 MAX_FILES: Final = 200  # of one merge; the edits of further ones are not read
 MAX_RANGES: Final = 100
+_MAX_PIECES: Final = 100  # of one side that are compared by text
 _TOOL: Final = "tool"  # kind of author
 Outcome: TypeAlias = Literal["compatible", "overlap", "unknown"]
 
@@ -208,11 +210,15 @@ def _outcome(
 
     Line numbers are those of the merge base only in the first edit of a side: two sides with one edit each.
     """
-    match [*target], [*source]:
-        case [FileEdit() as one], [FileEdit() as other] if one.hunks and other.hunks:
-            ranges = tuple(islice(_overlapping(list(_changed_lines(one)), list(_changed_lines(other))), MAX_RANGES))
-            return ("overlap" if ranges else "compatible"), ranges
-    return "unknown", ()
+    known = [
+        [edit for edit in side if edit is not None and (edit.hunks or edit.replacements)] for side in (target, source)
+    ]
+    if not all(known) or [len(side) for side in known] != [len(target), len(source)]:
+        return "unknown", ()
+    if all(len(side) == 1 and side[0].hunks for side in known):
+        ranges = tuple(_overlapping(_changed_lines(known[0][0]), _changed_lines(known[1][0])))[:MAX_RANGES]
+        return ("overlap" if ranges else "compatible"), ranges
+    return _compare_pieces(*(list(_old_texts(side)) for side in known)), ()
 
 
 def _changed_lines(edit: FileEdit) -> Iterator[_Lines]:
@@ -239,3 +245,27 @@ def _overlapping(target: Iterable[_Lines], source: Iterable[_Lines]) -> Iterator
         if one.start <= other.end and other.start <= one.end:
             base = min(one.start, other.start), max(one.end, other.end) - 1
             yield LineRange(base, (one.new_start, one.new_end - 1), (other.new_start, other.new_end - 1))
+
+
+def _old_texts(edits: Iterable[FileEdit]) -> Iterator[list[str]]:
+    """Yield the lines that each piece of some edits replaced."""
+    for edit in edits:
+        for hunk in edit.hunks:
+            yield [line[1:] for line in hunk.lines if line[:1] == "-"]
+        for each in () if edit.hunks else edit.replacements:
+            yield each.old.splitlines()
+
+
+def _compare_pieces(target: Sequence[Sequence[str]], source: Sequence[Sequence[str]]) -> Outcome:
+    """Compare replaced texts: "overlap" if one contains another one, "compatible" if they have no line in common."""
+    if not all((*target, *source)) or max(len(target), len(source)) > _MAX_PIECES:
+        return "unknown"  # of an insertion only the lines around it tell the place
+    if any(_contains(one, other) or _contains(other, one) for one, other in product(target, source)):
+        return "overlap"
+    lines = [{line.strip() for piece in side for line in piece} - {""} for side in (target, source)]
+    return "unknown" if lines[0] & lines[1] else "compatible"
+
+
+def _contains(lines: Sequence[str], part: Sequence[str]) -> bool:
+    size = len(part)
+    return any(list(lines[at : at + size]) == list(part) for at in range(len(lines) - size + 1))

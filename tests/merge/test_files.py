@@ -44,6 +44,18 @@ def patch(repository, name, *hunks):
     call_tool(repository, f"conv-001/{name}", "apply_patch", "*** Begin Patch", agent="codex", structured=structured)
 
 
+def test_two_replacements_of_one_text_overlap(forked):
+    edit(forked, "main", "a\nb\n", "x\n")
+    edit(forked, "alt", "b\n", "y\n")
+    assert outcome(forked) == [(FILE, "overlap")]
+
+
+def test_replacements_without_a_common_line_are_compatible(forked):
+    edit(forked, "main", "a\n", "x\n")
+    edit(forked, "alt", "b\n", "y\n")
+    assert outcome(forked) == [(FILE, "compatible")]
+
+
 def test_replacements_with_some_equal_lines_are_unknown(forked):
     edit(forked, "main", "a\n}\n", "x\n")
     edit(forked, "alt", "b\n}\n", "y\n")
@@ -94,3 +106,4 @@ def test_a_conflict_shows_the_last_edits_of_both_sides(forked):
     shown = show_conflict(forked, "conv-001", row.conflict.id).file
     assert shown.target_patch == f"--- {FILE}\n+++ {FILE}\n@@\n-b\n+y\n"
     assert shown.source_patch == f"--- {FILE}\n+++ {FILE}\n@@\n-b\n+z\n"
+    assert shown.comparison.outcome == "overlap"
