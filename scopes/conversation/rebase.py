@@ -289,7 +289,7 @@ def _appended(repository: Repository, state: ReplayState, current: Oid) -> Seque
 
 
 def _start_again(state: ReplayState) -> str:
-    return f"abort it: scopes {state.kind} {quote(state.conversation)} --abort, and start again"
+    return f"abort it: scopes {quote(state.kind)} {quote(state.conversation)} --abort, and start again"
 
 
 def cherry_pick(

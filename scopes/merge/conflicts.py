@@ -29,7 +29,6 @@ from scopes.history.names import find_root_commit, list_branch_tips
 from scopes.ids import AgentName, BranchName, ConversationId, Oid
 from scopes.merge.compare import (
     Disagreement,
-    Divergence,
     PathChange,
     changes_on,
     find_disagreements,
@@ -87,7 +86,12 @@ class _ConflictTimes:
         if find_entry(self._repository, commit.tree, path) is None:
             return None, None, None
         resolving = self._find_resolving(tip, conflict) if is_resolved else None
-        opening = self._find_opening(resolving or commit, path)
+        opening = resolving or commit
+        while opening.parents:  # the oldest commit, along first parents, that has the record
+            before = read_commit(self._repository, opening.parents[0])
+            if find_entry(self._repository, before.tree, path) is None:
+                break
+            opening = before
         since, written = known_seconds(opening.time), self._recorded.find(opening.oid, opening.time)
         resolved = since if resolving is None else known_seconds(resolving.time)
         return since, None if written is None else known_seconds(written), resolved
@@ -97,15 +101,6 @@ class _ConflictTimes:
         while conflict not in known and (notice := next(notices, None)) is not None:
             known.setdefault(*notice)
         return known.get(conflict)
-
-    def _find_opening(self, commit: Commit, path: str) -> Commit:
-        """Return the oldest commit, along first parents, that has the record at a path."""
-        while commit.parents:
-            before = read_commit(self._repository, commit.parents[0])
-            if find_entry(self._repository, before.tree, path) is None:
-                break
-            commit = before
-        return commit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -425,7 +420,13 @@ def find_disagreement(
     A branch that only holds the record has the values in the record: the disagreement is made from these, and their
     claims are written to `objects` (default: the repository, under its lock).
     """
-    divergence = None if in_progress.kind == HELD else _divergence(repository, in_progress)
+    target, source, divergence = in_progress.target_tip, in_progress.source_tip, None
+    if in_progress.kind == "merge":
+        divergence = find_divergence(repository, repository, target, source, unrelated=True)
+    elif in_progress.kind != HELD:
+        new = list_new_commits(repository, target, source)
+        stating = [commit for commit in new if can_state(commit)]
+        divergence = divergence_of(repository, target, read_commit(repository, source), new, stating)
     for disagreement in () if divergence is None else find_disagreements(repository, divergence):
         if (disagreement.key, disagreement.type) == (conflict.key, conflict.type):
             return disagreement
@@ -486,16 +487,6 @@ def _claim_of_position(repository: Repository, tip: Oid, key: str, position: Pos
                 return None if message.amends is None else {"amended": content_hash(message)}
         return None
     return value
-
-
-def _divergence(repository: Repository, in_progress: InProgress) -> Divergence | None:
-    target, source = in_progress.target_tip, in_progress.source_tip
-    if in_progress.kind == "merge":
-        return find_divergence(repository, repository, target, source, unrelated=True)
-    stopped = read_commit(repository, source)
-    new_in_target = tuple(list_new_commits(repository, target, source))
-    stating = tuple(commit for commit in new_in_target if can_state(commit))
-    return divergence_of(repository, target, stopped, new_in_target, stating)
 
 
 def list_sides(disagreement: Disagreement, conflict: Conflict) -> tuple[str, ...]:

@@ -333,7 +333,7 @@ def abort(repository: Repository, in_progress: InProgress) -> tuple[BranchName, 
     if not new:
         return active, operation, ()
     text = f"{len(new)} {plural(len(new), 'message')} on {in_progress.branch} went with it"
-    return active, operation, (Note(text, f"restore the branch: scopes undo {operation.id[:8]}"),)
+    return active, operation, (Note(text, f"restore the branch: scopes undo {quote(operation.id[:8])}"),)
 
 
 def list_conflicts_of(objects: Objects, in_progress: InProgress) -> list[Conflict]:

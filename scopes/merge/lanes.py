@@ -77,10 +77,8 @@ class LaneMap:
         self._positions: Mapping[Oid, int] = {}
         if all(len(commit.parents) < 2 for commit in commits):
             return
-        known = self._positions = {commit.oid: position for position, commit in enumerate(commits)}
-        self._parents = [tuple(known[parent] for parent in each.parents if parent in known) for each in commits]
-        self._has_first_parent = [bool(each.parents) and each.parents[0] in known for each in commits]
-        self.lanes = self._find(tips)
+        self._positions = {commit.oid: position for position, commit in enumerate(commits)}
+        self.lanes = self._find(commits, tips)
 
     def find_position(self, oid: Oid) -> int | None:
         """Return the position of a commit; None if it is not in the walk, or the walk has no merges."""
@@ -103,17 +101,23 @@ class LaneMap:
             found.append(stack)
         return found
 
-    def _find(self, tips: Sequence[Oid]) -> list[Lane]:
+    def _find(self, commits: Sequence[Commit], tips: Sequence[Oid]) -> list[Lane]:
         """Follow the walk from its end to find out where each parent of a merge began.
 
         `begins` is the number of commits that the walk had yielded when it came to a position for the first time.
         """
-        begins = self._begin_tips(tips)
+        known = self._positions
+        begins: dict[int, int] = {}
+        cursor = 0
+        for position in [known[tip] for tip in tips if tip in known] or [len(commits) - 1]:
+            if position >= cursor:
+                begins[position] = cursor
+                cursor = position + 1
         found: list[tuple[int, int, int, int | None]] = []
-        for position in reversed(range(len(self._parents))):
+        for position, commit in reversed(list(enumerate(commits))):
             cursor = begins[position]
-            parents = self._parents[position]
-            has_first = self._has_first_parent[position]
+            parents = [known[parent] for parent in commit.parents if parent in known]
+            has_first = bool(commit.parents) and commit.parents[0] in known
             for number, parent in enumerate(parents):
                 if parent >= cursor:
                     begins[parent] = cursor
@@ -129,16 +133,6 @@ class LaneMap:
             lanes.append(Lane(start, end, merge, target, stack[-1] if stack else None))
             stack.append(index)
         return lanes
-
-    def _begin_tips(self, tips: Sequence[Oid]) -> dict[int, int]:
-        last = len(self._parents) - 1
-        begins: dict[int, int] = {}
-        cursor = 0
-        for position in [self._positions[tip] for tip in tips if tip in self._positions] or [last]:
-            if position >= cursor:
-                begins[position] = cursor
-                cursor = position + 1
-        return begins
 
 
 _SUBJECT = "Resolved "  # how the text of a resolution begins

@@ -259,6 +259,8 @@ def describe(objects: Objects, divergence: Divergence, disagreements: Iterable[D
     listed = list(disagreements)
     if not listed:
         return []
+    changes = [change for each in listed for side in (each.target, each.source) for change in side.items()]
+    old = {path: change.old for path, change in changes if change.old is not None}
     authors = {
         "target": _blame_side(
             objects, divergence.target, [each.target for each in listed], [each.target_restated for each in listed]
@@ -266,7 +268,7 @@ def describe(objects: Objects, divergence: Divergence, disagreements: Iterable[D
         "source": _blame_side(
             objects, divergence.source, [each.source for each in listed], [each.source_restated for each in listed]
         ),
-        "base": _blame_base(objects, divergence, listed),
+        "base": blame_paths(objects, walk_newest_first(objects, divergence.bases) if old else (), old),
     }
     originals = _find_original_messages(objects, divergence, [each.key for each in listed])
     return [_conflict(objects, each, authors, originals) for each in listed]
@@ -286,17 +288,6 @@ def _blame_side(
         unchanged = {path: change.new for each in changes for path, change in each.items() if path in chosen}
         found |= blame_paths(objects, walk_newest_first(objects, [side.tip]), unchanged)
     return found | {path: oid for path, oid in again.items() if path not in chosen}
-
-
-def _blame_base(objects: Objects, divergence: Divergence, disagreements: Iterable[Disagreement]) -> dict[str, Oid]:
-    wanted = {
-        path: change.old
-        for each in disagreements
-        for changes in (each.target, each.source)
-        for path, change in changes.items()
-        if change.old is not None
-    }
-    return blame_paths(objects, walk_newest_first(objects, divergence.bases) if wanted else (), wanted)
 
 
 def _find_original_messages(objects: Objects, divergence: Divergence, keys: Iterable[str]) -> dict[str, Oid]:
@@ -368,15 +359,10 @@ def _position(objects: Objects, key: str, blob: Oid, author: Oid | None) -> Posi
     message = read_message(objects, author)
     if group_of(key) == MESSAGES and message.amends is not None:
         value = message.text
-    return Position(value, message.id, _agent_of(objects, author, message), _confidence(message))
-
-
-def _agent_of(objects: Objects, commit: Oid, message: Message) -> str:
-    """Return the author of a message; of the result of a tool, the agent that called the tool."""
-    if message.author.kind != _TOOL:
-        return message.author.name
-    caller = find_call_message(objects, header_of(read_commit(objects, commit)))
-    return message.author.name if caller is None else caller.author
+    head = header_of(read_commit(objects, author))
+    caller = find_call_message(objects, head) if head.author_kind == _TOOL else None
+    agent = message.author.name if caller is None else caller.author
+    return Position(value, message.id, agent, _confidence(message))
 
 
 def claim_value(key: str, claim: Any) -> Any:

@@ -243,22 +243,19 @@ def auto_resolve(conflicts: Iterable[Conflict], policy: Policy) -> tuple[list[Co
         notes.append(Note(text, f"for example: scopes config set scopes.merge.rule.{quote(uncovered[0])} first"))
     rules = {} if uncovered else policy.rules
     resolved = [_resolve_one(conflict, rules.get(conflict.type), policy) for conflict in proposed]
-    notes += [_spelling_note(each) for each in resolved if each.resolution and each.resolution.strategy == _SPELLING]
+    for each in resolved:
+        if each.resolution is not None and each.resolution.strategy == _SPELLING:
+            values = " and ".join(sorted({repr(position.value) for position in (*each.target, *each.source)}))
+            notes.append(Note(f"{decoded_key(each.key)}: {values} are taken as the same"))
     return resolved, notes
-
-
-def _spelling_note(conflict: Conflict) -> Note:
-    values = " and ".join(sorted({repr(each.value) for each in (*conflict.target, *conflict.source)}))
-    return Note(f"{decoded_key(conflict.key)}: {values} are taken as the same")
 
 
 def _choose_spelling(conflict: Conflict) -> Choice | None:
     """Return the side to take if values differ in letter case and outer spaces only, the same in both directions."""
-    target, source = ([each.value for each in side] for side in (conflict.target, conflict.source))
-    values = [*target, *source]
-    if not target or not source or not all(isinstance(value, str) for value in values):
+    target, source = _values(conflict.target), _values(conflict.source)
+    if not target or not source or value_field(conflict.key) is None:
         return None
-    if value_field(conflict.key) is None or len({folded(value) for value in values}) != 1:
+    if len(_comparable(conflict.key, (*target, *source))) != 1 or not all(isinstance(each, str) for each in target):
         return None
     return "target" if sorted(target) <= sorted(source) else "source"
 
@@ -304,9 +301,9 @@ def resolve(  # noqa: PLR0917 - the record of S4-57, in its order
     reused: Reused | None = None,
 ) -> Conflict:
     """Return the conflict as resolved, with the rejected values of both sides."""
-    positions = {"target": conflict.target, "source": conflict.source, "base": conflict.base}.get(choice, ())
-    values = [position.value for position in (*conflict.target, *conflict.source)]
-    kept = values if choice == "both" else [position.value for position in positions]
+    values = _values((*conflict.target, *conflict.source))
+    sides = {"target": conflict.target, "source": conflict.source, "base": conflict.base}
+    kept = values if choice == "both" else _values(sides.get(choice, ()))
     rejected = [value for number, value in enumerate(values) if value not in kept and value not in values[:number]]
     resolution = Resolution(strategy, choice, reason, actor, tuple(rejected), value, reused=reused)
     return replace(conflict, status="resolved", resolution=resolution)
